@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Small programs under profrun on the GPU: is every piece of GPU work paired with its call, and named?
+"""Small programs under profrun on the GPU: checks that every piece of GPU work is named and paired
+with its call.
 
-A table row a program: what was recorded, what was lost. Without PROFRUN_GPU=1 the same on the simulated GPU, where a program that
-holds its CUDA runtime statically cannot run.
+Prints a table row per program: what was recorded, what was lost. Without PROFRUN_GPU=1 runs on the
+simulated GPU, where a program with a static CUDA runtime cannot run.
 """
 import json
 import os
@@ -17,11 +18,14 @@ ON_GPU = os.environ.get("PROFRUN_GPU") == "1"
 
 
 def static_program():
-    """launch.cu with nvcc's default, the static runtime: seen through dlsym and cuGetProcAddress only."""
-    cuda = subprocess.run([os.path.join(ROOT, "scripts", "cuda-home")], stdout=subprocess.PIPE, text=True).stdout.strip()
+    """Builds launch.cu with nvcc's default, the static runtime: seen through dlsym and
+    cuGetProcAddress only."""
+    cuda = subprocess.run([os.path.join(ROOT, "scripts", "cuda-home")], stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
     path = os.path.join(BUILD, "test", "gpu", "static")
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    done = subprocess.run([os.path.join(cuda, "bin", "nvcc"), "-o", path, "-I", ROOT, os.path.join(ROOT, "test", "prog", "launch.cu")])
+    done = subprocess.run([os.path.join(cuda, "bin", "nvcc"), "-o", path, "-I", ROOT,
+                           os.path.join(ROOT, "test", "prog", "launch.cu")])
     return path if done.returncode == 0 else None
 
 
@@ -36,11 +40,12 @@ def programs():
 
 def profile(command, pairing):
     folder = tempfile.mkdtemp(prefix="profrun-gpu-")
-    line = [os.path.join(ROOT, "profrun.sh"), *([] if ON_GPU else ["--sim"]), "--quiet", "-o", os.path.join(folder, "run"),
-            "--schedule", "always", "--", *command]
+    line = [os.path.join(ROOT, "profrun.sh"), *([] if ON_GPU else ["--sim"]), "--quiet", "-o",
+            os.path.join(folder, "run"), "--schedule", "always", "--", *command]
     try:
-        done = subprocess.run(line, env={**os.environ, "PROF_PAIRING": pairing}, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=120)
+        done = subprocess.run(line, env={**os.environ, "PROF_PAIRING": pairing},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=120)
         with open(os.path.join(folder, "run", "run.json")) as file:
             return done, json.load(file)["processes"][0]
     except FileNotFoundError:
@@ -51,7 +56,8 @@ def profile(command, pairing):
 
 def main():
     failed = False
-    print("| program | pairing | calls | launches | kernels | copies | calls without work | work without call |")
+    print("| program | pairing | calls | launches | kernels | copies | calls without work "
+          "| work without call |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     rows = []
     for name, command in programs():
@@ -62,15 +68,19 @@ def main():
                 continue
             done, process = profile(command, pairing)
             if not process:
-                rows.append(f"not ok {case}: status {done.returncode}, nothing recorded: {done.stdout[-300:]!r}")
+                rows.append(f"not ok {case}: status {done.returncode}, nothing recorded: "
+                            f"{done.stdout[-300:]!r}")
                 failed = True
                 continue
             records, losses = process["records"], process["losses"]
-            print(f"| {name} | {pairing} | {records['calls']} | {records['launches']} | {records['kernels']} | {records['memcpys']} "
+            print(f"| {name} | {pairing} | {records['calls']} | {records['launches']} "
+                  f"| {records['kernels']} | {records['memcpys']} "
                   f"| {losses['calls_without_gpu_work']} | {losses['gpu_work_without_call']} |")
             good = done.returncode == 0 and records["kernels"] + records["memcpys"] and not any(
-                losses[key] for key in ("calls_without_gpu_work", "gpu_work_without_call", "dropped", "dropped_by_cupti"))
-            why = f"status {done.returncode}, cupti {process['cupti']}, losses {losses}: {done.stdout[-300:]!r}"
+                losses[key] for key in ("calls_without_gpu_work", "gpu_work_without_call",
+                                        "dropped", "dropped_by_cupti"))
+            why = (f"status {done.returncode}, cupti {process['cupti']}, losses {losses}: "
+                   f"{done.stdout[-300:]!r}")
             rows.append(f"ok {case}" if good else f"not ok {case}: {why}")
             failed |= not good
     print("\n".join(rows))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What CUPTI costs by what it is asked to record, and what it leaves behind (cupti_cost.cu); whether a program outlives its being taken
-# down (cupti_finalize.cu).
+# Measures what CUPTI costs by what it records, and what cost remains afterwards (cupti_cost.cu).
+# Checks whether a program survives CUPTI's removal (cupti_finalize.cu).
 cd "$(dirname "$0")/../.." || exit 1
 cuda=$(scripts/cuda-home) || exit 1
 mkdir -p build/test/gpu
@@ -11,11 +11,12 @@ fi
 cupti=$(dirname "$(find -L "$cuda" -name 'libcupti.so*' ! -path '*stubs*' | head -n 1)")
 status=0
 for program in cupti_cost cupti_finalize; do
-	if ! "$cuda/bin/nvcc" -O2 -std=c++17 -cudart shared -o build/test/gpu/$program test/gpu/$program.cu \
-		-I"$cuda/extras/CUPTI/include" -L"$cupti" -lcupti; then
+	if ! "$cuda/bin/nvcc" -O2 -std=c++17 -cudart shared -o build/test/gpu/$program \
+		test/gpu/$program.cu -I"$cuda/extras/CUPTI/include" -L"$cupti" -lcupti; then
 		echo "not ok $program: it does not build"
 		status=1
-	elif LD_LIBRARY_PATH="$cupti:$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" build/test/gpu/$program; then
+	elif LD_LIBRARY_PATH="$cupti:$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+		build/test/gpu/$program; then
 		echo "ok $program"
 	else
 		echo "not ok $program: it failed"

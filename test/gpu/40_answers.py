@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The answer-key suite on the GPU, where its kernels spin for the time in their names: is the cause named, the line, the gain?
+"""The answer-key suite on the GPU, where kernels spin for the time in their names. Checks the
+cause, the line and the savings.
 
 usage: 40_answers.py [--tier plain|torch] [--only NAME[,NAME]]
 
-A table row a program. Without PROFRUN_GPU=1 the same on the simulated GPU.
+Prints a table row per program. Without PROFRUN_GPU=1 runs on the simulated GPU.
 """
 import argparse
 import json
@@ -23,21 +24,25 @@ def figure(value):
 def row(outcome):
     if outcome["problem"]:
         return f"| {outcome['name']} | {outcome['key']} | | | | | | {outcome['problem']} |"
-    line = "" if not outcome["has_line"] else outcome["where"] if outcome["line_right"] else f"wrong: {outcome['where']}"
-    cells = [outcome["name"], outcome["key"], outcome["said"], line, figure(outcome["slow_ms"]), figure(outcome["gain_ms"]),
-             figure(outcome["predicted_ms"]), "; ".join(outcome["alarms"])]
+    line = ("" if not outcome["has_line"] else outcome["where"] if outcome["line_right"]
+            else f"wrong: {outcome['where']}")
+    cells = [outcome["name"], outcome["key"], outcome["said"], line, figure(outcome["slow_ms"]),
+             figure(outcome["gain_ms"]), figure(outcome["predicted_ms"]),
+             "; ".join(outcome["alarms"])]
     return f"| {' | '.join(cells)} |"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", choices=["plain", "torch"], default="plain")
     parser.add_argument("--only", help="some programs of test/answers/cases.py")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "results.json")
-        line = [sys.executable, os.path.join(ROOT, "test", "answers", "run.py"), "--all", "--tier", args.tier, "--json", results,
-                *(["--only", args.only] if args.only else []), *(["--gpu"] if ON_GPU else [])]
+        line = [sys.executable, os.path.join(ROOT, "test", "answers", "run.py"), "--all", "--tier",
+                args.tier, "--json", results, *(["--only", args.only] if args.only else []),
+                *(["--gpu"] if ON_GPU else [])]
         done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if not os.path.exists(results):
             print(f"not ok answers: no results: {done.stdout[-300:]!r}")
@@ -47,13 +52,14 @@ def main():
     if not found["programs"]:
         print(f"skip answers: {done.stdout.splitlines()[0]}")
         return 0
-    print("| program | key | said | line named | ms a step | mending wins | promised | false alarms |")
+    print("| program | key | said | line named | ms a step | savings | promised | false alarms |")
     print("| --- | --- | --- | --- | ---: | ---: | ---: | --- |")
     for outcome in found["programs"]:
         print(row(outcome))
     for name, value in found["summary"].items():
         print(f"| {name} | {value if isinstance(value, int) else figure(value)} | | | | | | |")
-    missed = [text[len("MISSED: "):] for text in done.stdout.splitlines() if text.startswith("MISSED: ")]
+    missed = [text[len("MISSED: "):] for text in done.stdout.splitlines()
+              if text.startswith("MISSED: ")]
     print(f"not ok answers: {'; '.join(missed)}" if missed else "ok answers")
     return bool(missed)
 

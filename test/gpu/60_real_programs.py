@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Programs on real frameworks, each alone and under profrun, some at a time: do they end and print the same, are their steps counted,
-is every piece of GPU work paired with its call?
+"""Programs on real frameworks, alone and under profrun, several at a time. Checks that they end and
+print the same, that their steps are counted, and that every piece of GPU work is paired with its
+call.
 
-usage: 60_real_programs.py [NAME...]      Without PROFRUN_GPU=1 the same on the simulated GPU.
+usage: 60_real_programs.py [NAME...]
 
-A table row a program.
+Prints a table row per program. Without PROFRUN_GPU=1 runs on the simulated GPU.
 """
 import collections
 import os
@@ -14,27 +15,33 @@ import subprocess
 import sys
 import tempfile
 
-from _common import ON_GPU, PROGRAMS, ROOT, TORCH, alone, conclude, each, interpreter_or_none, lacks, losses, main_process, traces, under_profrun
+from _common import (ON_GPU, PROGRAMS, ROOT, TORCH, alone, conclude, each, interpreter_or_none,
+                     lacks, losses, main_process, traces, under_profrun)
 
-SCHEDULE = "skip_first=15,wait=25,warmup=2,active=5,repeat=0"  # three windows: CUPTI is taken down between them where that can be
+# three windows: CUPTI is removed between them where possible
+SCHEDULE = "skip_first=15,wait=25,warmup=2,active=5,repeat=0"
 STEPS_OFF = 1  # a first or last turn that differs from the others may be none
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\bnan\b|\binf\b")
-MEASURED = re.compile(r"(_runtime|_per_second)'?: '?[0-9.e+-]+'?")  # what a program says of its own speed
+MEASURED = re.compile(r"(_runtime|_per_second)'?: '?[0-9.e+-]+'?")  # speeds that a program prints
 
-# numbers: how far apart they may be between two runs, relative; None: they are not compared. Kernels that add by atomics, and
-# hundredfold so a network that trains on two images at a rate of 0.1, print other digits each time, alone too.
-# preparing: turns of the loop that launch other work than the others, so that they may be no steps.
-# no_sim: why it cannot run on the simulated GPU.
-Program = collections.namedtuple("Program", "name path arguments needs numbers steps preparing no_sim")
+# numbers: the relative difference allowed between the numbers of two runs; None: not compared.
+# Kernels that add by atomics print other digits each time, also without profrun. So does, a hundred
+# times more, a network that trains on two images at a rate of 0.1.
+# preparing: iterations that launch other work than the rest, and so may not count as steps.
+# no_sim: why the program cannot run on the simulated GPU.
+Program = collections.namedtuple(
+    "Program", "name path arguments needs numbers steps preparing no_sim")
 EXACT, CLOSE, ANY = 0, 0.02, None
 
 
-def program(name, path, needs="torch", numbers=EXACT, steps=120, arguments=(), preparing=0, no_sim=None):
+def program(name, path, needs="torch", numbers=EXACT, steps=120, arguments=(), preparing=0,
+            no_sim=None):
     return Program(name, path, (str(steps), *arguments), needs, numbers, steps, preparing, no_sim)
 
 
 def users(script, needs, numbers=EXACT):
-    return program(script.replace("_", " "), os.path.join(TORCH, "users", script + ".py"), needs, numbers)
+    return program(script.replace("_", " "), os.path.join(TORCH, "users", script + ".py"), needs,
+                   numbers)
 
 
 def own(name, script, **more):
@@ -44,12 +51,15 @@ def own(name, script, **more):
 ROWS = (
     own("torch.compile", "compiled.py", numbers=CLOSE),
     # a turn launches one by one, one is captured, the others are graph launches
-    own("torch.compile, reduce-overhead", "compiled.py", numbers=CLOSE, arguments=["reduce-overhead"], preparing=2),
+    own("torch.compile, reduce-overhead", "compiled.py", numbers=CLOSE,
+        arguments=["reduce-overhead"], preparing=2),
     own("attention, bfloat16", "compiled.py", numbers=CLOSE, arguments=["eager"]),
     own("triton", "triton_add.py", needs="triton"),
     own("cupy", "cupy_loop.py", needs="cupy", numbers=CLOSE),
-    own("jax", "jax_train.py", needs="jax; assert jax.default_backend() == 'gpu', 'jax sees no GPU'", numbers=CLOSE),
-    own("generate", "generate.py", needs="transformers", no_sim="its end is read from the device, where all values are zero"),
+    own("jax", "jax_train.py",
+        needs="jax; assert jax.default_backend() == 'gpu', 'jax sees no GPU'", numbers=CLOSE),
+    own("generate", "generate.py", needs="transformers",
+        no_sim="its end is read from the device, where all values are zero"),
     own("torch.profiler inside", "profiler_windows.py"),
     own("streams, graph, pool", "streams.cu", needs=""),
     users("gpt2_trainer", "transformers", CLOSE),
@@ -69,16 +79,19 @@ def same(one, other, numbers):
     if numbers is None:
         return True
     pairs = zip(*([float(n) for n in NUMBER.findall(text)] for text in texts))
-    return all(a == b or (a != a and b != b) or abs(a - b) <= numbers * max(abs(a), abs(b)) for a, b in pairs)
+    return all(a == b or (a != a and b != b) or abs(a - b) <= numbers * max(abs(a), abs(b))
+               for a, b in pairs)
 
 
 def built(source, folder):
     """(the program, None) or (None, why it cannot be built)."""
-    cuda = subprocess.run([os.path.join(ROOT, "scripts", "cuda-home")], stdout=subprocess.PIPE, text=True).stdout.strip()
+    cuda = subprocess.run([os.path.join(ROOT, "scripts", "cuda-home")], stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
     nvcc, path = os.path.join(cuda, "bin", "nvcc"), os.path.join(folder, "program")
     if not os.access(nvcc, os.X_OK):
         return None, "there is no nvcc"
-    done = subprocess.run([nvcc, "-cudart", "shared", "-o", path, source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run([nvcc, "-cudart", "shared", "-o", path, source], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
     return (path, None) if done.returncode == 0 else (None, done.stdout.strip()[-200:])
 
 
@@ -118,8 +131,10 @@ def table_row(row, before, done, ran, report, why):
     records, lost = ran["records"], ran["losses"]
     verdict = report["bound"]["verdict"] if report and report.get("bound") else "none"
     printed = "same" if same(before.out, done.out, row.numbers) else "differs"
-    return (f"| {row.name} | {done.status} | {printed} | {row.steps} | {ran['steps']['count']} | {records['calls']} | {records['kernels']} "
-            f"| {lost['calls_without_gpu_work']} | {lost['gpu_work_without_call']} | {len(ran['steps']['recorded'])} | {verdict} |")
+    return (f"| {row.name} | {done.status} | {printed} | {row.steps} | {ran['steps']['count']} "
+            f"| {records['calls']} | {records['kernels']} "
+            f"| {lost['calls_without_gpu_work']} | {lost['gpu_work_without_call']} "
+            f"| {len(ran['steps']['recorded'])} | {verdict} |")
 
 
 def judge(row):
@@ -131,7 +146,8 @@ def judge(row):
         return None, (row.name, lack, True)
     before = alone(command, folder)
     if before.status != 0:  # nothing to hold a run under profrun against
-        return None, (row.name, f"alone it ends with status {before.status}: {before.last_words()}", not ON_GPU)
+        return None, (row.name, f"alone it ends with status {before.status}: {before.last_words()}",
+                      not ON_GPU)
     done = under_profrun(command, folder, SCHEDULE)
     ran, report = main_process(folder)
     why = list(faults(row, before, done, folder, ran))
@@ -145,9 +161,11 @@ def main():
     PYTHON = interpreter_or_none("real programs")
     if not PYTHON:
         return 0
-    wanted = [row for row in ROWS if not sys.argv[1:] or any(text in row.name for text in sys.argv[1:])]
+    wanted = [row for row in ROWS if not sys.argv[1:]
+              or any(text in row.name for text in sys.argv[1:])]
     outcomes = []
-    print("| program | status | output | steps | counted | calls | kernels | calls without work | work without call | armed | verdict |")
+    print("| program | status | output | steps | counted | calls | kernels | calls without work "
+          "| work without call | armed | verdict |")
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     with tempfile.TemporaryDirectory(prefix="profrun-gpu-") as BASE:
         for line, outcome in each(judge, wanted):

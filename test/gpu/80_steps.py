@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Are steps found in real programs (test/torch/loops) as they themselves mark them, with Python's frames and without? Some at a time.
+"""Checks that steps of real programs (test/torch/loops) are found where the programs mark them,
+with Python's frames and without. Runs several at a time.
 
-usage: 80_steps.py [NAME...]      Without PROFRUN_GPU=1 the same on the simulated GPU.
+usage: 80_steps.py [NAME...]
 
-A table row a run, its columns those of test/torch/steps.py; what must hold is test/torch/test_steps.py's. What that
-says is not right yet is no failure here, nor is it one where it has become right.
+Prints a table row per run, with the columns of test/torch/steps.py. Without PROFRUN_GPU=1 runs on
+the simulated GPU. test/torch/test_steps.py says what must hold. What it lists as not right yet is
+no failure here, whether it is still wrong or not.
 """
 import sys
 import tempfile
@@ -27,8 +29,10 @@ def outcome(name, frames, found):
 
 
 def row(found):
-    first, late, sure = ("" if value is None else value for value in (found.first, found.late, found.confidence))
-    return (f"| {found.name} | {found.frames} | {found.n_true} | {found.count} | {first} | {found.one_per_step:.0%} | {found.in_place:.0%} "
+    first, late, sure = ("" if value is None else value
+                         for value in (found.first, found.late, found.confidence))
+    return (f"| {found.name} | {found.frames} | {found.n_true} | {found.count} | {first} "
+            f"| {found.one_per_step:.0%} | {found.in_place:.0%} "
             f"| {late} | {found.numbered:.0%} | {found.detector} {sure} |")
 
 
@@ -38,11 +42,14 @@ def main():
         return 0
     names = [name for name in steps.programs() if not sys.argv[1:] or name in sys.argv[1:]]
     missing = {name: test_steps.lacks(name) for name in names}
-    outcomes = [(name, f"{module} cannot be imported", True) for name, module in missing.items() if module]
-    print("| program | | steps | counted | begun by the library | one a step | in place | calls late | numbered right | detector, how sure |")
+    outcomes = [(name, f"{module} cannot be imported", True) for name, module in missing.items()
+                if module]
+    print("| program | | steps | counted | begun by the library | one a step | in place "
+          "| calls late | numbered right | detector, how sure |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     with tempfile.TemporaryDirectory(prefix="profrun-gpu-") as base:
-        for name, frames, found in steps.run_all([name for name in names if not missing[name]], base, AT_ONCE):
+        for name, frames, found in steps.run_all([name for name in names if not missing[name]],
+                                                 base, AT_ONCE):
             outcomes.append(outcome(name, frames, found))
             if not isinstance(found, str):
                 print(row(found), flush=True)

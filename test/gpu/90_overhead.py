@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""What recording costs a launch-bound PyTorch loop (test/torch/bench_loop.py), for profrun and for torch.profiler, by turns: before its
-window, in it, behind it, and where the window begins and ends.
+"""Measures what recording costs a launch-bound PyTorch loop (test/torch/bench_loop.py), for profrun
+and torch.profiler alternately: before the window, in it, after it, and where it begins and ends.
 
-usage: 90_overhead.py [--rounds N] [--limit-s S]      Without PROFRUN_GPU=1 the same on the simulated GPU.
+usage: 90_overhead.py [--rounds N] [--limit-s S]
 
-Step times come from inside the program. Ratios are to the run alone of the same round, at the same steps; figures are medians of the
-rounds. torch.profiler's start and stop stand between two steps, so a pause of its is the call and the step behind it; a pause of profrun's
-is the longest step there, over the usual one.
+Without PROFRUN_GPU=1 runs on the simulated GPU.
+
+Step times come from inside the program. Ratios are to the bare run of the same round, at the same
+steps. Figures are medians of the rounds. torch.profiler starts and stops between two steps, so its
+pause is the call plus the step after it. A pause of profrun's is the excess of the longest step
+there over a typical one.
 """
 import argparse
 import glob
@@ -43,11 +46,13 @@ ROWS = (
 
 
 class Figures:
-    """Of one run: step times, by part of the run; pauses; bytes of the trace, a step, plain and gzipped."""
+    """One run: its step times, by part of the run; its pauses; trace bytes per step, plain and
+    gzipped."""
 
     def __init__(self, told, first, last):
         times = told["steps_ms"]
-        self.slices = {"before": (WARM_UP, first - SWITCHING), "within": (first + SWITCHING, last), "behind": (last + SETTLING, last + SETTLING + BEHIND)}
+        self.slices = {"before": (WARM_UP, first - SWITCHING), "within": (first + SWITCHING, last),
+                       "behind": (last + SETTLING, last + SETTLING + BEHIND)}
         self.times, self.pauses, self.size = times, (None, None), (None, None)
         self.starts, self.stops = told["starts_ms"], told["stops_ms"]
 
@@ -56,10 +61,12 @@ class Figures:
         return statistics.median(self.times[begin:end])
 
     def find_pauses(self):
-        """By how much a step, with the profiler's call before it, is longer than the usual one of the part."""
+        """Sets by how much a step, with the profiler's call before it, is longer than the part's
+        typical step."""
         first, last = self.slices["within"][0] - SWITCHING, self.slices["within"][1]
         if self.starts:
-            self.pauses = (self.starts[0] + self.times[first] - self.ms("within"), self.stops[0] + self.times[last + 1] - self.ms("behind"))
+            self.pauses = (self.starts[0] + self.times[first] - self.ms("within"),
+                           self.stops[0] + self.times[last + 1] - self.ms("behind"))
         else:
             self.pauses = (max(self.times[first - SWITCHING:first + SWITCHING]) - self.ms("within"),
                            max(self.times[last - 1:last + SWITCHING]) - self.ms("behind"))
@@ -71,8 +78,10 @@ def told_by(file):
 
 
 def by_torch(what, folder, file):
-    """Figures; what: None, or what torch.profiler is to record. RuntimeError where the run failed."""
-    more = (what, str(BEGIN - ARMED), str(ARMED), "1") if what else ()  # off for a block, then on for one
+    """Returns the Figures of a run. `what`: None, or what torch.profiler records. Raises
+    RuntimeError if the run failed."""
+    # off for a block, then on for one
+    more = (what, str(BEGIN - ARMED), str(ARMED), "1") if what else ()
     done = alone([PYTHON, LOOP, str(STEPS), file, *more], folder)
     if done.status != 0:
         raise RuntimeError(f"status {done.status}: {done.last_words()}")
@@ -93,7 +102,8 @@ def by_profrun(schedule, settings, folder, file):
     if schedule == NEVER:
         return Figures(told_by(file), BEGIN, BEGIN + ARMED - 1)
     if len(armed) < ARMED or armed[-1] + SETTLING + BEHIND > STEPS:
-        raise RuntimeError(f"steps {armed[:1]} to {armed[-1:]} were armed, not {ARMED} from {BEGIN} on")
+        raise RuntimeError(f"steps {armed[:1]} to {armed[-1:]} were armed, "
+                           f"not {ARMED} from {BEGIN} on")
     figures = Figures(told_by(file), armed[0], armed[-1])
     figures.find_pauses()
     sizes = []
@@ -119,16 +129,20 @@ def middle(values, form):
 
 
 def print_table(rounds):
-    print("| ten Linear(256, 256), Adam, .item() | ms a step | over alone: before | in the window | behind it | added us a step | pause at its begin, ms "
+    print("| ten Linear(256, 256), Adam, .item() | ms a step | over alone: before | in the window "
+          "| behind it | added us a step | pause at its begin, ms "
           "| at its end, ms | trace bytes a step | gzipped |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     added = {}
     for name, _, _ in ROWS:
         pairs = [(found[name], found[ALONE]) for found in rounds]
-        ratios = {part: [f.ms(part) / bare.ms(part, f.slices) for f, bare in pairs] for part in ("before", "within", "behind")}
+        ratios = {part: [f.ms(part) / bare.ms(part, f.slices) for f, bare in pairs]
+                  for part in ("before", "within", "behind")}
         added[name] = [(f.ms("within") - bare.ms("within", f.slices)) * 1e3 for f, bare in pairs]
-        cells = [middle([f.ms("within") for f, _ in pairs], ".3f"), *(middle(values, ".3f") for values in ratios.values()),
-                 middle(added[name], ".1f"), *(middle([f.pauses[i] for f, _ in pairs], ".2f") for i in (0, 1)),
+        cells = [middle([f.ms("within") for f, _ in pairs], ".3f"),
+                 *(middle(values, ".3f") for values in ratios.values()),
+                 middle(added[name], ".1f"),
+                 *(middle([f.pauses[i] for f, _ in pairs], ".2f") for i in (0, 1)),
                  *(middle([f.size[i] for f, _ in pairs], ",.0f") for i in (0, 1))]
         print(f"| {name} | {' | '.join(cells)} |")
     print(f"| rounds | {len(rounds)} |")
@@ -140,9 +154,11 @@ def print_table(rounds):
 
 def main():
     global PYTHON
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--limit-s", type=float, default=120, help="no round begins that would end later, by those before it")
+    parser.add_argument("--limit-s", type=float, default=120,
+                        help="no round begins that, by those before it, would end later")
     args = parser.parse_args()
     PYTHON = interpreter_or_none("overhead")
     if not PYTHON:

@@ -1,4 +1,5 @@
-"""What the cases that run real programs share: the interpreter that has PyTorch, a run alone and one under profrun, what came of it."""
+"""What the cases with real programs share: the interpreter that has PyTorch, a run alone and one
+under profrun, its results."""
 import concurrent.futures
 import glob
 import json
@@ -12,12 +13,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAMS = os.path.join(ROOT, "test", "gpu", "programs")
 TORCH = os.path.join(ROOT, "test", "torch")
 sys.path.insert(0, TORCH)
-from test_torch import BUILD, LAUNCHER, ON_GPU, SIM, environment, python  # noqa: E402  it finds the harness, too
+from test_torch import BUILD, LAUNCHER, ON_GPU, SIM, environment, python  # noqa: E402
 
 AT_ONCE = 4 if ON_GPU else 2
 LIMIT_S = 150
-PRELOADED = " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
-# On the simulated GPU a thread of autograd's may still want the interpreter while it goes down, with profrun and without; see sim_case.py.
+PRELOADED = " ".join(os.path.join(SIM, name)
+                     for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
+# On the simulated GPU an autograd thread may still want the interpreter at exit, with profrun and
+# without; see sim_case.py.
 DIES_AT_EXIT, TRIES = "terminate called without an active exception", 4
 
 
@@ -34,7 +37,8 @@ class Done:
 
 def execute(command, env, folder, limit_s=LIMIT_S):
     os.makedirs(folder, exist_ok=True)
-    child = subprocess.Popen(command, env=env, cwd=folder, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    child = subprocess.Popen(command, env=env, cwd=folder, text=True, errors="replace",
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, start_new_session=True)
     try:
         out, err = child.communicate(timeout=limit_s)
@@ -54,7 +58,8 @@ def again(run):
 
 
 def settings(**more):
-    return environment(HF_HUB_OFFLINE=1, TOKENIZERS_PARALLELISM="false", XLA_PYTHON_CLIENT_PREALLOCATE="false", **more)
+    return environment(HF_HUB_OFFLINE=1, TOKENIZERS_PARALLELISM="false",
+                       XLA_PYTHON_CLIENT_PREALLOCATE="false", **more)
 
 
 def alone(command, folder, **more):
@@ -68,7 +73,8 @@ def under_profrun(command, folder, schedule, *options, **more):
 
     def run():
         where = f"{out}-{next(tries)}"
-        line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", where, "--schedule", schedule, *options, "--", *command]
+        line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", where, "--schedule", schedule,
+                *options, "--", *command]
         done = execute(line, settings(**more), folder)
         if os.path.lexists(out):
             os.unlink(out)
@@ -92,7 +98,8 @@ def main_process(folder):
     if not processes:
         return None, None
     ran = max(processes, key=lambda p: p["records"]["calls"])
-    return ran, next((p for p in of_all_processes(folder, "report.json") if p["pid"] == ran["pid"]), None)
+    return ran, next((p for p in of_all_processes(folder, "report.json") if p["pid"] == ran["pid"]),
+                     None)
 
 
 def journal_path(folder, ran):
@@ -106,7 +113,7 @@ def traces(folder):
 
 
 def losses(folder):
-    """{what: how many}, of all processes of the run, without what is none."""
+    """Returns {what: how many} over all processes of the run, without zeros."""
     total = {}
     for process in of_all_processes(folder, "run.json"):
         for what, n in process["losses"].items():
@@ -117,9 +124,11 @@ def losses(folder):
 
 def lacks(interpreter, statement):
     """Why this interpreter cannot run `statement`, or None."""
-    done = subprocess.run([interpreter, "-c", statement], env=settings(**({} if ON_GPU else {"LD_PRELOAD": PRELOADED})),
+    done = subprocess.run([interpreter, "-c", statement],
+                          env=settings(**({} if ON_GPU else {"LD_PRELOAD": PRELOADED})),
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    return done.stderr.strip().splitlines()[-1][:200] if done.returncode and done.stderr.strip() else None
+    return (done.stderr.strip().splitlines()[-1][:200] if done.returncode and done.stderr.strip()
+            else None)
 
 
 def interpreter_or_none(case):
@@ -136,7 +145,8 @@ def interpreter_or_none(case):
 
 
 def each(function, rows):
-    """function(row) of all rows, AT_ONCE at a time; in the order of the rows, each as soon as it and those before it are there."""
+    """Yields function(row) for all rows, AT_ONCE at a time, in the rows' order, each as soon as it
+    and those before it are ready."""
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         yield from pool.map(function, rows)
 
@@ -144,5 +154,6 @@ def each(function, rows):
 def conclude(outcomes):
     """Prints (name, None or why not, is a skip) as result lines; the exit status."""
     for name, why, is_skip in outcomes:
-        print(f"skip {name}: {why}" if is_skip else f"not ok {name}: {why}" if why else f"ok {name}")
+        print(f"skip {name}: {why}" if is_skip else f"not ok {name}: {why}" if why
+              else f"ok {name}")
     return int(any(why and not is_skip for _, why, is_skip in outcomes))

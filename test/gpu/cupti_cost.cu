@@ -1,5 +1,6 @@
-// What CUPTI costs the thread that calls CUDA, by what it is asked to record: before, while it records, and behind it.
-// usage: cupti_cost; a table row a way, each in a process of its own. Uses CUPTI directly, without profrun.
+// Measures what CUPTI costs the thread that calls CUDA, by what it records: before it records,
+// while it does, and afterwards. Uses CUPTI directly, without profrun.
+// usage: cupti_cost; a table row for each way, in a process of its own.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -65,10 +66,12 @@ static double launch_ns(bool ids)
 		for (int i = 0; i < LAUNCHES; i++) {
 			uint64_t id;
 			if (ids)
-				cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, i + 1);
+				cuptiActivityPushExternalCorrelationId(
+					CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, i + 1);
 			empty_kernel<<<1, 1>>>();
 			if (ids)
-				cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, &id);
+				cuptiActivityPopExternalCorrelationId(
+					CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, &id);
 		}
 		least = std::min(least, (now_ns() - begin) / LAUNCHES);
 	}
@@ -93,7 +96,8 @@ static void leave_launches(CUpti_CallbackDomain domain)
 {
 	for (uint32_t id = 1; id < 2000; id++) {
 		const char *name = nullptr;
-		if (cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name || strstr(name, "LaunchKernel"))
+		if (cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name ||
+		    strstr(name, "LaunchKernel"))
 			continue;
 		if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
 			cuptiActivityEnableDriverApi(id, 0);
@@ -147,8 +151,10 @@ static int measure(const char *name, unsigned what)
 		cuptiFinalize();
 	double launch_after = launch_ns(false), question_after = question_ns();
 	double calls = static_cast<double>(LAUNCHES) * ROUNDS;
-	printf("| %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f + %.1f | %.2f | %.2f | %.2f |\n", name, launch, launch_with,
-	       launch_after, question, question_with, question_after, registered_ms, enabled_ms,
+	printf("| %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f + %.1f | %.2f | %.2f | "
+	       "%.2f |\n",
+	       name, launch, launch_with, launch_after, question, question_with,
+	       question_after, registered_ms, enabled_ms,
 	       records[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] / calls,
 	       (records[CUPTI_ACTIVITY_KIND_RUNTIME] + records[CUPTI_ACTIVITY_KIND_DRIVER]) / calls,
 	       records[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] / calls);
@@ -166,18 +172,19 @@ int main()
 		{ "kernels", KERNELS },
 		{ "kernels, copies", KERNELS | COPIES },
 		{ "the same, overhead: PROF_PAIRING=order", BY_ORDER },
-		{ "the same, cuptiFinalize behind it", BY_ORDER | FINALIZE },
+		{ "the same, cuptiFinalize after it", BY_ORDER | FINALIZE },
 		{ "the same, synchronization", BY_ORDER | SYNC },
 		{ "the same, memory pools", BY_ORDER | POOL },
 		{ "the same, the runtime's launches", BY_ORDER | RUNTIME | LAUNCHES_ONLY },
 		{ "the same, the driver's launches", BY_ORDER | DRIVER | LAUNCHES_ONLY },
 		{ "all, of calls launches: interval", ALL_CALLS | LAUNCHES_ONLY },
 		{ "the same, pushed ids: external", ALL_CALLS | LAUNCHES_ONLY | IDS },
-		{ "the same, cuptiFinalize behind it", ALL_CALLS | LAUNCHES_ONLY | IDS | FINALIZE },
+		{ "the same, cuptiFinalize after it", ALL_CALLS | LAUNCHES_ONLY | IDS | FINALIZE },
 		{ "all calls", ALL_CALLS },
 		{ "nothing, again", 0 },
 	};
-	printf("| recorded | launch ns before | with | behind | cudaGetDevice ns before | with | behind | ms to begin | kernels a launch | calls | ids |\n");
+	printf("| recorded | launch ns before | with | after | cudaGetDevice ns before | with "
+	       "| after | ms to begin | kernels a launch | calls | ids |\n");
 	printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
 	fflush(stdout);
 	int failed = 0;

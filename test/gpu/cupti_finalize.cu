@@ -1,6 +1,8 @@
-// Whether a program outlives CUPTI's coming and going while its threads launch, and whether all windows have their records: kinds switched off only,
-// with copies within the device under way and without; cuptiFinalize(), with CUDA graphs and without (preload/gpu_teardown.h).
-// usage: cupti_finalize; a table row a way, each in a process of its own. Uses CUPTI directly, without profrun.
+// Checks whether a program survives CUPTI being started and removed while its threads launch, and
+// whether all windows have their records. Cases: only kinds are switched off, with copies within
+// the device under way and without; cuptiFinalize(), with CUDA graphs and without
+// (preload/gpu_teardown.h). Uses CUPTI directly, without profrun.
+// usage: cupti_finalize; a table row for each way, in a process of its own.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -14,11 +16,13 @@
 #include <unistd.h>
 #include <vector>
 
-enum { ROUNDS = 30, ON_US = 15000, DRAIN_US = 40000, OFF_US = 10000, BUFFER_BYTES = 2 << 20, GRAPH_NODES = 10, COPY_BYTES = 4096, FEW = 100, LIMIT_S = 30 };
+enum { ROUNDS = 30, ON_US = 15000, DRAIN_US = 40000, OFF_US = 10000, LIMIT_S = 30 };
+enum { BUFFER_BYTES = 2 << 20, GRAPH_NODES = 10, COPY_BYTES = 4096, FEW = 100 };
 
 static const CUpti_ActivityKind kinds[] = {
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,   CUPTI_ACTIVITY_KIND_MEMCPY2,
-	CUPTI_ACTIVITY_KIND_MEMSET,	       CUPTI_ACTIVITY_KIND_OVERHEAD,
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2,	       CUPTI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
 
 struct way {
@@ -134,7 +138,8 @@ static int run(const way &w)
 	stop = true;
 	for (std::thread &thread : threads)
 		thread.join();
-	printf("%d of %d windows without kernels | %.1f | %.1f | %.1f |\n", n_empty, ROUNDS, begin_ms, finalize_ms, worst_end_ms);
+	printf("%d of %d windows without kernels | %.1f | %.1f | %.1f |\n", n_empty, ROUNDS,
+	       begin_ms, finalize_ms, worst_end_ms);
 	fflush(stdout);
 	return 0;
 }
@@ -152,7 +157,8 @@ int main()
 		{ "graphs, cuptiFinalize", 1, true, false, true },
 		{ "graphs, cuptiFinalize", 4, true, false, true },
 	};
-	printf("| launched, 30 windows | threads | what went wrong | ms to begin, at most | ms to finalize | longest launch behind it, ms |\n");
+	printf("| launched, 30 windows | threads | what went wrong | ms to begin, at most "
+	       "| ms to finalize | longest launch after it, ms |\n");
 	printf("| --- | ---: | --- | ---: | ---: | ---: |\n");
 	fflush(stdout);
 	int failed = 0;
@@ -165,7 +171,8 @@ int main()
 		}
 		failed |= child < 0 || waitpid(child, &status, 0) < 0;
 		if (WIFSIGNALED(status))
-			printf("| %s | %d | %s |\n", w.name, w.threads, WTERMSIG(status) == SIGALRM ? "hangs, or very slow" : "crashed");
+			printf("| %s | %d | %s |\n", w.name, w.threads,
+			       WTERMSIG(status) == SIGALRM ? "hangs, or very slow" : "crashed");
 		fflush(stdout);
 	}
 	return failed;

@@ -1,4 +1,5 @@
-// What libc10_cuda.so does: an allocator that reports each block. Loaded RTLD_LOCAL, as Python does.
+// What libc10_cuda.so does: an allocator that reports each block. Loaded RTLD_LOCAL, as Python
+// does.
 #include <cuda_runtime_api.h>
 
 #include <cerrno>

@@ -1,6 +1,8 @@
 /*
- * A loop of steps that copy within the device, on a stream of their own, so that such a copy is always under way.
- *   copies STEPS MS [plain|graph]     a step takes MS; graph: one is instantiated before the loop, and launched in each step
+ * A loop of steps that copy within the device, on a stream of their own, so that such a copy is
+ * always under way.
+ *   copies STEPS MS [plain|graph]     a step takes MS; graph: a graph is instantiated before the
+ *                                     loop and launched in each step
  * Prints "N steps".
  */
 #include <string.h>

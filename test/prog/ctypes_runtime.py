@@ -1,4 +1,5 @@
-"""The CUDA runtime by ctypes: dlsym on a handle, from a program that is linked with no CUDA library."""
+"""The CUDA runtime by ctypes: dlsym on a handle, from a program that is linked with no CUDA
+library."""
 import ctypes
 import sys
 

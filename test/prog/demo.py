@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""An example to profile: a training loop in plain Python, on the CUDA runtime by ctypes. It needs nothing but Python.
+"""An example to profile: a training loop in plain Python, on the CUDA runtime by ctypes.
 
-Eighty steps; each loads a batch, copies it to the GPU on a stream of its own, runs a forward pass, a backward pass (on a
-second thread, as PyTorch's autograd does), an optimizer, and reads the loss back, which waits for all of it. Its kernels
-compute nothing: each spins for the time that stands in its name, so that the trace shows what the names promise. So the
-loss that is read back is no loss either; the one that is printed is made up.
+Each of its eighty steps loads a batch, copies it to the GPU on a stream of its own, runs a forward
+pass, a backward pass (on a second thread, like PyTorch's autograd) and an optimizer, and waits for
+the loss. Kernels only spin, for the time in their names, so the printed loss is made up.
 
-    ./profrun.sh --sim python3 test/prog/demo.py          without a GPU
-    ./profrun.sh python3 test/prog/demo.py                with one
+    ./profrun.sh [--sim] python3 test/prog/demo.py          --sim: without a GPU
 """
 import argparse
 import ctypes
@@ -17,14 +15,15 @@ import queue
 import sys
 import threading
 import time
+from ctypes import c_size_t
 
 LAYERS = 4
 BATCH_BYTES = 2 << 20
 ACTIVATION_BYTES = 8 << 20
-KERNELS = ["linear_forward_200us", "gelu_forward_30us", "cross_entropy_60us", "cross_entropy_backward_40us", "gelu_backward_35us",
-           "linear_backward_input_190us", "linear_backward_weight_210us", "adam_50us", "zero_grad_20us"]
-TO_DEVICE, TO_HOST = 1, 2
-NON_BLOCKING = 1
+KERNELS = ["linear_forward_200us", "gelu_forward_30us", "cross_entropy_60us",
+           "cross_entropy_backward_40us", "gelu_backward_35us", "linear_backward_input_190us",
+           "linear_backward_weight_210us", "adam_50us", "zero_grad_20us"]
+TO_DEVICE, TO_HOST, NON_BLOCKING = 1, 2, 1
 
 
 class Dim3(ctypes.Structure):
@@ -49,7 +48,7 @@ class Cuda:
                 raise RuntimeError(f"cuda{name}: error {status}")
 
         function = getattr(self.library, "cuda" + name)
-        function.restype = check  # ctypes calls it with the result: no Python frame of ours stands between a line and its call
+        function.restype = check  # no Python frame between a line and its call
         setattr(self, name, function)
         return function
 
@@ -61,7 +60,7 @@ class Cuda:
 
 
 def spin(name):
-    """PTX of a kernel that runs for the N microseconds of its name's _Nus, by the GPU's nanosecond clock."""
+    """Returns PTX of a kernel that spins for the N microseconds of its name's _Nus."""
     nanoseconds = int(name.rsplit("_", 1)[1][:-2]) * 1000
     return f"""
 .visible .entry {name}()
@@ -87,7 +86,8 @@ class Model:
         self.compute = cuda.made("StreamCreateWithFlags", NON_BLOCKING)
         for name in KERNELS:  # model.adam() launches adam_50us
             kernel = cuda.made("LibraryGetKernel", library, name.encode())
-            launch = functools.partial(cuda.LaunchKernel, kernel, Dim3(32, 1, 1), Dim3(128, 1, 1), None, ctypes.c_size_t(0), self.compute)
+            launch = functools.partial(cuda.LaunchKernel, kernel, Dim3(32, 1, 1), Dim3(128, 1, 1),
+                                       None, c_size_t(0), self.compute)
             setattr(self, name.rsplit("_", 1)[0], launch)
 
     def forward(self):
@@ -95,7 +95,7 @@ class Model:
         kept = []
         for _ in range(LAYERS):
             kept.append(ctypes.c_void_p())
-            self.cuda.MallocAsync(ctypes.byref(kept[-1]), ctypes.c_size_t(ACTIVATION_BYTES), self.compute)
+            self.cuda.MallocAsync(ctypes.byref(kept[-1]), c_size_t(ACTIVATION_BYTES), self.compute)
             self.linear_forward()
             self.gelu_forward()
         self.cross_entropy()
@@ -124,7 +124,7 @@ class Backward(threading.Thread):
         self.start()
 
     def run(self):
-        ctypes.CDLL(None).prctl(15, b"backward", 0, 0, 0)  # PR_SET_NAME: the thread's name in the trace
+        ctypes.CDLL(None).prctl(15, b"backward", 0, 0, 0)  # PR_SET_NAME, for the trace
         while (kept := self.work.get()) is not None:
             self.model.backward(kept)
             self.done.put(None)
@@ -135,19 +135,19 @@ class Backward(threading.Thread):
 
 
 class Loader:
-    """Makes batches in pinned memory and copies them on a stream of their own, ahead of the computation."""
+    """Makes batches in pinned memory and copies them on a stream of its own, ahead of their use."""
 
     def __init__(self, cuda, compute):
         self.cuda, self.compute = cuda, compute
         self.stream = cuda.made("StreamCreateWithFlags", NON_BLOCKING)
         self.ready = cuda.made("EventCreateWithFlags", 2)  # without timing
-        self.host = cuda.made("HostAlloc", ctypes.c_size_t(BATCH_BYTES), 0)
-        self.device = cuda.made("Malloc", ctypes.c_size_t(BATCH_BYTES))
+        self.host = cuda.made("HostAlloc", c_size_t(BATCH_BYTES), 0)
+        self.device = cuda.made("Malloc", c_size_t(BATCH_BYTES))
 
     def next(self, step):
         time.sleep(0.002)  # reading and decoding
         ctypes.memset(self.host, step, 1 << 16)
-        self.cuda.MemcpyAsync(self.device, self.host, ctypes.c_size_t(BATCH_BYTES), TO_DEVICE, self.stream)
+        self.cuda.MemcpyAsync(self.device, self.host, c_size_t(BATCH_BYTES), TO_DEVICE, self.stream)
         self.cuda.EventRecord(self.ready, self.stream)
         self.cuda.StreamWaitEvent(self.compute, self.ready, 0)
 
@@ -165,7 +165,7 @@ def main():
         kept = model.forward()
         backward(kept)
         model.optimize()
-        cuda.MemcpyAsync(ctypes.byref(scalar), loader.device, ctypes.c_size_t(4), TO_HOST, model.compute)
+        cuda.MemcpyAsync(ctypes.byref(scalar), loader.device, c_size_t(4), TO_HOST, model.compute)
         cuda.StreamSynchronize(model.compute)
         if step % 10 == 0 or step == steps - 1:
             print(f"step {step:3}  loss {0.35 + 1.95 * math.exp(-step / 25):.4f}", flush=True)

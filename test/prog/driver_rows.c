@@ -1,4 +1,7 @@
-/* Asks cuGetProcAddress for every driver row of hooks.def, and prints which symbol of which library it was given. */
+/*
+ * Asks cuGetProcAddress for every driver row of hooks.def, and prints which symbol of which library
+ * it returned.
+ */
 #define __CUDA_API_VERSION_INTERNAL /* no macro may turn a row's symbol into a newer one */
 #include <cuda.h>
 #include <dlfcn.h>

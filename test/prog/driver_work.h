@@ -24,7 +24,10 @@
 	F(cuStreamSynchronize)      \
 	F(cuCtxSynchronize)
 
-/* cuda.h's macros give each name its newest form (cuMemAlloc is cuMemAlloc_v2): so do the types here. */
+/*
+ * cuda.h's macros give each name its newest form (cuMemAlloc is cuMemAlloc_v2), and the types here,
+ * too.
+ */
 struct driver {
 #define F(name) __typeof__(&name) p_##name;
 	DRIVER_FUNCTIONS(F)

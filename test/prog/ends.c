@@ -1,4 +1,6 @@
-/* Every way for a process to end, after a little CUDA work whose last launches nobody has waited for. */
+/*
+ * Every way for a process to end, after a little CUDA work whose last launches are not waited for.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

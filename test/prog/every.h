@@ -1,8 +1,9 @@
 /*
- * What the two every-row programs share. CALL makes one call and prints one line: its symbol, its result, and what the
- * journal should say of it (key=value, hexadecimal). The test compares these lines with the journal, in order, so a call that
- * is recorded twice, or not at all, or with a nested one beside it, shows. Every hooked call of these programs goes
- * through CALL, those that only set the scene too.
+ * Shared by the two every-row programs. CALL makes one call and prints one line: its symbol, its
+ * result, and what the journal should say of it (key=value, hexadecimal). The test compares these
+ * lines with the journal, in order. So it detects a call that is recorded twice, or not at all, or
+ * with a nested one next to it. Every hooked call of these programs goes through CALL, including
+ * those that only prepare others.
  */
 #ifndef TEST_PROG_EVERY_H
 #define TEST_PROG_EVERY_H
@@ -27,7 +28,10 @@
 	} while (0)
 
 #define CALL(symbol, arguments, ...) CALL_(symbol, "", arguments, __VA_ARGS__)
-/* An error is as good an answer here (no second process, no such device): the call is recorded all the same. */
+/*
+ * An error is as good a result here (no second process, no such device): the call is recorded all
+ * the same.
+ */
 #define MAY_FAIL(symbol, arguments, ...) CALL_(symbol, "?", arguments, __VA_ARGS__)
 
 /* A function and its per-thread-default-stream twin. */

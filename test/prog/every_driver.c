@@ -1,4 +1,7 @@
-/* Calls every driver function of hooks.def, each fetched by dlsym from libcuda.so.1 (every.h says what is printed). */
+/*
+ * Calls every driver function of hooks.def, each fetched by dlsym from libcuda.so.1 (every.h says
+ * what is printed).
+ */
 #define __CUDA_API_VERSION_INTERNAL /* all versions of a function under their own names */
 #include <cuda.h>
 #include <cudaProfiler.h>

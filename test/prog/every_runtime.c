@@ -1,6 +1,7 @@
 /*
- * Calls every runtime function of hooks.def that CUDA 13's libcudart has, linked (every.h says what is printed). Kernel and
- * variable are registered by hand, as nvcc's own start-up code does it, with no image behind them: simulated GPU only.
+ * Calls every runtime function of hooks.def that CUDA 13's libcudart has, linked (every.h says what
+ * is printed). Kernel and variable are registered by hand, as nvcc's own start-up code does,
+ * without an image: simulated GPU only.
  */
 #define __CUDA_API_VERSION_INTERNAL /* twins under their own names */
 #include <cuda_profiler_api.h>

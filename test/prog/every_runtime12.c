@@ -1,6 +1,6 @@
 /*
- * The rows of hooks.def that only CUDA 12's libcudart has, and those whose signature was another one there; linked with it,
- * so declared here as its headers had them. every.h says what is printed.
+ * The rows of hooks.def that only CUDA 12's libcudart has, and those whose signature differed
+ * there. Linked with it, so declared here as its headers did. every.h says what is printed.
  */
 #include <stddef.h>
 

@@ -35,7 +35,10 @@ static void uses_nothing(void)
 	say("child without CUDA", 1);
 }
 
-/* CUDA does not work in a child of a process that has used it (its own error says so); the call must still come back. */
+/*
+ * CUDA does not work in a child of a process that has used it (its own error says so). The call
+ * must still return.
+ */
 static void tries_cuda(void)
 {
 	void *p;

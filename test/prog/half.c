@@ -1,4 +1,7 @@
-/* Half of a program whose other half uses another CUDA runtime: built once for each, with its number in its name. */
+/*
+ * Half of a program whose other half uses another CUDA runtime. Built once for each, with its
+ * number in its name.
+ */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,4 +1,7 @@
-/* What dlerror() says when a profiler has been switched on (PROF_STEP=api) in a program that has looked for nothing itself. */
+/*
+ * Prints what dlerror() says once a profiler is switched on (PROF_STEP=api) in a program that has
+ * looked nothing up itself.
+ */
 #include <cuda_profiler_api.h>
 #include <dlfcn.h>
 #include <stdio.h>

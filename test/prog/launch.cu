@@ -1,5 +1,6 @@
-// An ordinary nvcc program. Built three ways: as it is (CUDA 13's stubs launch through __cudaLaunchKernel), with
-// -D__NV_LEGACY_LAUNCH (cudaLaunchKernel), and with --default-stream per-thread (the _ptsz and _ptds twins).
+// An ordinary nvcc program. Built three ways: unchanged (CUDA 13's stubs launch through
+// __cudaLaunchKernel), with -D__NV_LEGACY_LAUNCH (cudaLaunchKernel), and with --default-stream
+// per-thread (the _ptsz and _ptds twins).
 #include <cstdio>
 
 __global__ void spin_20us(int *out)

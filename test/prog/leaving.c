@@ -1,4 +1,7 @@
-/* A library whose constructor waits for a thread that ends the process: with status 5, while the loader is at work. */
+/*
+ * A library whose constructor waits for a thread that ends the process, with status 5, while the
+ * loader is at work.
+ */
 #include <pthread.h>
 #include <unistd.h>
 

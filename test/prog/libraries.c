@@ -1,6 +1,7 @@
 /*
- * Calls of cuBLAS, cuBLASLt, cuDNN and NCCL, as a program linked to them makes them (plt) or one that looks them up (dlsym); prints a
- * line with what each gave. `hollow`: asks for functions of libraries that are not there. `ranks N`: N processes that meet in NCCL.
+ * Calls cuBLAS, cuBLASLt, cuDNN and NCCL, as a program that is linked to them does (plt) or one
+ * that looks them up (dlsym). Prints a line with each result. `hollow`: asks for functions of
+ * libraries that are not there. `ranks N`: N processes that meet in NCCL.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -1,4 +1,7 @@
-/* A program without CUDA that opens an extension with CUDA, RTLD_LOCAL, works with it, and closes it: twice. */
+/*
+ * A program without CUDA that opens an extension with CUDA, RTLD_LOCAL, works with it, and closes
+ * it. It does so twice.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,7 @@
-/* What dlsym, RTLD_NEXT, RTLD_DEFAULT and dlerror say in a process without CUDA: the same with and without a profiler. */
+/*
+ * Prints what dlsym, RTLD_NEXT, RTLD_DEFAULT and dlerror return in a process without CUDA: the same
+ * with and without a profiler.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +24,10 @@ int main(void)
 	show("default malloc", dlsym(RTLD_DEFAULT, "malloc"));
 	show("default nothing", dlsym(RTLD_DEFAULT, "cu_no_such_function"));
 	show("versioned cudaMalloc", dlvsym(RTLD_DEFAULT, "cudaMalloc", "libcudart.so.13"));
-	/* the next malloc behind this program is libc's own, and must not be found from the profiler's place in the order */
+	/*
+	 * The next malloc after this program is libc's own. It must not be searched from the
+	 * profiler's place in the order.
+	 */
 	Dl_info info = { 0 };
 	void *next = dlsym(RTLD_NEXT, "malloc");
 	printf("next malloc is in %s\n",

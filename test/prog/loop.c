@@ -1,8 +1,12 @@
 /*
- * A loop of steps that look like training: copy in, three kernels, a kernel that ends the step, loss back.
+ * A loop of steps that look like training: copy in, three kernels, a kernel that ends the step,
+ * loss back.
  *   loop STEPS [plain|graph|api|mark|bare|polls] [PAUSE_US [END_MS]]
- * graph launches the kernels as a CUDA graph; api puts each step between cudaProfilerStart and Stop; mark calls profrun_step() where there is
- * one; bare neither waits nor copies; polls asks for an event in place of copying and waiting, and the stream before that. A warm-up of two odd launches comes first, PAUSE_US of host work in every step (polls: between two questions, too), END_MS after the last one.
+ * graph launches the kernels as a CUDA graph. api puts each step between cudaProfilerStart and
+ * Stop. mark calls profrun_step() if it exists. bare neither waits nor copies. polls queries an
+ * event instead of copying and waiting, and the stream before that.
+ * A warm-up of two odd launches comes first. PAUSE_US: host work in every step (polls: also between
+ * two queries). END_MS: host work after the last step.
  * PACE_MS in the environment: the longest that each step waits for profrun to detect the steps.
  */
 #include <dlfcn.h>

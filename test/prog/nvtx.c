@@ -1,10 +1,12 @@
 /*
- * Ranges by NVTX around steps of CUDA work. Prints what NVTX answered.
+ * NVTX ranges around steps of CUDA work. Prints what NVTX returned.
  *   nvtx steps N      a loop of N steps in a range that was opened before the first CUDA call
  *   nvtx threads N    N threads at once, each with ranges of its own
  *   nvtx fork         CUDA in open ranges, then a child that tries CUDA in them
- *   nvtx turns N      N times: "turn" in the default domain and two kernels; within it, twice, a started "turn" of domain "inner"
- *   nvtx lost         pops without a push, 100 levels, a domain's range that outlives those pushed before it
+ *   nvtx turns N      N times: "turn" in the default domain and two kernels; within it, twice, a
+ *                     started "turn" of domain "inner"
+ *   nvtx lost         pops without a push, 100 levels, a domain's range that outlives those pushed
+ *                     before it
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>

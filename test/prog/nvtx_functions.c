@@ -1,3 +1,6 @@
-/* NVTX is a header: here it becomes a library with its functions exported, for languages that call by name. */
+/*
+ * NVTX is a header. Here it becomes a library that exports its functions, for languages that call
+ * by name.
+ */
 #define NVTX_EXPORT_API
 #include <nvtx3/nvToolsExt.h>

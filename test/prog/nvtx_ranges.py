@@ -1,4 +1,5 @@
-"""NVTX and the CUDA runtime by ctypes: ranges around calls on two threads. First argument: the library that exports NVTX's functions."""
+"""NVTX and the CUDA runtime by ctypes: ranges around calls on two threads. First argument: the
+library with NVTX's functions."""
 import ctypes
 import sys
 import threading

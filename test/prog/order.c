@@ -1,12 +1,14 @@
 /*
- * Calls that pairing by order could get wrong, kernels alike where that makes it harder:
- *   order irregular   calls that make no work between launches: of no bytes, from host to host, refused ones
+ * Calls that pairing by order could get wrong, with identical kernels where that makes it harder:
+ *   order irregular   calls that make no work between launches: of no bytes, from host to host,
+ *                     refused ones
  *   order devices     two devices, a thread on each
  *   order own         the default streams of two threads
  *   order again       two threads whose streams are destroyed and made again
- *   order graphs      graphs and launches in turn
+ *   order graphs      graphs and launches alternately
  *   order windows     cudaProfilerStart and Stop around some of the launches
- *   order ahead       steps that nothing waits in, and the GPU is far behind; the shared memory of a launch says which step it is of
+ *   order ahead       steps that wait for nothing while the GPU lags far behind; a launch's shared
+ *                     memory is its step's number
  */
 #include <pthread.h>
 #include <stdint.h>

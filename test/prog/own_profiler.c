@@ -1,9 +1,10 @@
 /*
- * An application with a profiler of its own that uses CUPTI as torch.profiler's Kineto does: a clock for the records, callbacks,
- * kinds on; some kernels; all kinds off, and only then what is left is flushed. Twice, kernels before, between and behind. Prints how many
- * kernels came to it, and of how many the times lie within its own.
+ * An application with a profiler of its own that uses CUPTI as torch.profiler's Kineto does: it
+ * sets a clock for the records and callbacks, and enables kinds; it runs some kernels; it disables
+ * all kinds and only then flushes the rest. It does so twice, with kernels before, between and
+ * after. Prints how many kernel records it received, and how many have times within its own.
  *   own_profiler [finalize]
- * finalize: behind each session it takes CUPTI down, as Kineto does with TEARDOWN_CUPTI=1.
+ * finalize: after each session it removes CUPTI, as Kineto does with TEARDOWN_CUPTI=1.
  */
 #include <cupti.h>
 #include <stdbool.h>

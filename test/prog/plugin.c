@@ -1,4 +1,7 @@
-/* The same code under another name (PLUGIN): two of these are as good as sure to be mapped at one address, one after the other. */
+/*
+ * The same code under another name (PLUGIN), so that two of these are almost surely mapped at one
+ * address, one after the other.
+ */
 #include <cuda_runtime_api.h>
 
 static volatile int sink;

@@ -26,7 +26,10 @@ static int resets(void)
 	return report("reset", good);
 }
 
-/* Takes away every descriptor but the standard three, as a daemon does; then enough launches for the journal to grow. */
+/*
+ * Closes every descriptor but the standard three, as a daemon does; then launches enough for the
+ * journal to grow.
+ */
 static int closes_all(void)
 {
 	int good = work_some(3);
@@ -66,7 +69,10 @@ static int changes_mask(void)
 	return report("umask", work_some(3));
 }
 
-/* errno is the application's own: no hooked call may change it (the simulated GPU does not, nor does CUDA promise to). */
+/*
+ * errno belongs to the application: no hooked call may change it. (The simulated GPU does not; CUDA
+ * does not promise that.)
+ */
 static int keeps_errno(void)
 {
 	void *p;
@@ -108,8 +114,11 @@ static void calls_cuda(int number)
 		handled++;
 }
 
-/* A handler that calls CUDA, in the middle of whatever the main flow is doing, hooks included. (The simulated GPU's locks are not
- * for handlers, so the signal is only unblocked between the calls of its driver.) */
+/*
+ * A signal handler that calls CUDA in the middle of whatever the main flow does, hooks included.
+ * (The simulated GPU's locks are not for handlers, so the signal is only unblocked between the
+ * calls of its driver.)
+ */
 static int in_handler(void)
 {
 	const void *kernel = work_kernel("spin_5us");

@@ -1,6 +1,7 @@
 /*
- * Kernels for programs that no nvcc compiles: PTX text for a real GPU; the simulated one takes names only. spin_<N>us spins
- * for N microseconds by the GPU's own nanosecond clock, as its name tells the simulated GPU too.
+ * Kernels for programs that nvcc does not compile: PTX text for a real GPU; the simulated one uses
+ * names only. spin_<N>us spins for N microseconds by the GPU's own nanosecond clock. Its name tells
+ * the simulated GPU the same.
  */
 #ifndef TEST_PROG_PTX_H
 #define TEST_PROG_PTX_H

@@ -1,6 +1,7 @@
 /*
- * The library's Python half alone, as a shared object for ctypes: reads the frames of the thread that calls and gives them back as
- * text, by way of a journal and its dictionary. test/prog/python_frames.py holds the answers against sys._getframe.
+ * The library's Python half alone, as a shared object for ctypes. Reads the calling thread's frames
+ * and returns them as text, through a journal and its dictionary. test/prog/python_frames.py
+ * compares the results with sys._getframe.
  */
 #include "core/runtime/journal.h"
 #include "core/source/journal/pylines.h"
@@ -150,7 +151,10 @@ void frames_objects_changed(void)
 
 /* ---- Reading ---- */
 
-/* Malloc'd once a thread: thread-locals of this size would not fit the room that is left for dlopen. */
+/*
+ * One per thread, from malloc: thread-locals of this size would not fit the room that is left for
+ * dlopen.
+ */
 struct answer {
 	struct python_chain chain;
 	struct python_frame frames[PYTHON_DEPTH_MOST];
@@ -218,7 +222,10 @@ uint64_t frames_hash(void)
 	return own_answer()->chain.hash;
 }
 
-/* As the library uses it: what is known for the hash, resolved only if the hash is new. One thread. */
+/*
+ * As the library uses it: returns what is known for the hash, and resolves only new hashes. One
+ * thread.
+ */
 const char *frames_recall(void)
 {
 	enum { SLOTS = 1 << 16 };

@@ -1,8 +1,11 @@
-"""Holds what the library reads of Python's frames against sys._getframe, inside the interpreter that runs this file.
+"""Compares what the library reads of Python's frames with sys._getframe, in the interpreter that
+runs this file.
 
-usage: python3.X python_frames.py LIBRARY FOLDER CASE     (test/e2e/test_python_frames.py runs every case in every interpreter)
+usage: python3.X python_frames.py LIBRARY FOLDER CASE
+       (test/e2e/test_python_frames.py runs every case in every interpreter)
 
-Runs from CPython 3.6 on, so it is written for that. Each case prints `ok` and counts, or what differs, and exits with 1.
+Runs from CPython 3.6 on, so it is written for that. Each case prints `ok` and counts, or what
+differs, and exits with 1.
 """
 import asyncio
 import atexit
@@ -19,10 +22,11 @@ LIBRARY, FOLDER, CASE = sys.argv[1:4]
 HAS_QUALNAME = sys.version_info >= (3, 11)
 DEPTH = 512
 
-released = ctypes.CDLL(LIBRARY, use_errno=True)  # lets go of the GIL around each call
+released = ctypes.CDLL(LIBRARY, use_errno=True)  # releases the GIL around each call
 held = ctypes.PyDLL(LIBRARY)
 for library in released, held:
-    library.frames_text.restype = library.frames_info.restype = library.frames_recall.restype = ctypes.c_char_p
+    for function in library.frames_text, library.frames_info, library.frames_recall:
+        function.restype = ctypes.c_char_p
     library.frames_hash.restype = library.frames_stack.restype = ctypes.c_uint64
 read, text = released.frames_read, released.frames_text
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
@@ -41,7 +45,8 @@ def expected(depth=1):
     while frame:
         code = frame.f_code
         name = code.co_qualname if HAS_QUALNAME else code.co_name
-        found.append((os.fsencode(code.co_filename), frame.f_lineno or code.co_firstlineno, os.fsencode(name)))
+        found.append((os.fsencode(code.co_filename), frame.f_lineno or code.co_firstlineno,
+                      os.fsencode(name)))
         frame = frame.f_back
     return found
 
@@ -62,8 +67,10 @@ def check(what, found, wanted):
         if found != wanted and not isinstance(found, list):
             failures.append(f"{what}: {found!r}, not {wanted!r}")
         elif found != wanted:
-            first = next((i for i in range(min(len(found), len(wanted))) if found[i] != wanted[i]), None)
-            pair = "" if first is None else f": frame {first} is {found[first]}, not {wanted[first]}"
+            first = next((i for i in range(min(len(found), len(wanted))) if found[i] != wanted[i]),
+                         None)
+            pair = ("" if first is None else f": frame {first} is {found[first]}, "
+                    f"not {wanted[first]}")
             failures.append(f"{what}: {len(found)} frames of {len(wanted)}{pair}")
 
 
@@ -185,7 +192,8 @@ def comprehensions():
     _ = [(read(), check("list comprehension", got(), expected())) for _ in range(2)]
     _ = {(read(), check("set comprehension", got(), expected())) for _ in range(2)}
     _ = {i: (read(), check("dict comprehension", got(), expected())) for i in range(2)}
-    _ = [[(read(), check("nested comprehension", got(), expected())) for _ in range(i)] for i in range(3)]
+    _ = [[(read(), check("nested comprehension", got(), expected())) for _ in range(i)]
+         for i in range(3)]
 
 
 def fall(n):
@@ -255,11 +263,14 @@ stale = 0
 
 
 def check_made(what, found, wanted):
-    """As check(). Before co_version (3.12) an object that stands where one like it stood, file name and all, may be taken for that
-    one until a 64th read of the thread, and no longer."""
+    """Checks like check(). Before co_version (3.12) a code object may be mistaken for an equal one
+    that was at its address before, file name and all, until a 64th read of the thread and no
+    longer."""
     global stale
-    of_one = [(frame[0].split()[0], *frame[1:]) for frame in found], [(frame[0].split()[0], *frame[1:]) for frame in wanted]
-    stale = stale + 1 if found != wanted and of_one[0] == of_one[1] and sys.version_info < (3, 12) else 0
+    of_one = ([(frame[0].split()[0], *frame[1:]) for frame in found],
+              [(frame[0].split()[0], *frame[1:]) for frame in wanted])
+    stale = (stale + 1 if found != wanted and of_one[0] == of_one[1] and sys.version_info < (3, 12)
+             else 0)
     if not 0 < stale < 64:
         check(what, found, wanted)
 
@@ -270,18 +281,23 @@ SCOPE = {"read": read, "got": got, "check": check_made, "expected": expected}
 def made_code():
     """Addresses of code objects are used again and again."""
     for i in range(200):
-        source = "\n" * (i % 7) + f"def f{i % 3}():\n  read(), check('exec', got(), expected())\nf{i % 3}()\n"
+        source = ("\n" * (i % 7) + f"def f{i % 3}():\n"
+                  f"  read(), check('exec', got(), expected())\nf{i % 3}()\n")
         exec(compile(source, f"<made {i % 5}>", "exec"), dict(SCOPE))
 
 
 def long_tables():
-    source = ("def f():\n" + "  a = 1\n" * 700 + "  read(), check('far', got(), expected())\n" + "  b=[" + "1,\n" * 400 + "]\n"
+    source = ("def f():\n" + "  a = 1\n" * 700 + "  read(), check('far', got(), expected())\n"
+              + "  b=[" + "1,\n" * 400 + "]\n"
               + "  read(), check('farther', got(), expected())\nf()\n")
     exec(compile(source, "\u00fcn\u00ef/\u65e5\u672c\U0001F600.py", "exec"), dict(SCOPE))
-    backwards = "def f():\n  return (\n" + "\n" * 300 + "    read(), check('back', got(), expected()))\nf()\n"
+    backwards = ("def f():\n  return (\n" + "\n" * 300
+                 + "    read(), check('back', got(), expected()))\nf()\n")
     exec(compile(backwards, "not-utf8-\udcff\udc80.py", "exec"), dict(SCOPE))
-    exec("def \u00e9t\u00e9():\n  read(), check('accents', got(), expected())\n\u00e9t\u00e9()", dict(SCOPE))
-    exec("def \u0434\u0430():\n  read(), check('cyrillic', got(), expected())\n\u0434\u0430()", dict(SCOPE))
+    exec("def \u00e9t\u00e9():\n  read(), check('accents', got(), expected())\n\u00e9t\u00e9()",
+         dict(SCOPE))
+    exec("def \u0434\u0430():\n  read(), check('cyrillic', got(), expected())\n\u0434\u0430()",
+         dict(SCOPE))
 
 
 def traced():
@@ -296,7 +312,8 @@ def traced():
 
 
 def all_ways():
-    plain(), recursion(10), generators(), classes(), lambdas(), comprehensions(), exceptions(), many_lines()
+    plain(), recursion(10), generators(), classes(), lambdas(), comprehensions()
+    exceptions(), many_lines()
     callbacks(), made_code(), long_tables(), traced()
     asyncio.new_event_loop().run_until_complete(coroutines())
 
@@ -327,7 +344,8 @@ def case_frames():
 
 
 def case_renamed():
-    """Code that says that it is another's, at the first look (fastcore's patches): frames are read all the same."""
+    """Code with another function's qualified name when first read (fastcore's patches): frames are
+    read all the same."""
     def wrapper():
         read(), check("renamed", got(), expected())
     if HAS_QUALNAME:
@@ -380,18 +398,22 @@ def case_entries():
     inlined = sys.version_info >= (3, 11)
     check("entries", entries, ["through_c", "<lambda>", "<module>"] if inlined else names)
     if sys.version_info >= (3, 10):
-        check("markers rise outwards", all(a < b for a, b in zip(markers, markers[1:])) and min(markers) > 0, True)
-        check("markers lie on the stack", all(abs(marker - held.frames_stack()) < 8 << 20 for marker in markers), True)
+        check("markers rise outwards", all(a < b for a, b in zip(markers, markers[1:]))
+              and min(markers) > 0, True)
+        check("markers lie on the stack", all(abs(marker - held.frames_stack()) < 8 << 20
+                                              for marker in markers), True)
     else:
         check("no markers", set(markers), {0})
 
     def site(function):
         return function()
-    twice = [site(f) for f in (held.frames_hash, held.frames_hash, python_hash, python_hash, functools.partial(python_hash))]
+    twice = [site(f) for f in (held.frames_hash, held.frames_hash, python_hash, python_hash,
+                               functools.partial(python_hash))]
     check("zero never comes", all(twice), True)
     check("same stack, same number", twice[0] == twice[1] and twice[2] == twice[3], True)
     check("other frames, other number", twice[0] == twice[2], False)
-    # through partial the same frames stand at the same instructions, but the inner one entered the evaluator anew
+    # through partial the same frames are at the same instructions, but the inner one entered the
+    # evaluator anew
     check("other entries, other number", twice[2] == twice[4], not inlined)
     finish()
 
@@ -410,12 +432,14 @@ def case_errno():
 
 
 def case_reuse():
-    """As the library does it: what a number once stood for is believed. Code objects come and go at the same addresses."""
+    """As the library does: what a number once meant is believed. Code objects come and go at the
+    same addresses."""
     start()
     wrong = [0]
 
     def probe_last():
-        """The last of many reads at one place must be right; before 3.12 those before it may not be."""
+        """The last of many reads at one place must be right; before 3.12 the earlier ones may be
+        wrong."""
         for i in range(130):
             claimed = parse(held.frames_recall()); wanted = expected()
             if i == 0:
@@ -423,7 +447,8 @@ def case_reuse():
         check("after 128 reads", claimed, wanted)
     scope = {"probe": probe_last}
     for i in range(300):
-        exec(compile("\n" * (i % 7) + f"def f{i % 3}():\n  x = 1;{chr(10) * (i % 5)}  probe()\nf{i % 3}()\n", "<made>", "exec"), dict(scope))
+        exec(compile("\n" * (i % 7) + f"def f{i % 3}():\n  x = 1;{chr(10) * (i % 5)}"
+                     f"  probe()\nf{i % 3}()\n", "<made>", "exec"), dict(scope))
     if sys.version_info >= (3, 12):
         check("never wrong", wrong[0], 0)
     finish("first reads wrong:", wrong[0])
@@ -449,7 +474,8 @@ def case_fork():
             try:
                 if held.frames_start_in_child(FOLDER.encode(), DEPTH) == 0:
                     plain(), recursion(5)
-                    check("info again", held.frames_info().decode(), "%d.%d.%d" % sys.version_info[:3])
+                    check("info again", held.frames_info().decode(),
+                          "%d.%d.%d" % sys.version_info[:3])
                     for line in failures:
                         print(line)
                     status = 1 if failures else 0
@@ -532,7 +558,8 @@ def case_stress():
         while time.monotonic() < end:
             k += 1
             name, filler = f"f{k % 50}", "  x = 1\n" * (k % 9)
-            source = f"def {name}(n):\n{filler}  return {name}(n - 1) if n else (read(), check('stress', got(), expected()))\n{name}({k % 60})\n"
+            source = (f"def {name}(n):\n{filler}  return {name}(n - 1) if n else "
+                      f"(read(), check('stress', got(), expected()))\n{name}({k % 60})\n")
             exec(compile(source, f"<stress {k % 7}>", "exec"), dict(SCOPE))
             if k % 100 == 0:
                 gc.collect()
@@ -557,7 +584,8 @@ def case_cap():
 
 
 def case_shift():
-    """Each offset of the layout wrong by a few bytes, in a child of its own: it turns off or gives other text, and never crashes."""
+    """Shifts each offset of the layout by a few bytes, in a child process. Reading turns off or
+    gives other text, and never crashes."""
     off = total = 0
     for field in range(19):
         for shift in (-64, -8, -4, -1, 1, 8, 16):
@@ -572,7 +600,8 @@ def case_shift():
             status = os.waitpid(child, 0)[1]
             total += 1
             off += status == 7 << 8
-            check(f"status with field {field} off by {shift}", status, status if status == 7 << 8 else 0)
+            check(f"status with field {field} off by {shift}", status,
+                  status if status == 7 << 8 else 0)
     check("most are noticed", off > total // 3, True)
     finish("off:", off, "of", total)
 

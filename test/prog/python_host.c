@@ -1,6 +1,7 @@
 /*
- * A program that has no Python and later loads one for itself alone (RTLD_LOCAL), with the library's Python half in it from the
- * start. usage: python_host PYTHON_FRAMES.SO LIBPYTHON FOLDER
+ * A program without Python that later loads one RTLD_LOCAL, with the library's Python half in it
+ * from the start.
+ * usage: python_host PYTHON_FRAMES.SO LIBPYTHON FOLDER
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Steps that are calls of a function, for PROF_STEP=python: of which demo.py's model makes the launches.
+"""Steps that are calls of a function, for PROF_STEP=python. demo.py's model makes the launches.
 
-usage: python_steps.py STEPS EVALUATE_EVERY [decode|decode-alone]     0: never. Behind each step tokens are decoded, or instead of it.
+usage: python_steps.py STEPS EVALUATE_EVERY [decode|decode-alone]
+       EVALUATE_EVERY: 0: never
+       decode: tokens are decoded after each step; decode-alone: instead of each step
 """
 import ctypes
 import sys
@@ -23,7 +25,8 @@ class Trainer:
         return self.model.forward()
 
     def train_step(self):
-        self.cuda.MemcpyAsync(self.device, ctypes.byref(self.host), ctypes.c_size_t(4), TO_DEVICE, self.model.compute)
+        self.cuda.MemcpyAsync(self.device, ctypes.byref(self.host), ctypes.c_size_t(4), TO_DEVICE,
+                              self.model.compute)
         kept = self.forward()
         self.model.backward(kept)
         self.model.optimize()
@@ -32,14 +35,16 @@ class Trainer:
         for _ in range(3):
             for activation in self.forward():
                 self.cuda.FreeAsync(activation, self.model.compute)
-        self.cuda.MemcpyAsync(ctypes.byref(self.host), self.device, ctypes.c_size_t(4), TO_HOST, self.model.compute)
+        self.cuda.MemcpyAsync(ctypes.byref(self.host), self.device, ctypes.c_size_t(4), TO_HOST,
+                              self.model.compute)
         self.cuda.StreamSynchronize(self.model.compute)
 
     def decode(self):
         for _ in range(6):
             for activation in self.forward():
                 self.cuda.FreeAsync(activation, self.model.compute)
-            self.cuda.MemcpyAsync(ctypes.byref(self.host), self.device, ctypes.c_size_t(4), TO_HOST, self.model.compute)
+            self.cuda.MemcpyAsync(ctypes.byref(self.host), self.device, ctypes.c_size_t(4), TO_HOST,
+                                  self.model.compute)
 
 
 def never_called():

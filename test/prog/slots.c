@@ -1,6 +1,8 @@
 /*
- * Where the program's own calls go: `slots STEPS`, each of two launches, an event and a wait. After each step a line: its number, and where
- * its calls of cudaLaunchKernel and cudaEventRecord lead. In the end a child says it of itself, before its first call.
+ * Prints where the program's own calls lead. `slots STEPS`: each step has two launches, an event
+ * and a wait. After each step it prints a line: the step's number, and where its calls of
+ * cudaLaunchKernel and cudaEventRecord lead. At the end a child prints the same of itself, before
+ * its first call.
  */
 #define _GNU_SOURCE
 #include "test/prog/leads_to.h"

@@ -1,4 +1,7 @@
-/* Preloaded: writes at the end of the process where calls of the functions in SLOTS (with blanks between them) lead, object by object, to stderr. */
+/*
+ * Preloaded. At the end of the process it writes to stderr, object by object, where calls of the
+ * functions in SLOTS (separated by blanks) lead.
+ */
 #define _GNU_SOURCE
 #include "test/prog/leads_to.h"
 

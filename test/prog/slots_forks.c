@@ -1,7 +1,11 @@
 /*
- * Forks of a process whose slots the library turns: `slots_forks gone CALLER OTHER`: CALLER, whose slots were turned, has been unloaded, and OTHER, which
- * may not be written, lies where it did. `slots_forks amid FORKS LIBRARY`: a thread takes steps all the time; each child loads LIBRARY, which takes
- * the loader's lock. Both print how many children ended in an orderly way. `slots_forks anew CALLER STEPS`: CALLER is unloaded and loaded again.
+ * Forks of a process whose slots the library redirects.
+ *   slots_forks gone CALLER OTHER      CALLER, whose slots were redirected, has been unloaded, and
+ *                                      OTHER, which may not be written, lies in its place
+ *   slots_forks during FORKS LIBRARY   a thread takes steps all the time; each child loads LIBRARY,
+ *                                      which takes the loader's lock
+ *   slots_forks anew CALLER STEPS      CALLER is unloaded and loaded again
+ * The first two print how many children ended in an orderly way.
  */
 #define _GNU_SOURCE
 #include "test/prog/leads_to.h"
@@ -94,7 +98,7 @@ static void *take_steps(void *unused)
 	return NULL;
 }
 
-static int amid(int forks, const char *library)
+static int during_steps(int forks, const char *library)
 {
 	pthread_t thread;
 	int n = 0;
@@ -121,5 +125,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (!strcmp(argv[1], "anew"))
 		return anew(argv[2], atoi(argv[3]));
-	return strcmp(argv[1], "gone") ? amid(atoi(argv[2]), argv[3]) : gone(argv[2], argv[3]);
+	if (!strcmp(argv[1], "gone"))
+		return gone(argv[2], argv[3]);
+	return during_steps(atoi(argv[2]), argv[3]);
 }

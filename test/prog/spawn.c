@@ -1,4 +1,7 @@
-/* Processes that start other programs, by every way there is; `leaf` is what they start: a little CUDA work. */
+/*
+ * Processes that start other programs, in every possible way. `leaf` is what they start: a little
+ * CUDA work.
+ */
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,7 +48,10 @@ static int by_vfork(void)
 	return waited(pid);
 }
 
-/* A vfork child shares its parent's memory until it leaves: leaving must not end the parent's recording. */
+/*
+ * A vfork child shares its parent's memory until it exits. Its exit must not end the parent's
+ * recording.
+ */
 static int by_failing_vfork(void)
 {
 	work_some(1);

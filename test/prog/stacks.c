@@ -1,6 +1,7 @@
 /*
- * Calls from functions whose names a test knows: a chain of three, and one in each of two plugins of which the second takes the
- * place of the first: `stacks PLUGIN PLUGIN`. Prints where each plugin was loaded.
+ * Calls from functions whose names a test knows: a chain of three, and one in each of two plugins,
+ * of which the second takes the place of the first. `stacks PLUGIN PLUGIN` prints where each plugin
+ * was loaded.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

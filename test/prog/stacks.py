@@ -1,4 +1,5 @@
-"""Calls from Python functions that a test knows, one of them called back from C; prints the stack that Python itself sees.
+"""Calls from Python functions that a test knows, one of them called back from C. Prints the stack
+that Python itself sees.
 
 usage: stacks.py LIBCUDART
 """
@@ -21,7 +22,8 @@ def seen():
 
 class Model:
     def forward(self, value):
-        cuda.cudaMemset(memory, value, ctypes.c_size_t(64)); self.stack = seen()  # noqa: E702 one line, so that both agree
+        # One line, so that the call and seen() report the same line.
+        cuda.cudaMemset(memory, value, ctypes.c_size_t(64)); self.stack = seen()  # noqa: E702
         return value
 
 

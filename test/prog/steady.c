@@ -1,14 +1,22 @@
 /*
  * A loop of steps under command: reads lines from its standard input and answers each with one.
- *   N       N steps          go US   steps with a pause of US microseconds, until the next line comes
- *   other N N steps of other work         long N, logs N   N steps of 24 launches, and such ones with a log near their end
- *   critic N, generator N, wgan N   N steps of a network with an optimizer, or of another, and N times five of the one and one of the other
- *   pass N, train N   N forward passes, and N steps of an optimizer with two such passes each
- *   slow MS one step that takes MS longer       handler   installs a handler of its own for SIGUSR2
- *   odd N, strange N   N launches in which nothing repeats, with pauses or without
- *   abort   dies of abort()       crash     dies of a segmentation fault
- *   state   "helpers N threads N fds N private_kb N signals N"           (end of input)  ends
- * The answer is "done TOTAL", TOTAL the steps so far.
+ *   N                 N steps
+ *   go US             steps with a pause of US microseconds, until the next line comes
+ *   other N           N steps of other work
+ *   long N, logs N    N steps of 24 launches; logs: with a log near their end
+ *   critic N          N steps of one network with an optimizer
+ *   generator N       N steps of another network with an optimizer
+ *   wgan N            N times five steps of the critic and one of the generator
+ *   pass N            N forward passes
+ *   train N           N steps of an optimizer with two such passes each
+ *   slow MS           one step that takes MS longer
+ *   handler           installs a handler of its own for SIGUSR2
+ *   odd N, strange N  N launches in which nothing repeats, with pauses or without
+ *   abort             dies of abort()
+ *   crash             dies of a segmentation fault
+ *   state             "helpers N threads N fds N private_kb N signals N"
+ *   (end of input)    ends
+ * Else the answer is "done TOTAL", where TOTAL is the number of steps so far.
  */
 #include <dirent.h>
 #include <poll.h>

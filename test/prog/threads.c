@@ -1,4 +1,7 @@
-/* Threads that use CUDA: some that end, many at once, one that outlives main, some that are cancelled. */
+/*
+ * Threads that use CUDA: some that end, many at once, one that outlives main, some that are
+ * cancelled.
+ */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -39,8 +42,8 @@ static int many(void)
 	enum { THREADS = 16 };
 	pthread_t threads[THREADS];
 	int sum = 0;
-	MUST(cudaFree(
-		NULL)); /* a profiler may miss what threads do while another one's first call wakes it */
+	/* A profiler may miss what threads do while the first call of another one starts it. */
+	MUST(cudaFree(NULL));
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, works, (void *)100);
 	for (int i = 0; i < THREADS; i++)
@@ -57,7 +60,10 @@ __attribute__((noreturn)) static void *comes_late(void *unused)
 	exit(0);
 }
 
-/* main ends as a thread, not as the process: the other one goes on alone, and ends it (CUDA's own threads never would). */
+/*
+ * main ends as a thread, not as the process. The other thread continues alone and ends the process,
+ * which CUDA's own threads never would.
+ */
 static int late(void)
 {
 	pthread_t thread;
@@ -86,7 +92,10 @@ static int during_exit(void)
 	pthread_t thread;
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread, NULL, never_stops, NULL);
-	/* a first call that wakes a profiler takes as long as the machine lets it: the process must not end within it */
+	/*
+	 * A first call that starts a profiler takes as long as the machine needs. The process must
+	 * not end during it.
+	 */
 	while (callers < 3)
 		usleep(1000);
 	work_some(3);

@@ -1,4 +1,5 @@
-// Threads whose first CUDA calls are launches and come at the same moment: kernels that nvcc registers need no call before.
+// Threads whose first CUDA calls are launches at the same moment: kernels that nvcc registers need
+// no call before.
 //   together THREADS LAUNCHES [devices]
 // devices: each thread's very first call chooses a device of its own.
 // Prints how many launches there were.

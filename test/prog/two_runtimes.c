@@ -1,4 +1,7 @@
-/* CUDA 12's runtime and CUDA 13's in one process, each behind a library of its own (a wheel of one beside a wheel of the other). */
+/*
+ * CUDA 12's runtime and CUDA 13's in one process, each used by a library of its own (a wheel of one
+ * next to a wheel of the other).
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,7 @@
-/* A little CUDA work for programs that are about something else: linked with the runtime, kernels from ptx.h. */
+/*
+ * A little CUDA work for programs that test something else: linked with the runtime, kernels from
+ * ptx.h.
+ */
 #ifndef TEST_PROG_WORK_H
 #define TEST_PROG_WORK_H
 
@@ -32,7 +35,10 @@ static inline void work_launch(const void *kernel, unsigned blocks, cudaStream_t
 	MUST(cudaLaunchKernel(kernel, (dim3){ blocks, 1, 1 }, (dim3){ 32, 1, 1 }, NULL, 0, stream));
 }
 
-/* An allocation, a copy there, `launches` kernels of 5 us, a wait, a copy back, a free; true if the bytes came back. */
+/*
+ * Allocates, copies in, launches kernels of 5 us, waits, copies back, frees. Returns true if the
+ * bytes came back.
+ */
 static inline int work_some(int launches)
 {
 	char data[256] = "these bytes go there and back", back[256] = "";

@@ -1,6 +1,4 @@
-/*
- * API calls as records, external correlation, and the functions of the activity API that are one step deep.
- */
+/* API calls as records, external correlation, and the activity API's simple functions. */
 #include "test/sim/cupti_sim.h"
 
 #include "cupti_impl.h"
@@ -33,7 +31,9 @@ static void fork_handler(void)
 	pthread_atfork(NULL, NULL, child_after_fork);
 }
 
-/* Kept, as the real one keeps it: asking the kernel at each record would cost more than all the rest. */
+/*
+ * Cached, as in the real CUPTI: asking the kernel at each record would cost more than all the rest.
+ */
 uint32_t cupti_process_id(void)
 {
 	uint32_t id = atomic_load_explicit(&process_id, memory_order_relaxed);
@@ -55,7 +55,10 @@ static uint32_t thread_id_now(void)
 	return thread_id;
 }
 
-/* What the runtime asks the driver for is no call of its own: CUPTI 13.0 records the runtime's alone (seen on an H100). */
+/*
+ * The runtime's own calls of the driver are not recorded: CUPTI 13.0 records only the runtime's
+ * call (seen on an H100).
+ */
 static bool is_recorded(const struct sim_frame *frame)
 {
 	return cupti_api_on(frame->domain, frame->cbid) &&
@@ -76,7 +79,10 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 	struct write writes[EXTERNAL_KINDS + 1];
 	int count = 0;
 	if (start && cupti_buffer_registered()) {
-		/* The record before each API record is the top of each stack; once for a call and what it calls. */
+		/*
+		 * Before each API record comes the top of each stack, once for a call and what it
+		 * calls.
+		 */
 		struct external *e = external;
 		uint64_t call = (uint64_t)cupti_finalized() << 32 | frame->correlation;
 		if (e && e->told != call &&

@@ -1,7 +1,7 @@
 /*
- * Activity buffers: requested from the consumer on the thread that has a record to write, full ones completed by
- * CUPTI's own worker thread once all their records are, the others by whoever flushes. Never calls the consumer while
- * holding cupti_lock.
+ * Activity buffers. They are requested from the consumer on the thread that has a record to write.
+ * CUPTI's own worker thread completes full ones once all their records are complete; whoever
+ * flushes completes the others. Never calls the consumer while holding cupti_lock.
  */
 #include "test/sim/cupti_sim.h"
 
@@ -355,7 +355,9 @@ CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc r,
 {
 	pthread_once(&worker_once, worker_start);
 	pthread_mutex_lock(&cupti_lock);
-	/* One pair for the whole process: the last registration wins, for buffers of the one before too. */
+	/*
+	 * One pair for the whole process: the last registration applies, also to earlier buffers.
+	 */
 	request = r;
 	complete = c;
 	pthread_mutex_unlock(&cupti_lock);

@@ -1,6 +1,6 @@
 /*
- * The callback API: one subscriber, callbacks at entry and exit of the calls it has chosen. Resource and
- * synchronisation callbacks never come.
+ * The callback API: one subscriber, callbacks at entry and exit of the calls that it has chosen.
+ * There are no resource or synchronisation callbacks.
  */
 #include "test/sim/cupti_sim.h"
 

@@ -1,6 +1,7 @@
 /*
- * The clock of records: CLOCK_REALTIME in ns, or what the consumer's timestamp callback says, in whatever unit. The
- * engine counts CLOCK_MONOTONIC; its times are carried over by interpolation between pairs read together.
+ * The clock of records: CLOCK_REALTIME in ns, or the consumer's timestamp callback, in its unit.
+ * The engine counts CLOCK_MONOTONIC; its times are converted by interpolation between pairs read
+ * together.
  */
 #include "test/sim/cupti_sim.h"
 
@@ -62,7 +63,10 @@ static void pair_keep(int64_t space_ns)
 	pthread_rwlock_unlock(&lock);
 }
 
-/* At each record, so it must cost nothing: the coarse clock is some ms behind, which is near enough here. */
+/*
+ * Runs at each record, so it must cost nothing. The coarse clock is late by some ms, which is exact
+ * enough here.
+ */
 void cupti_clock_note(void)
 {
 	struct timespec t;
@@ -87,8 +91,11 @@ void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
 	pthread_rwlock_unlock(&lock);
 }
 
-/* Linear from each pair to the next, so that order is kept; after the last, as before it. What ran before the clock was registered has no
- * time on it (on an H100 such records came with 0, and torch.profiler found none of its kernels within its window). */
+/*
+ * Linear between neighbouring pairs, so that order is kept; the last slope also applies after the
+ * last pair. Work that ran before the clock was registered has no time on it (on an H100 such
+ * records came with 0, and torch.profiler found none of its kernels within its window).
+ */
 uint64_t cupti_clock_convert(int64_t t)
 {
 	if (!t)

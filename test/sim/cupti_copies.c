@@ -1,7 +1,7 @@
 /*
- * What breaks CUPTI 13.0 (seen on an H100): kernels or copies are switched off, both having been on, while a recorded copy within a device
- * is under way. From then on there are no kernel records whenever both are on (the real one crashes sometimes), until
- * cuptiFinalize. Any thread.
+ * What breaks CUPTI 13.0 (seen on an H100): with both kernels and copies on, one of them is
+ * switched off while a recorded copy within a device is under way. From then on there are no kernel
+ * records whenever both are on (the real one crashes sometimes), until cuptiFinalize. Any thread.
  */
 #include "test/sim/cupti_sim.h"
 

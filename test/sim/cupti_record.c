@@ -1,9 +1,13 @@
 /*
- * Operations of the device, and synchronisations, as CUPTI's activity records. Runs on the thread that submitted them.
+ * Operations of the device, and synchronisations, as CUPTI's activity records. Runs on the thread
+ * that submitted them.
  */
 #include "test/sim/cupti_sim.h"
 
-/* CUDA 13.2's kernel record is 16 bytes longer than 13.0's; consumers built against it may read those bytes. */
+/*
+ * CUDA 13.2's kernel record is 16 bytes longer than 13.0's; consumers built against it may read
+ * those bytes.
+ */
 #define KERNEL13_BYTES 224
 
 #if SIM_CUPTI == 12

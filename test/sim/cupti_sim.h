@@ -1,7 +1,8 @@
 /*
- * Inside of the simulated CUPTI (libcupti.so.12 and .13): the activity API on the engine's calls and operations.
- * One mutex, cupti_lock; no callback of the consumer (buffers, subscriber) runs under it. Records of the device get
- * their place in a buffer when the work is submitted, as the real ones do, and are complete when its end has passed.
+ * Internals of the simulated CUPTI (libcupti.so.12 and .13): the activity API on the engine's calls
+ * and operations. One mutex, cupti_lock; no callback of the consumer (buffers, subscriber) runs
+ * under it. As in the real one, device records get their place in a buffer when the work is
+ * submitted, and are complete once its end has passed.
  */
 #ifndef TEST_SIM_CUPTI_SIM_H
 #define TEST_SIM_CUPTI_SIM_H
@@ -51,8 +52,11 @@ struct write {
 	const void *record;
 	size_t bytes;
 };
-/* Puts the records beside one another into this thread's buffer, or drops and counts them. `op_id`, when nonzero,
- * marks the last one as incomplete until cupti_buffer_resolve(); else it is complete at end_ns. */
+/*
+ * Writes the records, adjacent to each other, into this thread's buffer, or drops and counts them.
+ * A nonzero `op_id` marks the last one as incomplete until cupti_buffer_resolve(); else it is
+ * complete at end_ns.
+ */
 void cupti_buffer_write(const struct write *records, int count, int64_t end_ns, uint64_t op_id);
 void cupti_buffer_resolve(uint64_t op_id, int64_t start_ns, int64_t end_ns);
 CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc request,
@@ -68,7 +72,10 @@ void cupti_per_thread_set(bool on);
 /* ---- records (cupti_record.c) ---- */
 size_t cupti_record_bytes(CUpti_ActivityKind kind);
 uint32_t cupti_process_id(void);
-/* Where a device record keeps its times; NULL for records whose times are on the records' clock already. */
+/*
+ * Returns where a device record keeps its times; NULL if its times are on the records' clock
+ * already.
+ */
 uint64_t *cupti_record_times(CUpti_Activity *record);
 void cupti_record_op(const struct sim_op *op);
 

@@ -10,8 +10,10 @@
 static bool kinds[256];
 /* By domain and callback id; a whole kind sets or clears all. */
 static bool apis[2][2048];
-/* Single functions were chosen before there was a context, or a whole kind is on: otherwise choosing them brings no record, whatever the
- * header says (13.0 on an H100). */
+/*
+ * Single functions were chosen before there was a context, or a whole kind is on. Otherwise
+ * choosing them brings no record, whatever the header says (13.0 on an H100).
+ */
 static bool apis_live[2];
 static CUpti_ActivityThreadIdType thread_id_type;
 

@@ -1,10 +1,11 @@
 /*
- * Inside of the simulated driver (libcuda.so.1): devices, contexts, streams, events, memory, kernels, graphs.
- * One mutex, engine_lock, guards all of it; no user code (host functions, CUPTI callbacks) runs under it, and nobody
- * waits for simulated time while holding it.
+ * Internals of the simulated driver (libcuda.so.1): devices, contexts, streams, events, memory,
+ * kernels, graphs. One mutex, engine_lock, guards all of it. No user code (host functions, CUPTI
+ * callbacks) runs under it, and no thread waits for simulated time while it holds it.
  *
- * Time is arithmetic: a stream is the moment at which its last operation ends (struct when). Only work behind a host
- * function, whose duration nobody knows beforehand, is kept as a node of a dependency graph (struct op).
+ * Time is arithmetic: a stream is the moment at which its last operation ends (struct when). Only
+ * work after a host function, whose duration is not known beforehand, is kept as a node of a
+ * dependency graph (struct op).
  */
 #ifndef TEST_SIM_ENGINE_H
 #define TEST_SIM_ENGINE_H
@@ -89,8 +90,10 @@ struct op_request {
 
 #define OP_MAX_DEPS 260
 
-/* engine_lock held. Gives the end of the new operation and, when it is known already, runs nothing: the caller runs
- * the action after unlocking if op_is_known(). */
+/*
+ * Returns the end of the new operation. If it is known already, runs nothing: the caller runs the
+ * action after unlocking if op_is_known(). engine_lock held.
+ */
 struct when op_submit(struct op_request *request, const struct when *deps, int count);
 bool op_is_known(const struct when *moment);
 struct when op_join(const struct when *moments, int count);
@@ -142,7 +145,10 @@ CUresult engine_context_wait(struct context *context);
 CUresult engine_init_check(void);
 bool engine_has_context(void);
 
-/* What a copy of so many bytes straight behind a kernel reads (PROFSIM_KERNEL_RESULTS). value -1: not set. */
+/*
+ * What a copy of `bytes` bytes right after a kernel reads (PROFSIM_KERNEL_RESULTS). value -1: not
+ * set.
+ */
 struct result {
 	int64_t value;
 	unsigned bytes;
@@ -256,12 +262,18 @@ void memory_publish(int operation, struct allocation *a, bool async, uint32_t st
 
 void extent_write(uintptr_t address, size_t bytes, uint64_t kernels); /* engine_lock held */
 void extent_forget(uintptr_t address, size_t bytes);
-/* Copies what a copy from device memory at `from` delivers: the application's own bytes, else zeros. Lock not held. */
+/*
+ * Copies what a copy from device memory at `from` returns: the application's own bytes, else zeros.
+ * Lock not held.
+ */
 bool extent_read(void *to, uintptr_t from, size_t bytes, uint64_t kernels);
 
 /* ---- copies (engine_copy.c, engine_move.c) ---- */
 
-/* A copy or memset before it is submitted; graph nodes keep one too. Linear ones are 3D ones of one row. */
+/*
+ * A copy or memset before it is submitted; graph nodes keep one too. Linear ones are 3D ones of one
+ * row.
+ */
 struct move {
 	CUDA_MEMCPY3D_PEER copy;
 	bool is_set, linear;

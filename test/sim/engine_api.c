@@ -1,6 +1,6 @@
 /*
- * API frames: what every exported function does on its way in and out. Correlation ids, planted failures, CUPTI's
- * sinks, the truth file. Runs on the application's threads, without engine_lock.
+ * API frames: what every exported function does at entry and exit. Correlation ids, planted
+ * failures, CUPTI's sinks, the truth file. Runs on the application's threads, without engine_lock.
  */
 #include "test/sim/engine.h"
 
@@ -61,7 +61,10 @@ static void failures_read(const char *text)
 static void child_after_fork(void)
 {
 	engine_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	/* A context does not survive a fork; the real driver answers every call in the child like this too. */
+	/*
+	 * A context does not survive a fork; the real driver also answers every call in the child
+	 * this way.
+	 */
 	if (engine_has_context())
 		engine_flags |= ENGINE_FORKED;
 }
@@ -82,8 +85,10 @@ static void cold_start(void)
 	engine_flags = failure_count ? flags | ENGINE_FAIL : flags;
 }
 
-/* The name of a rule covers its versions: cuMemAlloc means cuMemAlloc_v2 too. nvcc's __cudaLaunchKernel is the call
- * cudaLaunchKernel. */
+/*
+ * A rule's name covers all versions: cuMemAlloc means cuMemAlloc_v2 too. nvcc's __cudaLaunchKernel
+ * counts as cudaLaunchKernel.
+ */
 static bool failure_matches(const char *rule, const char *api)
 {
 	if (!strncmp(rule, "__", 2))
@@ -141,7 +146,10 @@ int engine_frame_enter(struct sim_frame *frame, bool per_thread)
 	frame->observed = false;
 	frame->saved_per_thread = t->per_thread;
 	t->per_thread = per_thread;
-	/* A call within a call (the driver's below the runtime's) shares the outer one's correlation id. */
+	/*
+	 * A call within a call (the driver's below the runtime's) shares the outer one's
+	 * correlation id.
+	 */
 	frame->nested = t->depth++ > 0;
 	if (!frame->nested)
 		t->correlation = 0;
@@ -194,7 +202,10 @@ static const char *op_kind_name(const struct sim_op *op)
 	return kinds[op->kind];
 }
 
-/* kind name stream start_ns end_ns correlation device bytes pid: written at once, so that no death loses it. */
+/*
+ * kind name stream start_ns end_ns correlation device bytes pid. Written at once, so that it
+ * survives a crash.
+ */
 static void truth_write(const struct sim_op *op)
 {
 	const char *kind = op_kind_name(op);

@@ -1,5 +1,6 @@
 /*
- * CUDA arrays and mipmaps, textures and surfaces: pitched device memory behind a handle. Nothing samples them.
+ * CUDA arrays and mipmaps, textures and surfaces: pitched device memory with a handle. Nothing
+ * samples them.
  */
 #include "test/sim/engine.h"
 

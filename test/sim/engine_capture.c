@@ -1,13 +1,17 @@
 /*
- * Stream capture: calls on a capturing stream become nodes that depend on what the stream did last, and events carry
- * those dependencies to other streams. Application threads, engine_lock held unless said otherwise.
+ * Stream capture. Calls on a capturing stream become nodes that depend on the stream's last ones,
+ * and events carry those dependencies to other streams. Application threads, engine_lock held
+ * unless said otherwise.
  */
 #include "test/sim/engine_graph.h"
 
 static struct capture *captures; /* in progress */
 static uint64_t last_capture_id;
 
-/* The legacy stream would have to wait for a capturing stream: such calls are errors, and end the capture. */
+/*
+ * The legacy stream would have to wait for a capturing stream: such calls are errors, and end the
+ * capture.
+ */
 static struct capture *capture_implied(const struct stream *stream)
 {
 	if (!stream->legacy)

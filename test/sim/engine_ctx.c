@@ -73,7 +73,10 @@ static struct context *context_create(struct device *device, unsigned flags)
 	c->index = index;
 	c->device = device;
 	c->flags = flags;
-	/* The numbers that CUPTI reports on real devices: 7 for the default stream, 13 for the first other one. */
+	/*
+	 * The numbers that CUPTI reports on real devices: 7 for the default stream, 13 for the
+	 * first other one.
+	 */
 	c->next_stream_id = 7;
 	c->legacy = stream_create_in(c, 0, 0);
 	c->legacy->legacy = true;

@@ -1,5 +1,6 @@
 /*
- * What the driver says about its devices: an H100's shape under a name of its own. Application threads.
+ * What the driver reports about its devices: an H100's shape under a name of its own. Application
+ * threads.
  */
 #include "test/sim/engine.h"
 
@@ -151,7 +152,9 @@ CUresult sim_cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 CUresult sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice a,
 				     CUdevice b)
 {
-	CUresult rc = engine_device_check(a) ?: engine_device_check(b) ?: a == b ? CUDA_ERROR_INVALID_DEVICE : 0;
+	CUresult rc = engine_device_check(a) ?: engine_device_check(b);
+	if (!rc && a == b)
+		rc = CUDA_ERROR_INVALID_DEVICE;
 	if (!rc)
 		*value = attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK;
 	return rc;

@@ -1,6 +1,6 @@
 /*
- * cuGetProcAddress: the newest version of a function that the caller's CUDA version knows, and its per-thread twin
- * where that is asked for. Any thread.
+ * cuGetProcAddress: the newest version of a function that the caller's CUDA version knows, and its
+ * per-thread twin where requested. Any thread.
  */
 #include "test/sim/engine.h"
 

@@ -1,10 +1,12 @@
 /*
- * Which device memory holds the application's own bytes. No kernel computes anything here, so memory that a kernel may
- * have written must read as zeros, while data that the application copied in must come back.
+ * Which device memory holds the application's own bytes. No kernel computes anything here, so
+ * memory that a kernel may have written must read as zeros, while data that the application copied
+ * in must come back.
  *
- * Copies and memsets leave extents. A read gets an extent's bytes when no kernel was launched since it was written, or
- * when the read takes whole extents and nothing else; everything else reads as zeros. So a tensor that was copied in
- * survives kernels, and a scalar that a kernel "computed" in recycled memory is zero instead of stale.
+ * Copies and memsets leave extents. A read gets an extent's bytes if no kernel was launched since
+ * it was written, or if the read takes whole extents and nothing else. Everything else reads as
+ * zeros. So a tensor that was copied in survives kernels, and a scalar that a kernel "computed" in
+ * recycled memory is zero instead of stale.
  */
 #include "test/sim/engine.h"
 
@@ -48,7 +50,7 @@ void extent_write(uintptr_t address, size_t bytes, uint64_t kernels)
 		extent_add(address, bytes, kernels);
 }
 
-/* Whole extents, one beside the other, from `from` to `from + bytes`? */
+/* Returns whether whole, adjacent extents cover exactly `from` to `from + bytes`. */
 static bool extent_tiles(uintptr_t from, size_t bytes)
 {
 	uintptr_t at = from;

@@ -228,7 +228,10 @@ CUresult sim_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 	return CUDA_SUCCESS;
 }
 
-/* Lists are asked for twice: with NULL for their length, then with that much room; what is too much becomes NULL. */
+/*
+ * Lists are requested twice: with NULL for their length, then with that much room. Surplus room is
+ * filled with NULL.
+ */
 static CUresult nodes_list(struct graph_node *const *list, size_t length, CUgraphNode *out,
 			   size_t *count)
 {

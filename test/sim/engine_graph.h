@@ -1,5 +1,6 @@
 /*
- * Graphs, their nodes and their executable copies; see engine_graph.c. Everything under engine_lock.
+ * Graphs, their nodes and their executable copies; see engine_graph.c. Everything under
+ * engine_lock.
  */
 #ifndef TEST_SIM_ENGINE_GRAPH_H
 #define TEST_SIM_ENGINE_GRAPH_H

@@ -1,6 +1,7 @@
 /*
- * Executable graphs: instantiation, launches, updates. A launch submits every node in dependency order; all of them
- * carry the launch's correlation id, the executable graph's id and their own node id. Application threads.
+ * Executable graphs: instantiation, launches, updates. A launch submits every node in dependency
+ * order. All of them carry the launch's correlation id, the executable graph's id and their own
+ * node id. Application threads.
  */
 #include "test/sim/engine_graph.h"
 
@@ -183,8 +184,8 @@ CUresult sim_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *err
 /* ---- launch ---- */
 
 /*
- * What CUPTI put into an executable graph goes with it, and a launch of that graph fails on the device (seen on an H100, CUDA 13.0). Here
- * the launch itself fails already.
+ * What CUPTI put into an executable graph is removed with CUPTI, and a launch of that graph fails
+ * on the device (seen on an H100, CUDA 13.0). Here the launch call itself fails.
  */
 void engine_graphs_break(void)
 {

@@ -1,6 +1,6 @@
 /*
- * Nodes by type: their parameters set, read and changed. Every typed call is the generic one with the right member of
- * CUgraphNodeParams filled. Application threads.
+ * Nodes by type: their parameters set, read and changed. Every typed call is the generic one with
+ * the right member of CUgraphNodeParams filled. Application threads.
  */
 #include "test/sim/engine_graph.h"
 
@@ -30,7 +30,7 @@ static CUresult child_set(struct graph_node *n)
 	return CUDA_SUCCESS;
 }
 
-/* A node's memory is there from the start and for ever; only its place in the order is simulated. */
+/* A node's memory exists from the start and forever; only its place in the order is simulated. */
 static CUresult memory_set(struct graph_node *n)
 {
 	struct context *c;

@@ -1,5 +1,6 @@
 /*
- * Host functions and stream callbacks: work of the stream that runs on the helper thread. Application threads.
+ * Host functions and stream callbacks: work of the stream that runs on the helper thread.
+ * Application threads.
  */
 #include "test/sim/engine.h"
 

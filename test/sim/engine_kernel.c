@@ -1,6 +1,6 @@
 /*
- * Modules, libraries and kernels. No image is read: a module has every function that it is asked for, and a
- * name is all that a kernel is. Application threads.
+ * Modules, libraries and kernels. No image is read: a module has every function that it is asked
+ * for, and a kernel is only a name. Application threads.
  */
 #include "test/sim/engine.h"
 
@@ -34,7 +34,10 @@ struct name {
 };
 static struct name *names[NAME_BUCKETS];
 
-/* `rows`: TEXT=NUMBER[:BYTES],...; the number of the first that is a part of the name. -1: none is. */
+/*
+ * Returns the number of the first of `rows` (TEXT=NUMBER[:BYTES],...) whose TEXT is part of the
+ * name; -1 without one.
+ */
 static double number_set(const char *rows, const char *name, unsigned *bytes)
 {
 	char part[256];
@@ -51,7 +54,10 @@ static double number_set(const char *rows, const char *name, unsigned *bytes)
 	return -1;
 }
 
-/* PROFSIM_KERNEL_TIMES, else "_<N>us" anywhere in the name (mangled names too) is the kernel's duration. -1: it has none. */
+/*
+ * Returns the kernel's duration: from PROFSIM_KERNEL_TIMES, else from "_<N>us" anywhere in its name
+ * (mangled names too). -1: it has none.
+ */
 static int64_t duration_parse(const char *name)
 {
 	unsigned unused;

@@ -1,6 +1,7 @@
 /*
- * First versions of calls, from when device pointers had 32 bits: memory from cuMemAlloc (without _v2) lies below 2 GiB, so
- * that they work. Also launches without parameters, and green contexts. Application threads.
+ * First versions of calls, from when device pointers had 32 bits: memory from cuMemAlloc (without
+ * _v2) lies below 2 GiB, so that they work. Also launches without parameters, and green contexts.
+ * Application threads.
  */
 #include "test/sim/engine.h"
 

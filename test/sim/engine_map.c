@@ -1,5 +1,6 @@
 /*
- * A treap of disjoint address ranges: allocations, and what the application wrote into them. Caller holds engine_lock.
+ * A treap of disjoint address ranges: allocations, and what the application wrote into them. Caller
+ * holds engine_lock.
  */
 #include "test/sim/engine.h"
 

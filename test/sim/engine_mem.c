@@ -1,6 +1,7 @@
 /*
- * Allocations of every sort and what a pointer is. Device memory is an anonymous mapping without reserve: it reads as
- * zeros until something is copied or set, and costs nothing until then. Application threads.
+ * Allocations of every kind, and pointer attributes. Device memory is an anonymous mapping without
+ * reserve: it reads as zeros until something is copied or set, and costs nothing until then.
+ * Application threads.
  */
 #include "test/sim/engine.h"
 
@@ -92,7 +93,9 @@ CUresult memory_release(struct allocation *a)
 	return CUDA_SUCCESS;
 }
 
-/* Destroying a context frees its memory; host memory of a primary context stays usable to the host. */
+/*
+ * Destroying a context frees its memory; host memory of a primary context stays usable to the host.
+ */
 void memory_release_context(struct context *context)
 {
 	struct range *r = engine_allocations ? range_after(engine_allocations, 0) : NULL;
@@ -149,7 +152,9 @@ static CUresult allocate_now(enum sim_memory_kind kind, size_t bytes, unsigned f
 	return rc;
 }
 
-/* Freeing waits for the device, as the real driver does for everything but stream-ordered memory. */
+/*
+ * Freeing waits for the device, as the real driver does for everything but stream-ordered memory.
+ */
 static CUresult free_now(void *address, enum sim_memory_kind kind)
 {
 	struct context *c;

@@ -1,6 +1,6 @@
 /*
- * What a copy or a memset is (its sort, its bytes, its time, whether the host waits) and how its bytes are moved.
- * Bytes move when the operation is submitted, or, behind a host function, when that has run.
+ * What a copy or a memset is (its kind, bytes, time, whether the host waits) and how its bytes are
+ * moved. Bytes move when the operation is submitted or, after a host function, when that has run.
  */
 #include "test/sim/engine.h"
 
@@ -8,7 +8,7 @@
 	65536 /* pageable copies up to this size are staged at once: the call does not wait */
 #define SETUP_US 1.5 /* of a copy engine */
 
-/* CUpti_ActivityMemcpyKind by the sort of the source and of the destination: host, device, array. */
+/* CUpti_ActivityMemcpyKind by the kinds of source and destination: host, device, array. */
 static const uint8_t copy_kinds[3][3] = { { 9, 1, 3 }, { 2, 8, 7 }, { 4, 6, 5 } };
 
 enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ARRAY };

@@ -1,7 +1,8 @@
 /*
- * When operations start and end. Known moments are numbers; what waits for a host function is a node of a dependency
- * graph that the helper thread resolves: it runs host functions at their simulated time, then works out everything that
- * was behind them. The helper runs user code, so it never holds engine_lock meanwhile.
+ * When operations start and end. Known moments are numbers. What waits for a host function is a
+ * node of a dependency graph that the helper thread resolves: it runs host functions at their
+ * simulated time, then computes the times of everything after them. The helper runs user code, so
+ * it never holds engine_lock meanwhile.
  */
 #include "test/sim/engine.h"
 
@@ -224,7 +225,10 @@ static struct op *ready_take_first(void)
 {
 	struct op **first = &ready;
 	for (struct op **at = &ready; *at; at = &(*at)->next) {
-		/* Work of the device is worked out at once; a host function waits for its moment. */
+		/*
+		 * The times of device work are computed at once; a host function waits for its
+		 * moment.
+		 */
 		if (!(*at)->request.host && !(*at)->request.meets) {
 			first = at;
 			break;

@@ -1,6 +1,7 @@
 /*
- * Stream-ordered allocation and its pools. Memory is there at once and goes back when the free's place in the stream has
- * been passed; the pool's numbers change at the call. Also managed memory's hints, and memory of other processes.
+ * Stream-ordered allocation and its pools. Memory is available at once, and is returned when the
+ * stream has passed the place of the free; the pool's numbers change at the call. Also managed
+ * memory's hints, and memory of other processes.
  */
 #include "test/sim/engine.h"
 
@@ -385,7 +386,10 @@ CUresult sim_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 	return CUDA_SUCCESS;
 }
 
-/* The other process gets memory of the right size, not the same bytes. A process may not open its own handle. */
+/*
+ * The other process gets memory of the right size, not the same bytes. A process may not open its
+ * own handle.
+ */
 CUresult sim_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsigned flags)
 {
 	struct context *c;

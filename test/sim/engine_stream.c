@@ -1,5 +1,6 @@
 /*
- * Streams and events: order, the legacy default stream's barriers, waits and queries. Application threads.
+ * Streams and events: order, the legacy default stream's barriers, waits and queries. Application
+ * threads.
  */
 #include "test/sim/engine.h"
 
@@ -202,7 +203,10 @@ CUresult sim_cuStreamDestroy_v2(CUstream handle)
 	pthread_mutex_lock(&engine_lock);
 	CUresult rc = stream_find(handle, &s);
 	if (!rc) {
-		/* Its work goes on: the legacy stream's barriers and a context's synchronise still see it. */
+		/*
+		 * Its work continues: the legacy stream's barriers and a context's synchronise
+		 * still see it.
+		 */
 		struct when both[2] = { s->context->legacy->tail, s->tail };
 		if (!(s->flags & CU_STREAM_NON_BLOCKING) && !op_is_known(&s->tail))
 			op_assign(&s->context->legacy->tail, op_join(both, 2));
@@ -213,7 +217,9 @@ CUresult sim_cuStreamDestroy_v2(CUstream handle)
 				*at = s->next;
 				break;
 			}
-		/* The record itself stays: a late use of the handle is then an error, not a crash. */
+		/*
+		 * The record itself stays: a late use of the handle is then an error, not a crash.
+		 */
 		s->destroyed = true;
 		op_release(&s->tail);
 		free(s->queue);

@@ -1,6 +1,6 @@
 /*
- * Tensor maps: descriptors that CUTLASS's kernels and Triton's take to load tiles. Nothing loads tiles here, so a map holds its address
- * alone. Application threads.
+ * Tensor maps: descriptors that kernels of CUTLASS and Triton take to load tiles. Nothing loads
+ * tiles here, so a map holds only its address. Application threads.
  */
 #include "test/sim/engine.h"
 

@@ -1,5 +1,6 @@
 /*
- * Stream memory operations: writing a word in stream order, and waiting for one that the host or another stream writes.
+ * Stream memory operations: writing a word in stream order, and waiting for one that the host or
+ * another stream writes.
  */
 #include "test/sim/engine.h"
 

@@ -1,6 +1,7 @@
 /*
- * Virtual memory management: address ranges are reserved, physical memory is created, and the two are mapped. Physical
- * memory is a part of one sparse memory file for each device, so that it keeps its bytes from one mapping to the next.
+ * Virtual memory management: address ranges are reserved, physical memory is created, and the two
+ * are mapped. Physical memory is a part of one sparse memory file for each device, so that it keeps
+ * its bytes from one mapping to the next.
  */
 #define _FILE_OFFSET_BITS 64
 #include "test/sim/engine.h"
@@ -177,7 +178,9 @@ CUresult sim_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	struct range *inside = range_after(engine_allocations, address);
 	bool right = r && address + bytes <= r->start + r->bytes &&
 		     !(inside && inside->start < address + bytes);
-	/* Access is granted by cuMemSetAccess: the host, which must move the bytes, has it from here on. */
+	/*
+	 * cuMemSetAccess grants access: the host, which must move the bytes, has it from here on.
+	 */
 	if (right && mmap((void *)address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 			  files[p->device->ordinal], p->offset + (off_t)offset) == MAP_FAILED)
 		right = false;

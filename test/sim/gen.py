@@ -3,8 +3,9 @@
 
 usage: gen.py OUT_DIR INCLUDE_DIR COMPILER
 
-Every symbol in exports/*.txt gets an exported function with the header's signature, which opens an API frame, calls
-the hand-written sim_NAME (driver) or rt_NAME (runtime) where there is one, and answers "not supported" where not.
+Every symbol in exports/*.txt gets an exported function with the header's signature. It opens an API
+frame and calls the hand-written sim_NAME (driver) or rt_NAME (runtime), or returns "not supported"
+without one.
 """
 import os
 import re
@@ -16,34 +17,43 @@ from gen_libs import libraries, names
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUFFIX = re.compile(r"_(ptds|ptsz)$")
 PROTOTYPE = re.compile(
-    r"(?<![\w*])(cudaError_t|const char ?\*|CUresult|CUptiResult|unsigned|void \*\*|void|struct cudaChannelFormatDesc)"
+    r"(?<![\w*])(cudaError_t|const char ?\*|CUresult|CUptiResult|unsigned|void \*\*|void"
+    r"|struct cudaChannelFormatDesc)"
     r"\s+(\w+)\s*\(([^;{}]*?)\)\s*;")
 
-# Calls so cheap that a frame would be most of their cost: without an observer they go straight to the implementation.
-LIGHT = {"cudaGetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString"}
+# Calls so cheap that a frame would be most of their cost. Without an observer they go straight to
+# the implementation.
+LIGHT = {"cudaGetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName",
+         "cudaGetErrorString"}
 
 # The real runtime gives these no callback: no record, no correlation id.
 BARE = {"__cudaPushCallConfiguration", "__cudaPopCallConfiguration", "__cudaGetKernel"}
-# In the real runtime a jump to the function beside it, whose record therefore stands for both.
-SAME = {"__cudaLaunchKernel": "cudaLaunchKernel", "__cudaLaunchKernel_ptsz": "cudaLaunchKernel_ptsz"}
+# In the real runtime these jump to the function named here, whose record therefore stands for both.
+SAME = {"__cudaLaunchKernel": "cudaLaunchKernel",
+        "__cudaLaunchKernel_ptsz": "cudaLaunchKernel_ptsz"}
 
 # crt/host_runtime.h declares these only to nvcc.
 INTERNAL_RUNTIME = """
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function);
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, \
+size_t shared, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, \
+size_t shared, cudaStream_t stream);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, \
+struct CUstream_st *stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 """
 
 # libcudart.so.12: names that CUDA 13 renamed, and signatures that it changed.
 ALIAS12 = {n + "_v2": n for n in (
     "cudaEventElapsedTime", "cudaGraphAddDependencies", "cudaGraphAddNode", "cudaGraphGetEdges",
-    "cudaGraphNodeGetDependencies", "cudaGraphNodeGetDependentNodes", "cudaGraphRemoveDependencies", "cudaMemAdvise",
-    "cudaMemPrefetchAsync", "cudaMemPrefetchAsync_ptsz", "cudaSignalExternalSemaphoresAsync",
-    "cudaStreamUpdateCaptureDependencies", "cudaWaitExternalSemaphoresAsync")}
+    "cudaGraphNodeGetDependencies", "cudaGraphNodeGetDependentNodes", "cudaGraphRemoveDependencies",
+    "cudaMemAdvise", "cudaMemPrefetchAsync", "cudaMemPrefetchAsync_ptsz",
+    "cudaSignalExternalSemaphoresAsync", "cudaStreamUpdateCaptureDependencies",
+    "cudaWaitExternalSemaphoresAsync")}
 ALIAS12.update({
-    "cudaStreamGetCaptureInfo_v3": "cudaStreamGetCaptureInfo", "cudaMemPrefetchAsync_v2_ptsz": "cudaMemPrefetchAsync_ptsz",
+    "cudaStreamGetCaptureInfo_v3": "cudaStreamGetCaptureInfo",
+    "cudaMemPrefetchAsync_v2_ptsz": "cudaMemPrefetchAsync_ptsz",
     "cudaStreamGetCaptureInfo_v3_ptsz": "cudaStreamGetCaptureInfo_ptsz",
     "cudaStreamUpdateCaptureDependencies_v2_ptsz": "cudaStreamUpdateCaptureDependencies_ptsz",
     "cudaSignalExternalSemaphoresAsync_v2_ptsz": "cudaSignalExternalSemaphoresAsync_ptsz",
@@ -80,7 +90,8 @@ def prototypes(text):
 
 
 def preprocess(compiler, include, source):
-    run = subprocess.run(compiler.split() + ["-E", "-P", "-D__CUDA_API_VERSION_INTERNAL", "-I" + include, "-x", "c", "-"],
+    run = subprocess.run(compiler.split() + ["-E", "-P", "-D__CUDA_API_VERSION_INTERNAL",
+                                             "-I" + include, "-x", "c", "-"],
                          input=source, capture_output=True, text=True)
     if run.returncode:
         sys.exit("gen.py: the headers in %s do not preprocess:\n%s" % (include, run.stderr[:2000]))
@@ -122,7 +133,8 @@ def callback_ids(include):
     for domain in ("driver", "runtime"):
         with open(os.path.join(include, "cupti_%s_cbid.h" % domain)) as f:
             ids[domain] = [(n, int(v)) for n, v in
-                           re.findall(r"TRACE_CBID_(\w+)\s*=\s*(\d+)", f.read()) if n not in ("INVALID", "SIZE")]
+                           re.findall(r"TRACE_CBID_(\w+)\s*=\s*(\d+)", f.read())
+                           if n not in ("INVALID", "SIZE")]
     return ids
 
 
@@ -152,9 +164,10 @@ def wrapper(out, name, returns, arguments, target, cbid, per_thread, kind):
         out.append("\tstruct { %s; } sim_params;" % "; ".join(field(d, n) for d, n in arguments))
         for d, n in arguments:
             out.append("\tmemcpy(&sim_params.%s, &%s, sizeof(sim_params.%s));" % (n, n, n))
-    out.append("\tstruct sim_frame sim_frame = { .domain = %s, .cbid = %d, .name = \"%s\", .params = %s };"
-               % ("SIM_DRIVER" if kind == "cu" else "SIM_RUNTIME", cbid, SUFFIX.sub("", SAME.get(name, name)),
-                  "&sim_params" if arguments else "NULL"))
+    out.append("\tstruct sim_frame sim_frame = { .domain = %s, .cbid = %d, .name = \"%s\", "
+               ".params = %s };"
+               % ("SIM_DRIVER" if kind == "cu" else "SIM_RUNTIME", cbid,
+                  SUFFIX.sub("", SAME.get(name, name)), "&sim_params" if arguments else "NULL"))
     if returns in ("CUresult", "cudaError_t"):
         call = "%s(%s)" % (target, values) if target else "%s_missing(\"%s\")" % (kind, name)
         out.append("\t%s sim_status = %s_enter(&sim_frame, %d);" % (returns, kind, per_thread))
@@ -167,7 +180,8 @@ def wrapper(out, name, returns, arguments, target, cbid, per_thread, kind):
 
 
 def field(declaration, name):
-    """A parameter as a structure's field: arrays decay to pointers, const values lose their const."""
+    """Returns a parameter as a structure's field: arrays decay to pointers, const values lose their
+    const."""
     declaration = re.sub(r"(\w+)\s*\[\s*\w*\s*\]$", r"*\1", declaration)
     if "*" not in declaration:
         declaration = re.sub(r"\bconst\s+", "", declaration)
@@ -176,13 +190,15 @@ def field(declaration, name):
 
 def stub(out, name, kind):
     out.append("SIM_EXPORT int w_%s(void) __asm__(\"%s\");" % (name, name))
-    out.append("SIM_EXPORT int w_%s(void)\n{\n\treturn %s_missing(\"%s\");\n}\n" % (name, kind, name))
+    out.append("SIM_EXPORT int w_%s(void)\n{\n\treturn %s_missing(\"%s\");\n}\n"
+               % (name, kind, name))
 
 
 def entry_versions(include):
     """base name, per-thread -> [driver version], from cudaTypedefs.h"""
     versions = {}
-    for header in ("cudaTypedefs.h", "cudaProfilerTypedefs.h", "cudaGLTypedefs.h", "cudaEGLTypedefs.h",
+    for header in ("cudaTypedefs.h", "cudaProfilerTypedefs.h", "cudaGLTypedefs.h",
+                   "cudaEGLTypedefs.h",
                    "cudaVDPAUTypedefs.h"):
         with open(os.path.join(include, header)) as f:
             for m in re.finditer(r"\(CUDAAPI \*PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?\)", f.read()):
@@ -193,7 +209,8 @@ def entry_versions(include):
 def driver(out_dir, include, declared, ids):
     exports, done = names("cuda.txt"), implemented("sim_")
     cbids = dict(ids["driver"])
-    out = ['/* Generated by test/sim/gen.py. */', '#include "test/sim/engine.h"', '#include "driver_impl.h"', ""]
+    out = ['/* Generated by test/sim/gen.py. */', '#include "test/sim/engine.h"',
+           '#include "driver_impl.h"', ""]
     impl = []
     for name in exports:
         base = SUFFIX.sub("", name)
@@ -209,20 +226,24 @@ def driver(out_dir, include, declared, ids):
     for name in sorted(done):
         if name in declared:
             returns, arguments = declared[name]
-            impl.append("%s sim_%s(%s);" % (returns, name, ", ".join(d for d, _ in arguments) or "void"))
+            impl.append("%s sim_%s(%s);" % (returns, name,
+                                            ", ".join(d for d, _ in arguments) or "void"))
     known, rows, fields = set(exports), [], []
     versions = entry_versions(include)
     for (base, thread), numbers in sorted(versions.items()):
         if thread:
-            symbols = [s for s in exports if SUFFIX.search(s) and re.match(r"^%s(_v\d+)?_pt[ds][sz]$" % base, s)]
+            symbols = [s for s in exports if SUFFIX.search(s)
+                       and re.match(r"^%s(_v\d+)?_pt[ds][sz]$" % base, s)]
         else:
             symbols = [s for s in exports if re.match(r"^%s(_v\d+)?$" % base, s)]
         order = sorted(symbols, key=lambda s: int((re.search(r"_v(\d+)", s) or [0, "1"])[1]))
-        # Old symbols without a version of their own (or the reverse) are rare; the newest ones always match.
+        # Old symbols without a version of their own (or the reverse) are rare; the newest ones
+        # always match.
         pairs = list(zip(reversed(numbers), reversed(order)))
         for version, symbol in sorted(pairs):
             rows.append((base, version, thread, symbol))
-    out_rows = ["ENTRY(\"%s\", %d, %s, %s)" % (b, v, "true" if t else "false", s) for b, v, t, s in sorted(rows)]
+    out_rows = ["ENTRY(\"%s\", %d, %s, %s)" % (b, v, "true" if t else "false", s)
+                for b, v, t, s in sorted(rows)]
     newest = {}
     for b, v, t, s in sorted(rows):
         if not t and s in declared:
@@ -234,7 +255,8 @@ def driver(out_dir, include, declared, ids):
         if not t and s in declared and newest[b][1] != s:
             fields.append("CALL(%s, \"%s\", %d)" % (s, b, v))
     write(out_dir, "driver_wrappers.c", out)
-    write(out_dir, "driver_impl.h", ["/* Generated by test/sim/gen.py. */", "#include <cuda.h>", ""] + impl)
+    write(out_dir, "driver_impl.h", ["/* Generated by test/sim/gen.py. */", "#include <cuda.h>", ""]
+          + impl)
     write(out_dir, "driver_entries.def", out_rows)
     write(out_dir, "driver_calls.def", fields)
     assert known
@@ -242,7 +264,8 @@ def driver(out_dir, include, declared, ids):
 
 def forwards(out_dir, declared_rt, declared_cu):
     """rt_forward.def -> rt_forward.c; returns the runtime names."""
-    out = ["/* Generated by test/sim/gen.py from rt_forward.def. */", '#include "test/sim/rt.h"', ""]
+    out = ["/* Generated by test/sim/gen.py from rt_forward.def. */", '#include "test/sim/rt.h"',
+           ""]
     done = set()
     with open(os.path.join(HERE, "rt_forward.def")) as f:
         rows = [line.split() for line in f if line.strip() and not line.startswith("#")]
@@ -257,7 +280,8 @@ def forwards(out_dir, declared_rt, declared_cu):
             kind = re.sub(r"\b%s\b\s*(\[\s*\])?$" % theirs, "", target).strip()
             values.append("*(%s *)&%s" % (kind, mine))
         out.append("%s rt_%s(%s)\n{\n\tcudaError_t rc = %s();" %
-                   (returns, name, ", ".join(d for d, _ in arguments) or "void", "rt_context" if needs_context else "rt_load"))
+                   (returns, name, ", ".join(d for d, _ in arguments) or "void",
+                    "rt_context" if needs_context else "rt_load"))
         out.append("\treturn rc ?: RT(DRV(%s)(%s));\n}\n" % (symbol, ", ".join(values)))
         done.add(name)
     write(out_dir, "rt_forward.c", out)
@@ -271,7 +295,8 @@ def runtime(out_dir, declared13, ids, major, forwarded):
     only12 = prototypes(open(os.path.join(HERE, "rt_twelve.h")).read().replace("rt12_", ""))
     done12 = implemented("rt12_")
     newest = 12999 if major == 12 else 13999
-    out = ['/* Generated by test/sim/gen.py for libcudart.so.%d. */' % major, '#include "test/sim/rt.h"',
+    out = ['/* Generated by test/sim/gen.py for libcudart.so.%d. */' % major,
+           '#include "test/sim/rt.h"',
            '#include "test/sim/rt_twelve.h"', ""]
     for name in exports:
         base = SUFFIX.sub("", name)
@@ -291,20 +316,23 @@ def runtime(out_dir, declared13, ids, major, forwarded):
         returns, arguments = declared13[source]
         target = "rt_" + own_base if own_base in done else None
         own, own_base = SAME.get(own, own), SAME.get(own_base, own_base)
-        wrapper(out, name, returns, arguments, target, runtime_cbid(ids["runtime"], own, newest, False)
+        wrapper(out, name, returns, arguments, target,
+                runtime_cbid(ids["runtime"], own, newest, False)
                 or runtime_cbid(ids["runtime"], own_base, newest, False), per_thread, "rt")
     write(out_dir, "runtime%d_wrappers.c" % major, out)
     impl = []
     for name in sorted(done):
         if name in declared13:
             returns, arguments = declared13[name]
-            impl.append("%s rt_%s(%s);" % (returns, name, ", ".join(d for d, _ in arguments) or "void"))
+            impl.append("%s rt_%s(%s);" % (returns, name, ", ".join(d for d, _ in arguments)
+                                           or "void"))
     write(out_dir, "runtime_impl.h", ["/* Generated by test/sim/gen.py. */", ""] + impl)
 
 
 def cupti(out_dir, declared, ids, major):
     done = implemented("ct_")
-    out = ['/* Generated by test/sim/gen.py for libcupti.so.%d. */' % major, '#include "test/sim/cupti_sim.h"',
+    out = ['/* Generated by test/sim/gen.py for libcupti.so.%d. */' % major,
+           '#include "test/sim/cupti_sim.h"',
            '#include "cupti_impl.h"', ""]
     impl = []
     for name in names("cupti%d.txt" % major):
@@ -312,7 +340,8 @@ def cupti(out_dir, declared, ids, major):
             returns, arguments = declared[name]
             text = ", ".join(d for d, _ in arguments) or "void"
             out.append("SIM_EXPORT %s w_%s(%s) __asm__(\"%s\");" % (returns, name, text, name))
-            out.append("SIM_EXPORT %s w_%s(%s)\n{\n\tif (cupti_absent())\n\t\treturn CUPTI_ERROR_NOT_INITIALIZED;"
+            out.append("SIM_EXPORT %s w_%s(%s)\n{\n\tif (cupti_absent())\n\t\t"
+                       "return CUPTI_ERROR_NOT_INITIALIZED;"
                        % (returns, name, text))
             out.append("\treturn ct_%s(%s);\n}\n" % (name, ", ".join(n for _, n in arguments)))
         else:
@@ -320,16 +349,19 @@ def cupti(out_dir, declared, ids, major):
     for name in sorted(done):
         if name in declared:
             returns, arguments = declared[name]
-            impl.append("%s ct_%s(%s);" % (returns, name, ", ".join(d for d, _ in arguments) or "void"))
+            impl.append("%s ct_%s(%s);" % (returns, name, ", ".join(d for d, _ in arguments)
+                                           or "void"))
     write(out_dir, "cupti%d_wrappers.c" % major, out)
-    write(out_dir, "cupti_impl.h", ["/* Generated by test/sim/gen.py. */", "#include <cupti.h>", ""] + impl)
+    write(out_dir, "cupti_impl.h", ["/* Generated by test/sim/gen.py. */", "#include <cupti.h>", ""]
+          + impl)
     for domain in ("driver", "runtime"):
         write(out_dir, "cbid_%s.def" % domain, ["[%d] = \"%s\"," % (v, n) for n, v in ids[domain]])
 
 
 def version_map(out_dir, library, exports):
     """The real libraries have one version node of their own name, and export nothing else."""
-    write(out_dir, library + ".map", [library + " {", "global:"] + ["\t%s;" % n for n in names(exports)] +
+    write(out_dir, library + ".map", [library + " {", "global:"]
+          + ["\t%s;" % n for n in names(exports)] +
           ["local: *;", "};"])
 
 
@@ -363,7 +395,8 @@ def main():
     ids = callback_ids(include)
     driver_text = preprocess(compiler, include, "#include <cuda.h>\n#include <cudaProfiler.h>\n")
     driver(out_dir, include, prototypes(driver_text), ids)
-    runtime_text = preprocess(compiler, include, "#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n")
+    runtime_text = preprocess(compiler, include, "#include <cuda_runtime_api.h>\n"
+                              "#include <cuda_profiler_api.h>\n")
     declared = prototypes(runtime_text + INTERNAL_RUNTIME)
     forwarded = forwards(out_dir, declared, prototypes(driver_text))
     for major in (12, 13):

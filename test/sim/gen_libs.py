@@ -1,23 +1,30 @@
-"""The mechanical part of libprofsim_libs.so: what PyTorch imports of cuBLAS, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuSPARSELt, cuFFT and cuFile
-(exports/torch_*.txt) and libs_*.c does not write out. A function is one of a few kinds, told by its name; what fits none does nothing."""
+"""The mechanical part of libprofsim_libs.so: what PyTorch imports of cuBLAS, cuDNN, NCCL, cuSOLVER,
+cuSPARSE, cuSPARSELt, cuFFT and cuFile (exports/torch_*.txt) and libs_*.c does not define. A
+function is one of a few kinds, determined from its name. Functions that fit no kind do nothing."""
 import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LISTS = ("torch_cublas.txt", "torch_cudnn.txt", "torch_nccl.txt", "torch_cusolver.txt", "torch_cusparse.txt", "torch_cusparselt.txt",
-         "torch_cufft.txt", "torch_cufile.txt")
+LISTS = ("torch_cublas.txt", "torch_cudnn.txt", "torch_nccl.txt", "torch_cusolver.txt",
+         "torch_cusparse.txt", "torch_cusparselt.txt", "torch_cufft.txt", "torch_cufile.txt")
 
 # Descriptors and handles: made in the place that the first argument points at.
-CREATES = re.compile(r"cudnn(Backend)?Create\w*Descriptor|cusolverDnCreate\w*|cusparseCreate(?!IdentityPermutation)\w*|cusparse\w+_createDescr")
-DESTROYS = re.compile(r"cudnn(Backend)?Destroy\w*Descriptor|cusolverDnDestroy\w*|cusparseDestroy\w*|cusparse\w+_destroyDescr")
+CREATES = re.compile(r"cudnn(Backend)?Create\w*Descriptor|cusolverDnCreate\w*"
+                     r"|cusparseCreate(?!IdentityPermutation)\w*|cusparse\w+_createDescr")
+DESTROYS = re.compile(r"cudnn(Backend)?Destroy\w*Descriptor|cusolverDnDestroy\w*|cusparseDestroy\w*"
+                      r"|cusparse\w+_destroyDescr")
 SETS_STREAM = re.compile(r"(cusolverDn|cusparse)SetStream")
-QUIET = re.compile(r"cublas(Set|Get|Lt)\w+|cusolverDnXgesvdjSet\w+|cusparse(Csr|DnMat|SpMat)?Set\w+|cusparse\w+_zeroPivot")
-COMPUTES = re.compile(r"(cublas|cusolverDn|cusparse)\w+|cudnn(Convolution(Forward|Backward|Bias)|BatchNormalization(Forward|Backward)"
+QUIET = re.compile(r"cublas(Set|Get|Lt)\w+|cusolverDnXgesvdjSet\w+|cusparse(Csr|DnMat|SpMat)?Set\w+"
+                   r"|cusparse\w+_zeroPivot")
+COMPUTES = re.compile(r"(cublas|cusolverDn|cusparse)\w+"
+                      r"|cudnn(Convolution(Forward|Backward|Bias)"
+                      r"|BatchNormalization(Forward|Backward)"
                       r"|Pooling(For|Back)|RNN(Forward|Backward)|CTCLoss|SpatialTf)\w*")
 
-# Questions for the size of a buffer: (name, arguments before the place for the answer, its C type, how many such places follow, the answer). The
-# answer counts bytes or elements; nothing is computed in the buffer. Places are pointers and integers alone before it, so that each
-# argument may be declared as a pointer.
+# Queries of a buffer's size: (name, number of arguments before the place for the answer, its C
+# type, how many such places follow, the answer). The answer counts bytes or elements; nothing is
+# computed in the buffer. Only pointers and integers come before the places, so that each argument
+# may be declared as a pointer.
 ELEMENTS, BYTES = 4096, 16384
 SIZES = [(re.compile(name), *row) for name, *row in (
     (r"cusolverDn[SDCZ](geqrf|getrf|potrf)_bufferSize", 5, "int", 1, ELEMENTS),
@@ -41,7 +48,9 @@ SIZES = [(re.compile(name), *row) for name, *row in (
     (r"cusparseX(coo|csr)sort_bufferSizeExt", 6, "size_t", 1, BYTES))]
 
 # What they say on the host of the arguments, by how many arguments stand before it.
-HOST_INFO = [(re.compile(name), before) for name, before in ((r"cublas[SDCZ]geqrfBatched", 6), (r"cublas[SDCZ]gelsBatched", 9))]
+HOST_INFO = [(re.compile(name), before)
+             for name, before in ((r"cublas[SDCZ]geqrfBatched", 6),
+                                  (r"cublas[SDCZ]gelsBatched", 9))]
 
 
 def names(path):
@@ -59,7 +68,8 @@ def written_out():
             done |= set(re.findall(r"^(?:GETTER|LIBS_CREATE|LIBS_MEMBER)\((\w+)", text, re.M))
             done |= set(re.findall(r"^LIBS_MEMBER\(\w+, (\w+)", text, re.M))
             for letter in re.findall(r"^GEMM\((\w)", text, re.M):
-                done |= {"cublas%sgemm%s" % (letter, end) for end in ("_v2", "Batched", "StridedBatched")}
+                done |= {"cublas%sgemm%s" % (letter, end)
+                         for end in ("_v2", "Batched", "StridedBatched")}
     return done
 
 
@@ -76,12 +86,14 @@ def size_question(name):
 
 
 def host_info(name):
-    """(parameters, value) of a function that computes and says at once that its arguments are right, or None."""
+    """Returns (parameters, value) of a function that computes and reports at once that its
+    arguments are right, or None."""
     for pattern, before in HOST_INFO:
         if pattern.fullmatch(name):
             unused = ["a%d" % i for i in range(1, before)]
             parameters = ["void *handle"] + ["void *" + a for a in unused] + ["int *info"]
-            value = ["(void)" + a for a in unused] + ["*info = 0", 'libs_compute(handle, "%s")' % name]
+            value = (["(void)" + a for a in unused]
+                     + ["*info = 0", 'libs_compute(handle, "%s")' % name])
             return ", ".join(parameters), "(" + ", ".join(value) + ")"
     return None
 

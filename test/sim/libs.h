@@ -1,7 +1,9 @@
 /*
- * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL, cuSOLVER, cuSPARSE, cuSPARSELt, cuFFT, cuFile. Each call launches a kernel with a
- * telling name on its handle's stream, through the driver as NVIDIA's own libraries do (dlopen, dlsym,
- * cuGetProcAddress_v2): no public runtime call is seen. Types are plain, so that no library's header is needed.
+ * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL, cuSOLVER,
+ * cuSPARSE, cuSPARSELt, cuFFT, cuFile. Each call launches a kernel with a descriptive name on its
+ * handle's stream, through the driver, as NVIDIA's own libraries do (dlopen, dlsym,
+ * cuGetProcAddress_v2): no public runtime call is seen. Types are plain, so that no library's
+ * header is needed.
  */
 #ifndef TEST_SIM_LIBS_H
 #define TEST_SIM_LIBS_H
@@ -21,7 +23,10 @@ struct libs_handle {
 /* 0, or a CUresult. */
 int libs_launch(void *stream, const char *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 		unsigned threads);
-/* The same kernel, which ends when `meets` says; its duration in a graph is PROFSIM_KERNEL_US. `arg` is only taken over if true. */
+/*
+ * The same kernel, which ends when `meets` says; its duration in a graph is PROFSIM_KERNEL_US.
+ * Takes over `arg` only if true.
+ */
 int libs_launch_meeting(void *stream, const char *kernel, unsigned blocks, sim_meeting *meets,
 			void *arg, bool *met);
 /* NULL: the driver is not the simulated one. */

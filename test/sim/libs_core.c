@@ -56,7 +56,10 @@ static void driver_find(void)
 		driver.launch = NULL;
 }
 
-/* By content: callers build names on their stacks. Full table: the driver finds the name each time. */
+/*
+ * Compares content: callers build names on their stacks. With a full table the driver finds the
+ * name each time.
+ */
 static CUresult kernel_find(const char *name, CUkernel *kernel)
 {
 	uint32_t hash = 2166136261u;
@@ -82,8 +85,10 @@ static CUresult kernel_find(const char *name, CUkernel *kernel)
 	return rc;
 }
 
-/* NVIDIA's libraries hold a runtime of their own, linked in statically: who interposes sees its calls of the driver, CUPTI those of the
- * runtime. */
+/*
+ * NVIDIA's libraries contain a statically linked runtime. An interposer sees its calls of the
+ * driver; CUPTI sees those of the runtime.
+ */
 static void enter_runtime(struct sim_frame *frame, uint32_t cbid, const char *name)
 {
 	*frame = (struct sim_frame){ .domain = SIM_RUNTIME, .cbid = cbid, .name = name };

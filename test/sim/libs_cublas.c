@@ -1,6 +1,6 @@
 /*
- * cuBLAS and cuBLASLt: GEMMs with a grid and a name as the real ones have, for the calls that PyTorch makes. The rest
- * of cuBLAS is generated: one kernel for each call. Application threads.
+ * cuBLAS and cuBLASLt: GEMMs with a grid and a name like the real ones', for the calls that PyTorch
+ * makes. The rest of cuBLAS is generated: one kernel for each call. Application threads.
  */
 #include "test/sim/libs.h"
 
@@ -253,7 +253,10 @@ SIM_EXPORT int cublasLtMatmulPreferenceDestroy(void *preference)
 	return libs_destroy(preference);
 }
 
-/* One answer, of zeros: an algorithm that needs no workspace. Without it PyTorch warns and falls back to cuBLAS. */
+/*
+ * One answer, of zeros: an algorithm that needs no workspace. Without it PyTorch warns and falls
+ * back to cuBLAS.
+ */
 #define HEURISTIC_BYTES 96
 
 SIM_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *a, void *b, void *c, void *d,

@@ -1,6 +1,7 @@
 /*
- * cuDNN as far as plain PyTorch programs go: handles and versions. Descriptors are generated, memory that nobody reads; what computes
- * launches one kernel on the handle's stream, convolutions by libs_cudnn_backend.c. Application threads.
+ * cuDNN as far as plain PyTorch programs use it: handles and versions. Descriptors are generated,
+ * as memory that is never read. Functions that compute launch one kernel on the handle's stream;
+ * for convolutions see libs_cudnn_backend.c. Application threads.
  */
 #include "test/sim/libs.h"
 

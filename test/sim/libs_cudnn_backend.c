@@ -1,7 +1,8 @@
 /*
- * cuDNN's backend API, by which convolutions and attention come: operations are put into a graph, a graph into an engine, that into a
- * configuration and a plan, which is executed. Each descriptor carries what was put into it, so that the plan's kernel has its
- * name. Questions get the smallest answer. Application threads.
+ * cuDNN's backend API, which runs convolutions and attention. Operations are put into a graph, a
+ * graph into an engine, that into a configuration and a plan, which is executed. Each descriptor
+ * carries what was put into it, so that the plan's kernel has its name. Queries get the smallest
+ * answer. Application threads.
  */
 #include "test/sim/libs.h"
 
@@ -16,8 +17,11 @@ enum {
 	TENSOR_DATA_TYPE = 901
 };
 
-/* cudnnBackendDescriptorType_t of what computes; the first row that a plan has names its kernel. Attention comes as one operation, or as
- * the products that it is made of: two forward, five backward. */
+/*
+ * cudnnBackendDescriptorType_t of operations that compute; the first row that a plan has names its
+ * kernel. Attention comes as one operation, or as the products that it consists of: two forward,
+ * five backward.
+ */
 enum { GRAPH = 15, MATMUL = 19, FORWARD_PRODUCTS = 2 };
 #define FORWARD_ATTENTION  "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_%s_kernel"
 #define BACKWARD_ATTENTION "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_%s_kernel"
@@ -86,7 +90,10 @@ SIM_EXPORT int cudnnBackendSetAttribute(struct descriptor *d, int name, int type
 	return 0;
 }
 
-/* One of whatever is counted, zero for every number; a descriptor, which the caller has made, is filled. */
+/*
+ * One of whatever is counted, zero for every number; a descriptor, which the caller has made, is
+ * filled.
+ */
 SIM_EXPORT int cudnnBackendGetAttribute(const struct descriptor *d, int name, int type,
 					int64_t wanted, int64_t *got, void *to);
 SIM_EXPORT int cudnnBackendGetAttribute(const struct descriptor *d, int name, int type,

@@ -1,6 +1,6 @@
 /*
- * cuFFT as PyTorch calls it: plans by number, a transform is one kernel for each of its dimensions, named by what it transforms.
- * Application threads.
+ * cuFFT as PyTorch calls it: plans by number. A transform is one kernel for each of its dimensions,
+ * named after its types. Application threads.
  */
 #include "test/sim/libs.h"
 

@@ -1,6 +1,7 @@
 /*
- * cuFile as PyTorch calls it (torch.cuda.gds): bytes go between a file and memory of the device without an operation of the device, as
- * they do where the drive writes there by itself. They take the host's real time. Application threads.
+ * cuFile as PyTorch calls it (torch.cuda.gds). Bytes pass between a file and device memory without
+ * an operation of the device, as if the drive wrote there by itself. They take the host's real
+ * time. Application threads.
  */
 #include "test/sim/libs.h"
 
@@ -23,7 +24,10 @@ struct descriptor {
 	int fd;
 };
 
-/* A handle is a descriptor of its own, plus one, without O_DIRECT, which asks for aligned memory of the host's. */
+/*
+ * A handle is a descriptor of its own, plus one. It lacks O_DIRECT, which would ask for aligned
+ * host memory.
+ */
 static intptr_t open_again(int fd)
 {
 	char path[64];

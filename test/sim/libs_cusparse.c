@@ -1,6 +1,7 @@
 /*
- * cuSPARSE where its answers have a meaning: sizes of sparse matrices, and products whose size is asked first. What computes is
- * generated, one kernel for each call. Application threads.
+ * cuSPARSE where its answers have a meaning: sizes of sparse matrices, and products whose size is
+ * queried first. Functions that compute are generated, one kernel for each call. Application
+ * threads.
  */
 #include "test/sim/libs.h"
 

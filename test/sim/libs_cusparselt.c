@@ -1,6 +1,7 @@
 /*
- * cuSPARSELt as PyTorch calls it for semi-structured sparsity: a product is one kernel with a name as the real one has it, a search tries
- * one some times. All objects are the caller's memory, 512 bytes each. Application threads.
+ * cuSPARSELt as PyTorch calls it for semi-structured sparsity. A product is one kernel with a name
+ * like the real one's; a search runs it several times. All objects are the caller's memory, 512
+ * bytes each. Application threads.
  */
 #include "test/sim/libs.h"
 
@@ -228,7 +229,10 @@ static bool is_byte(int type)
 	return type == TYPE_INT8 || type == TYPE_E4M3 || type == TYPE_E5M2;
 }
 
-/* Half of the numbers, and two bits for the place of each; of bytes more, as the real one lays them out. */
+/*
+ * Half of the numbers, and two bits for the place of each; for byte types more, as the real one
+ * lays them out.
+ */
 SIM_EXPORT int cusparseLtSpMMACompressedSize2(const void *handle, const struct matrix *m,
 					      size_t *bytes, size_t *buffer_bytes);
 SIM_EXPORT int cusparseLtSpMMACompressedSize2(const void *handle, const struct matrix *m,

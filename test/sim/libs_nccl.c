@@ -1,6 +1,7 @@
 /*
- * NCCL's functions. Outside a group a call launches its kernel at once; in one, at the group's end: a kernel for each collective, one
- * for all messages of a communicator and stream. Application threads.
+ * NCCL's functions. Outside a group a call launches its kernel at once. In a group kernels are
+ * launched at its end: one for each collective, one for all messages of a communicator and stream.
+ * Application threads.
  */
 #include "test/sim/libs_nccl.h"
 
@@ -94,7 +95,10 @@ static int submit(struct nccl_call *k, void *stream, const char *kernel)
 
 /* ---- Collectives ---- */
 
-/* `links`: how many times a rank's share of all bytes crosses a link, times n / (n - 1); 0: all bytes do, once. */
+/*
+ * `links`: how many times a rank's share of all bytes crosses a link, times n / (n - 1); 0: all
+ * bytes do, once.
+ */
 static int collective(const char *name, const char *operation, enum nccl_move move, int links,
 		      const void *from, void *to, size_t count, int type, int root,
 		      struct nccl_comm *c, void *stream)
@@ -225,7 +229,7 @@ static int message(const char *name, const void *from, void *to, size_t count, i
 	return c->shared
 		       ? launch(stream, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
 				&k, 1, true)
-		       : NCCL_INVALID_ARGUMENT; /* to itself, outside a group: would wait for ever */
+		       : NCCL_INVALID_ARGUMENT; /* to itself, outside a group: would wait forever */
 }
 
 SIM_EXPORT int ncclSend(const void *from, size_t count, int type, int peer, struct nccl_comm *c,
@@ -253,7 +257,10 @@ SIM_EXPORT int ncclGroupStart(void)
 	return 0;
 }
 
-/* All messages from `first` on that go with it: one kernel. Those that went are marked by their communicator. */
+/*
+ * Launches one kernel for all messages from `first` on that belong with it, and marks them by their
+ * communicator.
+ */
 static int launch_messages(int first)
 {
 	struct nccl_call *calls = calloc((size_t)group.n_calls, sizeof(*calls));

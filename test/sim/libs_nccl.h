@@ -1,6 +1,6 @@
 /*
- * NCCL's stand-in: ranks are processes (or devices of one) on this machine and meet in shared memory. libs_nccl_meet.c has the meetings,
- * libs_nccl.c NCCL's functions.
+ * NCCL's stand-in: ranks are processes (or devices of one) on this machine and meet in shared
+ * memory. libs_nccl_meet.c has the meetings, libs_nccl.c NCCL's functions.
  */
 #ifndef TEST_SIM_LIBS_NCCL_H
 #define TEST_SIM_LIBS_NCCL_H
@@ -15,7 +15,8 @@ enum { NCCL_SYSTEM_ERROR = 2, NCCL_INVALID_ARGUMENT = 4, NCCL_REMOTE_ERROR = 6 }
 enum {
 	RANKS_MOST = 64,
 	DATA_BYTES =
-		65536, /* of a rank's part that really moves; what is larger reads as zeros afterwards */
+		/* of a rank's part that really moves; larger ones read as zeros afterwards */
+	65536,
 };
 
 struct nccl_id {
@@ -56,7 +57,9 @@ struct nccl_call {
 	uint64_t number; /* on the communicator, or between the two */
 };
 
-/* A kernel's part in a meeting: of one collective, or of a group's messages. Freed when it is over. */
+/*
+ * A kernel's part in a meeting: of one collective, or of a group's messages. Freed when it is over.
+ */
 struct nccl_meeting {
 	struct nccl_comm *comm;
 	bool has_come, is_group;

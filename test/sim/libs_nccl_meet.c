@@ -1,9 +1,11 @@
 /*
- * Ranks that meet in shared memory. A rank's kernel comes with the time of its start; when all have come, each knows when the
- * last one did, and from then on the bytes take their time. Nobody sleeps here but at the making of a communicator: the driver's helper
- * thread asks again (sim_meeting).
+ * Ranks that meet in shared memory. A rank's kernel enters with its start time. When all have
+ * entered, each knows when the last one did, and from then on the bytes take their time. Threads
+ * sleep here only while a communicator is made; otherwise the driver's helper thread asks again
+ * (sim_meeting).
  *
- * A rank comes to its next collective only after all have come to this one, so places are used in turn, two of each.
+ * A rank enters its next collective only after all have entered this one, so places are used
+ * alternately, two of each.
  */
 #include "test/sim/libs_nccl.h"
 

@@ -1,6 +1,6 @@
 /*
- * NCCL's own memory (torch.cuda.MemPool of a process group's allocator), memory that is registered with it, and operators of one's own.
- * Application threads.
+ * NCCL's own memory (torch.cuda.MemPool of a process group's allocator), memory that is registered
+ * with it, and user-defined operators. Application threads.
  */
 #include "test/sim/libs_nccl.h"
 

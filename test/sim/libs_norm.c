@@ -1,4 +1,7 @@
-/* cuDNN's batch normalisation: how much memory it asks its caller for. What computes is generated. Application threads. */
+/*
+ * cuDNN's batch normalisation: how much memory it asks its caller for. What computes is generated.
+ * Application threads.
+ */
 #include "test/sim/libs.h"
 
 #define BUFFER_BYTES 1024 /* workspace and reserve: nothing is computed in them */

@@ -1,7 +1,7 @@
 /*
- * cuDNN's recurrent networks: the shapes of weights and buffers, which PyTorch asks for and checks. For each layer and direction a
- * pass launches a product for the inputs and one persistent kernel for all time steps, as cuDNN does where the state fits.
- * Application threads.
+ * cuDNN's recurrent networks: the shapes of weights and buffers, which PyTorch queries and checks.
+ * For each layer and direction a pass launches a product for the inputs and one persistent kernel
+ * for all time steps, as cuDNN does where the state fits. Application threads.
  */
 #include "test/sim/libs.h"
 
@@ -10,7 +10,8 @@
 struct rnn {
 	int cell, gates, layers, directions;
 	int input, hidden;
-	int output; /* of a layer and direction: the projection's, where there is one, else the state's */
+	/* of a layer and direction: the projection's, if there is one, else the state's */
+	int output;
 	int type; /* cudnnDataType_t of the weights */
 };
 
@@ -72,7 +73,10 @@ SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, struct rnn *r, size_t *bytes)
 	return 0;
 }
 
-/* Where a matrix of the layer begins, and its shape; `id` counts the inputs' gates, the states', then the projection. */
+/*
+ * Returns where a matrix of the layer begins, and its shape. `id` counts the inputs' gates, the
+ * states', then the projection.
+ */
 static size_t matrix_at(const struct rnn *r, int pseudo_layer, int id, struct shape *shape)
 {
 	int input = layer_input(r, pseudo_layer), gates = r->gates;
@@ -85,7 +89,10 @@ static size_t matrix_at(const struct rnn *r, int pseudo_layer, int id, struct sh
 	return columns * (size_t)r->hidden;
 }
 
-/* All matrices first, then all biases, which a projection has not. The caller asks for one or the other, or for both. */
+/*
+ * All matrices come first, then all biases; a projection has none. The caller asks for one or the
+ * other, or both.
+ */
 SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes,
 				       char *space, int id, struct shape *matrix, void **matrix_to,
 				       struct shape *bias, void **bias_to);

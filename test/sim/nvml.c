@@ -1,5 +1,6 @@
 /*
- * libnvidia-ml.so.1: as much as PyTorch asks of it (is there a fabric? how many devices?). No measurements.
+ * libnvidia-ml.so.1, as far as PyTorch calls it (is there a fabric? how many devices?). No
+ * measurements.
  */
 #include "test/sim/sim_common.h"
 

@@ -1,8 +1,8 @@
 /*
- * Inside of the simulated runtime (libcudart.so.12 and .13): a layer on the driver, as the real one is. It finds the
- * driver by dlopen and asks cuGetProcAddress_v2 for every function twice, plain and per-thread; all work goes through
- * those pointers, so that a profiler that wraps the driver sees what it would see of the real runtime.
- * Application threads only.
+ * Internals of the simulated runtime (libcudart.so.12 and .13): a layer on the driver, as the real
+ * one is. It finds the driver by dlopen and asks cuGetProcAddress_v2 for every function twice,
+ * plain and per-thread. All work goes through those pointers, so that a profiler that wraps the
+ * driver sees the same as with the real runtime. Application threads only.
  */
 #ifndef TEST_SIM_RT_H
 #define TEST_SIM_RT_H

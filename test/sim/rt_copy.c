@@ -1,5 +1,6 @@
 /*
- * The runtime's copies and memsets: each names the driver call that the real runtime makes for that kind of copy.
+ * The runtime's copies and memsets: each names the driver call that the real runtime makes for that
+ * kind of copy.
  */
 #include "test/sim/rt.h"
 

@@ -1,5 +1,6 @@
 /*
- * What the runtime says about devices and pointers, in CUDA 12's and CUDA 13's structures. Application threads.
+ * What the runtime reports about devices and pointers, in CUDA 12's and CUDA 13's structures.
+ * Application threads.
  */
 #include "test/sim/rt.h"
 #include "test/sim/rt_twelve.h"
@@ -56,7 +57,10 @@ struct rt12_device_prop {
 _Static_assert(sizeof(struct rt12_device_prop) == 1032, "CUDA 12's struct cudaDeviceProp");
 _Static_assert(sizeof(struct cudaDeviceProp) == 1008, "CUDA 13's struct cudaDeviceProp");
 
-/* What cudaGetDeviceProperties (without _v2) of libcudart.so.12 fills: CUDA 11's structure, a prefix of CUDA 12's. */
+/*
+ * What cudaGetDeviceProperties (without _v2) of libcudart.so.12 fills: CUDA 11's structure, a
+ * prefix of CUDA 12's.
+ */
 #define PROP11_BYTES 712
 
 static int attribute(CUdevice_attribute a, int device)

@@ -1,6 +1,6 @@
 /*
- * Graph calls of the runtime whose parameters differ from the driver's: kernels by host address, copies and memsets by
- * the runtime's structures. Everything else is forwarded (rt_forward.def).
+ * Graph calls of the runtime whose parameters differ from the driver's: kernels by host address,
+ * copies and memsets by the runtime's structures. Everything else is forwarded (rt_forward.def).
  */
 #include "test/sim/rt.h"
 
@@ -210,7 +210,10 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGrap
 	return rc ?: RT(DRV(cuGraphExecMemcpyNodeSetParams)(exec, node, &c, NULL));
 }
 
-/* Kernels and copies differ in their structures; the rest of the union is the driver's, member by member. */
+/*
+ * Kernels and copies differ in their structures; the rest of the union is the driver's, member by
+ * member.
+ */
 static cudaError_t params_driver(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out)
 {
 	CUDA_KERNEL_NODE_PARAMS k;
@@ -264,7 +267,8 @@ cudaError_t rt_cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t 
 	CUgraphNodeParams p;
 	if (!params)
 		return cudaErrorInvalidValue;
-	return rt_context() ?: params_driver(params, &p) ?: RT(DRV(cuGraphExecNodeSetParams)(exec, node, &p));
+	cudaError_t rc = rt_context() ?: params_driver(params, &p);
+	return rc ?: RT(DRV(cuGraphExecNodeSetParams)(exec, node, &p));
 }
 
 cudaError_t rt_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *out)

@@ -30,7 +30,10 @@ cudaError_t rt___cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *share
 	return cudaSuccess;
 }
 
-/* The driver says "invalid value" of a bad shape and "invalid handle" of a bad kernel; the runtime has other words. */
+/*
+ * For a bad shape the driver reports "invalid value", for a bad kernel "invalid handle"; the
+ * runtime has other errors.
+ */
 static cudaError_t launch_error(CUresult rc)
 {
 	if (rc == CUDA_ERROR_INVALID_VALUE)

@@ -1,6 +1,7 @@
 /*
- * What nvcc's start-up code registers: fat binaries, kernels, variables. Nothing touches the driver until a kernel or a
- * variable is used. Kernels are found by a hash of their host address: PyTorch registers 24,000.
+ * What nvcc's start-up code registers: fat binaries, kernels, variables. The driver is not called
+ * until a kernel or a variable is used. Kernels are found by a hash of their host address: PyTorch
+ * registers 24,000.
  */
 #include "test/sim/rt.h"
 
@@ -196,7 +197,10 @@ SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *addre
 					 int global)
 {
 	(void)address, (void)external, (void)constant, (void)global;
-	/* The host reads it through *host before any call: plain memory, which copies then treat as pageable. */
+	/*
+	 * The host reads it through *host before any call. So it is plain memory, which copies then
+	 * treat as pageable.
+	 */
 	*host = calloc(1, bytes);
 	symbol_add((struct fatbin *)handle, host, name, bytes, true, true);
 }

@@ -1,5 +1,6 @@
 /*
- * libcudart.so.12 where it differs from 13: old signatures on top of the new functions, and what 13 removed.
+ * libcudart.so.12 where it differs from 13: old signatures on top of the new functions, and what 13
+ * removed.
  */
 #include "test/sim/rt_twelve.h"
 

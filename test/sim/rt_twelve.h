@@ -1,5 +1,6 @@
 /*
- * Functions of libcudart.so.12 whose signature CUDA 13 changed, or that it removed. gen.py reads these prototypes.
+ * Functions of libcudart.so.12 whose signature CUDA 13 changed, or that it removed. gen.py reads
+ * these prototypes.
  */
 #ifndef TEST_SIM_RT_TWELVE_H
 #define TEST_SIM_RT_TWELVE_H

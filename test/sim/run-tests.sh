@@ -37,14 +37,17 @@ says() { # PATTERN COMMAND...: the command's output has the pattern
 }
 
 exports_are() { # LIBRARY LIST
-	nm -D --defined-only "$sim/$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort >"$work/exports"
+	nm -D --defined-only "$sim/$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
+		LC_ALL=C sort >"$work/exports"
 	cmp "$work/exports" "$here/exports/$2"
 }
 
 check "libcuda exports what the real one does" exports_are libcuda.so.1 cuda.txt
 for major in 12 13; do
-	check "libcudart.so.$major exports what the real one does" exports_are libcudart.so.$major cudart$major.txt
-	check "libcupti.so.$major exports what the real one does" exports_are libcupti.so.$major cupti$major.txt
+	check "libcudart.so.$major exports what the real one does" \
+		exports_are libcudart.so.$major cudart$major.txt
+	check "libcupti.so.$major exports what the real one does" \
+		exports_are libcupti.so.$major cupti$major.txt
 done
 
 run "$bin/time"
@@ -66,13 +69,19 @@ PROFSIM_TRUTH=$work/truth_libs PROFSIM_KERNEL_TIMES=dgrad=40.5,cusolver=300 run 
 PROFSIM_DEVICES=2 run python3 "$here/tests/ctypes_run.py" 2
 [ ! -x "$bin/nvcc" ] || run "$bin/nvcc"
 
-check "a planted failure strikes" env PROFSIM_FAIL=cudaMalloc:1:2 sh -c "! '$bin/both' >/dev/null"
+check "a planted failure happens" env PROFSIM_FAIL=cudaMalloc:1:2 sh -c "! '$bin/both' >/dev/null"
 check "at its call only" env PROFSIM_FAIL=cudaMalloc:2:cudaErrorMemoryAllocation "$bin/both"
-check "a bad failure is named" says "PROFSIM_FAIL: nonsense is not API:N:ERROR" env PROFSIM_FAIL=nonsense "$bin/both"
-check "a bad number is named" says "PROFSIM_KERNEL_US=ten is not a number" env PROFSIM_KERNEL_US=ten "$bin/both"
-check "bad times are named" says "PROFSIM_KERNEL_TIMES=gemm is not TEXT=US" env PROFSIM_KERNEL_TIMES=gemm "$bin/both"
-check "bad results are named" says "PROFSIM_KERNEL_RESULTS=1 is not TEXT=N" env PROFSIM_KERNEL_RESULTS=1 "$bin/both"
-check "so is a number's odd size" says "PROFSIM_KERNEL_RESULTS=a=1:3 is not TEXT=N" env PROFSIM_KERNEL_RESULTS=a=1:3 "$bin/both"
-check "an unknown setting is named" says "unknown setting PROFSIM_KERNELUS" env PROFSIM_KERNELUS=1 "$bin/both"
+check "a bad failure is named" says "PROFSIM_FAIL: nonsense is not API:N:ERROR" \
+	env PROFSIM_FAIL=nonsense "$bin/both"
+check "a bad number is named" says "PROFSIM_KERNEL_US=ten is not a number" \
+	env PROFSIM_KERNEL_US=ten "$bin/both"
+check "bad times are named" says "PROFSIM_KERNEL_TIMES=gemm is not TEXT=US" \
+	env PROFSIM_KERNEL_TIMES=gemm "$bin/both"
+check "bad results are named" says "PROFSIM_KERNEL_RESULTS=1 is not TEXT=N" \
+	env PROFSIM_KERNEL_RESULTS=1 "$bin/both"
+check "a number's odd size is named" says "PROFSIM_KERNEL_RESULTS=a=1:3 is not TEXT=N" \
+	env PROFSIM_KERNEL_RESULTS=a=1:3 "$bin/both"
+check "an unknown setting is named" says "unknown setting PROFSIM_KERNELUS" \
+	env PROFSIM_KERNELUS=1 "$bin/both"
 check "no device" says "gave 100" env PROFSIM_DEVICES=0 "$bin/truth"
 exit $failed

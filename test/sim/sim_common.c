@@ -128,7 +128,7 @@ void sim_settings_read(struct sim_settings *s)
 #undef NUMBER
 #undef TEXT
 	if (!cupti_mode_valid(s->cupti)) {
-		sim_log("PROFSIM_CUPTI=%s is none of ok, busy, missing, drop:N, full:N; ok is used",
+		sim_log("PROFSIM_CUPTI=%s is not ok, busy, missing, drop:N or full:N; ok is used",
 			s->cupti);
 		s->cupti = "ok";
 	}

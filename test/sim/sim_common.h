@@ -1,5 +1,6 @@
 /*
- * What all stand-ins share: the settings table, the clock, exact waiting. Compiled hidden into each library.
+ * Shared by all stand-ins: the settings table, the clock, exact waiting. Compiled hidden into each
+ * library.
  */
 #ifndef TEST_SIM_SIM_COMMON_H
 #define TEST_SIM_SIM_COMMON_H
@@ -19,7 +20,10 @@ struct sim_settings {
 #undef TEXT
 };
 
-/* Reads the environment; says each bad or unknown PROFSIM_ variable once on stderr and goes on with the default. */
+/*
+ * Reads the environment. Reports each bad or unknown PROFSIM_ variable once on stderr and uses the
+ * default instead.
+ */
 void sim_settings_read(struct sim_settings *settings);
 
 static inline int64_t sim_now_ns(void)
@@ -29,13 +33,20 @@ static inline int64_t sim_now_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* Returns at `ns` of CLOCK_MONOTONIC, within about 2 us: sleeps until shortly before, then spins. */
+/*
+ * Returns at `ns` of CLOCK_MONOTONIC, within about 2 us: sleeps until shortly before, then spins.
+ */
 void sim_wait_until(int64_t ns);
 
-/* Returns some 50 us after `ns`, without spinning: what a blocking-sync event or device flag asks for. */
+/*
+ * Returns some 50 us after `ns`, without spinning, as a blocking-sync event or device flag
+ * requests.
+ */
 void sim_sleep_until(int64_t ns);
 
-/* sim_errors.c: numbers are common to driver and runtime; unknown ones give NULL, unknown names 0. */
+/*
+ * sim_errors.c: driver and runtime share the numbers; unknown numbers give NULL, unknown names 0.
+ */
 const char *sim_error_name(bool runtime, int error);
 const char *sim_error_text(int error);
 int sim_error_parse(const char *text);

@@ -1,8 +1,9 @@
 /*
- * The private interface between the three stand-ins. libcuda owns the engine and hands out struct sim_tools through
- * cuGetExportTable (as NVIDIA's libraries do between themselves), so it exports no symbol that the real one lacks.
- * libcudart opens its API frames through it; libcupti registers a struct sim_sink and is told of calls and GPU work.
- * Without a sink nothing is called and a frame costs a few nanoseconds.
+ * The private interface between the three stand-ins. libcuda owns the engine and provides struct
+ * sim_tools through cuGetExportTable (as NVIDIA's libraries do between themselves), so it exports
+ * no symbol that the real one lacks. libcudart opens its API frames through it. libcupti registers
+ * a struct sim_sink and is notified of calls and GPU work. Without a sink nothing is called and a
+ * frame costs a few nanoseconds.
  */
 #ifndef TEST_SIM_SIM_TOOLS_H
 #define TEST_SIM_SIM_TOOLS_H
@@ -47,7 +48,10 @@ enum sim_sync_type {
 	SIM_SYNC_CONTEXT = 4,
 };
 
-/* One operation of the device (or one synchronisation of the host), as the tools see it. Times: CLOCK_MONOTONIC. */
+/*
+ * One operation of the device (or one synchronisation of the host), as the tools see it. Times:
+ * CLOCK_MONOTONIC.
+ */
 struct sim_op {
 	uint64_t
 		id; /* nonzero and unique while `resolved` is false; op_resolved() names it later */
@@ -118,8 +122,9 @@ struct sim_sink {
 #define SIM_SINKS 4 /* libcupti.so.12 and .13 may be loaded together */
 
 /*
- * When a kernel ends that has to meet others (NCCL's, of other processes). Asked on the driver's helper thread without any lock, for the
- * first time when the kernel's start is known, then again and again; -1: not known yet.
+ * Returns when a kernel ends that has to meet others (NCCL's, of other processes); -1: not known
+ * yet. Called on the driver's helper thread without any lock, for the first time when the kernel's
+ * start is known, then repeatedly.
  */
 typedef int64_t sim_meeting(void *arg, int64_t start_ns);
 
@@ -136,14 +141,23 @@ struct sim_tools {
 	uint32_t (*context_id)(void *context);
 	int (*stream_id)(void *context, void *stream, uint32_t *id);
 	int (*context_device)(void *context);
-	/* The calling thread's context and its device, without an API frame; NULL and -1 where there is none. */
+	/*
+	 * The calling thread's context and its device, without an API frame; NULL and -1 without
+	 * one.
+	 */
 	void *(*current)(void);
 	int (*current_device)(void);
-	/* A variable of a library or module: its real size, which no image tells. */
+	/* A variable of a library or module: its real size, which no image contains. */
 	int (*variable_declare)(void *library, const char *name, size_t bytes);
-	/* The calling thread's next kernel launch is such a kernel; false: `stream` is being captured, and no kernel in a graph meets. */
+	/*
+	 * Makes the calling thread's next kernel launch such a kernel. False: `stream` is being
+	 * captured, and no kernel in a graph meets others.
+	 */
 	bool (*meet)(void *stream, sim_meeting *meets, void *arg);
-	/* Device memory: what a copy out would deliver; what a copy in leaves there (`from` NULL: nothing of the application's). */
+	/*
+	 * Device memory: what a copy out would return; what a copy in leaves there (`from` NULL:
+	 * nothing of the application's).
+	 */
 	void (*device_read)(void *to, const void *from, size_t bytes);
 	void (*device_write)(void *to, const void *from, size_t bytes);
 };

@@ -1,4 +1,5 @@
-"""A thread of autograd's may still want the interpreter while it goes down, with profrun and without; such a run is made again."""
+"""Repeats runs that abort because an autograd thread still wants the interpreter at exit. That
+happens with profrun and without."""
 import shutil
 
 DIES_AT_EXIT, TRIES = "terminate called without an active exception", 4

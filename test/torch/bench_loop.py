@@ -1,11 +1,12 @@
-"""The launch-bound loop that costs are measured on: ten Linear(256, 256), Adam, .item() each step. Writes as JSON each step's
-milliseconds, and of torch.profiler how long its starts and stops took, which are in no step, and the bytes of its first trace, plain
-and gzipped.
+"""The launch-bound loop that costs are measured on: ten Linear(256, 256), Adam, .item() each step.
+Writes as JSON: each step's milliseconds; how long torch.profiler's starts and stops took, which are
+in no step; and the bytes of its first trace, plain and gzipped.
 
 usage: [BENCH_LOADER=1] bench_loop.py STEPS FILE [SWITCH SKIP BLOCK [WINDOWS]]
-       BENCH_LOADER: each step has a batch from a DataLoader, copied to the device, as train.py has
-       SWITCH is on for every other BLOCK of steps after SKIP, WINDOWS times at most: a library (cupti_alone.c, unhooked.c), or torch.profiler with
-       what it is to record: torch.profiler:cpu, torch.profiler:cpu+cuda+stack+shapes+memory
+       BENCH_LOADER: each step has a batch from a DataLoader, copied to the device, as in train.py
+       SWITCH is on for every other BLOCK of steps after SKIP, at most WINDOWS times: a library
+       (cupti_alone.c, unhooked.c), or torch.profiler with what it should record:
+       torch.profiler:cpu, torch.profiler:cpu+cuda+stack+shapes+memory
 """
 import ctypes
 import gzip
@@ -39,13 +40,15 @@ def batches():
 
 
 def torch_profiler(wanted):
-    activities = {"cpu": torch.profiler.ProfilerActivity.CPU, "cuda": torch.profiler.ProfilerActivity.CUDA}
+    activities = {"cpu": torch.profiler.ProfilerActivity.CPU,
+                  "cuda": torch.profiler.ProfilerActivity.CUDA}
     profiler = []
 
     def turn(on):
         if on:
             profiler.append(torch.profiler.profile(
-                activities=[activities[name] for name in wanted if name in activities], with_stack="stack" in wanted,
+                activities=[activities[name] for name in wanted if name in activities],
+                with_stack="stack" in wanted,
                 record_shapes="shapes" in wanted, profile_memory="memory" in wanted))
             began = time.perf_counter()
             profiler[0].start()
@@ -66,7 +69,8 @@ def torch_profiler(wanted):
 
 def switch_of(name):
     kind, _, wanted = name.partition(":")
-    return torch_profiler(wanted.split("+")) if kind == "torch.profiler" else ctypes.CDLL(name).bench_switch
+    return (torch_profiler(wanted.split("+")) if kind == "torch.profiler"
+            else ctypes.CDLL(name).bench_switch)
 
 
 trace, starts_ms, stops_ms, trace_bytes = sys.argv[2] + ".json", [], [], []
@@ -75,8 +79,11 @@ skip, block = (int(text) for text in sys.argv[4:6]) if switch else (0, 0)
 most = int(sys.argv[6]) if len(sys.argv) > 6 else steps
 batch = batches()
 for step in range(steps):
-    if switch and step >= skip and (step - skip) % block == 0 and (step - skip) // block <= 2 * most:
-        optimizer.zero_grad()  # no block is made unseen and freed seen, or the other way: profrun would look for it in vain
+    if (switch and step >= skip and (step - skip) % block == 0
+            and (step - skip) // block <= 2 * most):
+        # Otherwise blocks would be made unseen and freed seen, or the reverse, and profrun would
+        # search for them in vain.
+        optimizer.zero_grad()
         loss = None
         if switch((step - skip) // block % 2):
             sys.exit("bench_loop: CUPTI refuses, or there is nothing to switch")
@@ -89,4 +96,5 @@ for step in range(steps):
     loss.item()
     times_ms.append((time.perf_counter() - began) * 1e3)
 with open(sys.argv[2], "w", encoding="utf-8") as file:
-    json.dump({"steps_ms": times_ms, "starts_ms": starts_ms, "stops_ms": stops_ms, "trace_bytes": trace_bytes}, file)
+    json.dump({"steps_ms": times_ms, "starts_ms": starts_ms, "stops_ms": stops_ms,
+               "trace_bytes": trace_bytes}, file)

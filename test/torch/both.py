@@ -1,4 +1,5 @@
-"""Trains, with torch.profiler on and off again as users have it. Writes into FOLDER a trace for each of its windows.
+"""Trains while torch.profiler is switched on and off, as users do. Writes a trace of each of its
+windows to FOLDER.
 
 usage: both.py KIND FOLDER       KIND: a name of KINDS
 """
@@ -27,14 +28,16 @@ def scheduled(folder, **how):
     """Four windows of two steps, each written when it is complete."""
     def write(profiler):
         profiler.export_chrome_trace(os.path.join(folder, f"{profiler.step_num}.json"))
-    with profile(schedule=schedule(skip_first=5, wait=6, warmup=1, active=2, repeat=4), on_trace_ready=write, **how) as profiler:
+    with profile(schedule=schedule(skip_first=5, wait=6, warmup=1, active=2, repeat=4),
+                 on_trace_ready=write, **how) as profiler:
         for _ in range(STEPS):
             step()
             profiler.step()
 
 
 def by_hand(folder, windows):
-    """Started and stopped at these steps; synchronized, so that a window's kernels are all of its steps'."""
+    """Starts and stops at these steps, synchronized, so that a window holds exactly its steps'
+    kernels."""
     running = None
     for number in range(STEPS):
         for begin, end in windows:
@@ -53,7 +56,8 @@ def by_hand(folder, windows):
 KINDS = {
     "windows": lambda folder: scheduled(folder, activities=BOTH),
     "cpu_only": lambda folder: scheduled(folder, activities=[ProfilerActivity.CPU]),
-    "everything": lambda folder: scheduled(folder, activities=BOTH, with_stack=True, profile_memory=True, record_shapes=True),
+    "everything": lambda folder: scheduled(folder, activities=BOTH, with_stack=True,
+                                           profile_memory=True, record_shapes=True),
     # profrun records steps 22 to 41
     "before": lambda folder: by_hand(folder, [(8, 12)]),
     "across_the_begin": lambda folder: by_hand(folder, [(15, 28)]),

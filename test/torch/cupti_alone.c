@@ -1,6 +1,7 @@
 /*
- * CUPTI with a consumer that does nothing: the kinds and API calls that profrun asks for, every buffer thrown away. What it costs a
- * program is the share of GPU timing that is not profrun's. For bench_loop.py: bench_switch(1), (0).
+ * CUPTI with a consumer that does nothing: it enables the kinds and API calls that profrun asks
+ * for, and discards every buffer. What it costs a program is the share of GPU timing that is not
+ * profrun's. For bench_loop.py: bench_switch(1), (0).
  */
 #include <cupti.h>
 #include <stdbool.h>

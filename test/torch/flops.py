@@ -1,4 +1,5 @@
-"""Linear, matmul, bmm and addmm, forwards and backwards, in steps; prints what torch.profiler says of the operations of one step."""
+"""Runs Linear, matmul, bmm and addmm, forward and backward, in steps. Prints torch.profiler's
+operation counts for one step."""
 import sys
 
 import torch
@@ -15,7 +16,8 @@ c = torch.randn(40, 80).cuda().to(dtype).requires_grad_()
 @torch.cuda.nvtx.range("step")
 def step():
     x = torch.randn(64, 96).cuda().to(dtype)
-    total = linear(x).sum() + torch.bmm(a, b).sum() + (c @ c.t()).sum() + torch.matmul(a, b[0]).sum()
+    total = (linear(x).sum() + torch.bmm(a, b).sum() + (c @ c.t()).sum()
+             + torch.matmul(a, b[0]).sum())
     total.backward()
     return total.item()
 

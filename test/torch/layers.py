@@ -1,7 +1,8 @@
-"""A model that asks the device for a number in each of its ten layers, with or without torch.profiler. Writes each step's
-milliseconds, a line each.
+"""A model that reads a number from the device in each of its ten layers, with or without
+torch.profiler. Writes each step's milliseconds, one line each.
 
-usage: layers.py STEPS WARM_UP FILE [none|profiler|stacks]     the profiler sees what comes after the warm-up
+usage: layers.py STEPS WARM_UP FILE [none|profiler|stacks]
+       the profiler sees what follows the warm-up
 """
 import contextlib
 import sys
@@ -28,7 +29,8 @@ class SlowModel(nn.Module):
 
 
 def main():
-    steps, warm_up, path, how = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], (sys.argv[4:] or ["none"])[0]
+    steps, warm_up, path, how = (int(sys.argv[1]), int(sys.argv[2]), sys.argv[3],
+                                 (sys.argv[4:] or ["none"])[0])
     torch.manual_seed(0)
     model = SlowModel().cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)

@@ -1,7 +1,11 @@
-"""Trains an MLP with Adam, and says on stdout, as JSON, what PyTorch's own counters say of its memory: at each step's end, and in all.
+"""Trains an MLP with Adam. Prints, as JSON, what PyTorch's own counters say of its memory: at the
+end of each step, and in total.
 
-usage: memory.py [leak] [grown] [sgd]    leak: a tensor is kept each step; grown: one step after the 20th needs much more; sgd: an optimizer without a
-state or blocks of its own, behind which gradients and the step's scratch are given back
+usage: memory.py [leak] [grown] [sgd]
+       leak: a tensor is kept in each step
+       grown: one step after the 20th needs much more
+       sgd: an optimizer without state or blocks of its own, after which gradients and the step's
+       scratch memory are freed
 """
 import json
 import sys
@@ -17,7 +21,8 @@ layers = []
 for _ in range(6):
     layers += [nn.Linear(WIDTH, WIDTH), nn.ReLU()]
 model = nn.Sequential(*layers[:-1]).cuda()
-optimizer = torch.optim.SGD(model.parameters(), lr=1e-3) if SGD else torch.optim.Adam(model.parameters(), lr=1e-3)
+optimizer = (torch.optim.SGD(model.parameters(), lr=1e-3) if SGD
+             else torch.optim.Adam(model.parameters(), lr=1e-3))
 kept, ends = [], []
 for step in range(STEPS):
     inputs, targets = torch.randn(BATCH, WIDTH).cuda(), torch.randn(BATCH, WIDTH).cuda()
@@ -36,7 +41,9 @@ for step in range(STEPS):
         torch.empty(64 << 20, device="cuda").add_(1)
     loss.item()
     if step < 20:
-        time.sleep(0.02)  # for the collector on a loaded machine: the recorded steps come before this short run is over
+        # Gives the collector time on a loaded machine: steps must be recorded before this short run
+        # is over.
+        time.sleep(0.02)
     ends.append([time.monotonic_ns(), torch.cuda.memory_allocated(), torch.cuda.memory_reserved()])
 
 
@@ -45,5 +52,7 @@ def rounded(tensor):
     return (tensor.numel() * tensor.element_size() + 511) // 512 * 512
 
 
-print(json.dumps({"ends": ends, "peak": torch.cuda.max_memory_allocated(), "peak_reserved": torch.cuda.max_memory_reserved(),
-                  "parameters": sum(map(rounded, model.parameters())), "left": torch.cuda.memory_allocated()}))
+print(json.dumps({"ends": ends, "peak": torch.cuda.max_memory_allocated(),
+                  "peak_reserved": torch.cuda.max_memory_reserved(),
+                  "parameters": sum(map(rounded, model.parameters())),
+                  "left": torch.cuda.memory_allocated()}))

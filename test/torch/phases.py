@@ -1,4 +1,5 @@
-"""Trains, and says on stdout, as JSON, when each phase began and ended by its own clock: [[name, begin ns, end ns], ...].
+"""Trains, and prints as JSON when each phase began and ended by its own clock: [[name, begin ns,
+end ns], ...].
 
 usage: phases.py KIND       KIND: a name of KINDS
 """
@@ -14,7 +15,8 @@ import torch.utils.checkpoint
 from torch import nn
 
 STEPS, WIDTH, CLASSES, BATCH = 36, 64, 10, 16
-KINDS = {"plain", "amp", "accumulation", "workers", "kept_batches", "own_thread", "checkpoint", "evaluation", "evaluation_ahead", "hand_made", "closure", "lbfgs"}
+KINDS = {"plain", "amp", "accumulation", "workers", "kept_batches", "own_thread", "checkpoint",
+         "evaluation", "evaluation_ahead", "hand_made", "closure", "lbfgs"}
 intervals = []
 
 
@@ -44,7 +46,8 @@ class Net(nn.Module):
 
     def forward(self, x):
         for block in self.blocks:
-            x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) if self.saves else block(x)
+            x = (torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) if self.saves
+                 else block(x))
         return self.head(x)
 
 
@@ -70,8 +73,9 @@ class Trainer:
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 10)
         self.scaler = torch.amp.GradScaler("cuda", enabled=kind == "amp")
         has_workers = kind in ("workers", "kept_batches")
-        self.loader = iter(torch.utils.data.DataLoader(Batches(0.001 if kind in ("kept_batches", "own_thread") else 0), batch_size=BATCH,
-                                                       pin_memory=has_workers, num_workers=2 if has_workers else 0))
+        self.loader = iter(torch.utils.data.DataLoader(
+            Batches(0.001 if kind in ("kept_batches", "own_thread") else 0), batch_size=BATCH,
+            pin_memory=has_workers, num_workers=2 if has_workers else 0))
         self.kept = None
         self.ahead = queue.Queue(1)
         if kind == "own_thread":

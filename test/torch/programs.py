@@ -1,4 +1,5 @@
-"""What of PyTorch runs on the simulated GPU: one line "ok NAME" or "not ok NAME: why" for each small program.
+"""What of PyTorch runs on the simulated GPU. Prints "ok NAME" or "not ok NAME: why" for each small
+program.
 
 usage: programs.py [NAME...]      exit status 1 if any failed
 """
@@ -44,7 +45,8 @@ def mlp_adam():
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).to(DEVICE)
     optimizer = torch.optim.Adam(model.parameters())
     for _ in range(2):
-        loss = F.cross_entropy(model(torch.randn(8, 64, device=DEVICE)), torch.zeros(8, dtype=torch.long, device=DEVICE))
+        loss = F.cross_entropy(model(torch.randn(8, 64, device=DEVICE)),
+                               torch.zeros(8, dtype=torch.long, device=DEVICE))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -214,7 +216,8 @@ def profiler_cuda():
     launches = [e for e in found if e.get("cat") in ("cuda_runtime", "cuda_driver")
                 and "aunchKernel" in e["name"]]
     assert len(kernels) == 9, (len(kernels), [k["name"] for k in kernels])
-    assert {k["args"]["correlation"] for k in kernels} <= {e["args"]["correlation"] for e in launches}
+    assert ({k["args"]["correlation"] for k in kernels}
+            <= {e["args"]["correlation"] for e in launches})
     assert all(5 < k["dur"] < 20 for k in kernels), [k["dur"] for k in kernels]
     assert [e for e in found if e.get("cat") == "gpu_memcpy"]
     arrows = [e for e in found if e.get("cat") == "ac2g"]
@@ -226,13 +229,15 @@ def expandable_segments():
     import subprocess
     import os
     env = dict(os.environ, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
-    code = ("import torch; a = torch.randn(1000, 1000); b = a.to('cuda'); assert torch.equal(b.cpu(), a); del b; "
+    code = ("import torch; a = torch.randn(1000, 1000); b = a.to('cuda'); "
+            "assert torch.equal(b.cpu(), a); del b; "
             "torch.cuda.empty_cache(); torch.ones(5 << 20, device='cuda')")
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
 
 
 def recurrent(layer, *state, inputs=None, **options):
-    """A pass forward and back; the output has the shape that PyTorch says, which the weights' layout decides."""
+    """Runs forward and backward. The output has the shape that PyTorch documents, which the
+    weights' layout decides."""
     model = layer(32, 64, **options).to(DEVICE)
     out, _ = model(torch.randn(5, 2, 32, device=DEVICE) if inputs is None else inputs, *state)
     (out if torch.is_tensor(out) else out.data).sum().backward()
@@ -259,16 +264,20 @@ def gru_and_rnn():
 
 @case
 def packed_sequence():
-    recurrent(nn.LSTM, inputs=nn.utils.rnn.pack_padded_sequence(torch.randn(5, 3, 32, device=DEVICE), [5, 4, 2]))
+    recurrent(nn.LSTM,
+              inputs=nn.utils.rnn.pack_padded_sequence(torch.randn(5, 3, 32, device=DEVICE),
+                                                       [5, 4, 2]))
 
 
 @case
 def convolutions():
-    for layer, shape in ((nn.Conv1d, (2, 8, 20)), (nn.Conv2d, (2, 8, 9, 9)), (nn.Conv3d, (2, 8, 9, 9, 9)), (nn.ConvTranspose2d, (2, 8, 9, 9))):
+    for layer, shape in ((nn.Conv1d, (2, 8, 20)), (nn.Conv2d, (2, 8, 9, 9)),
+                         (nn.Conv3d, (2, 8, 9, 9, 9)), (nn.ConvTranspose2d, (2, 8, 9, 9))):
         x = torch.randn(shape, device=DEVICE, requires_grad=True)
         layer(8, 8, 3).to(DEVICE)(x).sum().backward()
         assert x.grad.shape == x.shape
-    nn.Conv2d(8, 8, 3, groups=8).half().to(DEVICE)(torch.randn(2, 8, 9, 9, device=DEVICE).half()).sum().backward()
+    nn.Conv2d(8, 8, 3, groups=8).half().to(DEVICE)(torch.randn(2, 8, 9, 9, device=DEVICE)
+                                                   .half()).sum().backward()
 
 
 @case
@@ -288,8 +297,10 @@ def attention_by_cudnn():
 @case
 def ctc_loss():
     logits = torch.randn(50, 4, 20, device=DEVICE, requires_grad=True)
-    lengths, targets = torch.full((4,), 50, dtype=torch.int), torch.randint(1, 20, (40,), dtype=torch.int)
-    F.ctc_loss(logits.log_softmax(2), targets, lengths, torch.full((4,), 10, dtype=torch.int), reduction="sum").backward()
+    lengths, targets = (torch.full((4,), 50, dtype=torch.int),
+                        torch.randint(1, 20, (40,), dtype=torch.int))
+    F.ctc_loss(logits.log_softmax(2), targets, lengths, torch.full((4,), 10, dtype=torch.int),
+               reduction="sum").backward()
 
 
 def square(*batch, n=8):
@@ -301,7 +312,8 @@ def linalg_solve():
     for batch in ((), (16,)):
         assert torch.linalg.solve(square(*batch), square(*batch)).shape == (*batch, 8, 8)
     torch.linalg.inv(square()), torch.linalg.det(square()), torch.linalg.lu(square())
-    torch.linalg.lstsq(square(), square()), torch.linalg.solve_triangular(square(), square(), upper=True)
+    torch.linalg.lstsq(square(), square())
+    torch.linalg.solve_triangular(square(), square(), upper=True)
     torch.linalg.ldl_factor(square())
 
 
@@ -330,7 +342,8 @@ def linalg_eigh():
 
 @case
 def linalg_qr():
-    torch.linalg.qr(square()), torch.ormqr(square(), square()[0], square()), torch.linalg.householder_product(square(), square()[0])
+    torch.linalg.qr(square()), torch.ormqr(square(), square()[0], square())
+    torch.linalg.householder_product(square(), square()[0])
 
 
 @case
@@ -339,7 +352,8 @@ def sparse_products():
     dense = torch.ones(8, 4, device=DEVICE, requires_grad=True)
     torch.sparse.mm(coo.requires_grad_(), dense).sum().backward()
     assert dense.grad.shape == (8, 4)
-    assert (csr @ dense.detach()).shape == (8, 4) and torch.mv(coo.detach(), torch.ones(8, device=DEVICE)).shape == (8,)
+    assert ((csr @ dense.detach()).shape == (8, 4)
+            and torch.mv(coo.detach(), torch.ones(8, device=DEVICE)).shape == (8,))
     torch.sparse.sampled_addmm(csr, dense.detach(), dense.detach().t())
     assert (csr @ csr).values().shape == (8,), "as many numbers as the denser factor"
     torch.eye(8).to_sparse_bsr((2, 2)).to(DEVICE) @ dense.detach()
@@ -350,12 +364,14 @@ def sparse_products():
 def fourier_transforms():
     assert torch.fft.irfft(torch.fft.rfft(torch.randn(4, 64, device=DEVICE))).shape == (4, 64)
     assert torch.fft.fftn(torch.randn(4, 16, 16, 16, device=DEVICE)).shape == (4, 16, 16, 16)
-    torch.stft(torch.randn(1, 4000, device=DEVICE), 400, window=torch.hann_window(400, device=DEVICE), return_complex=True)
+    torch.stft(torch.randn(1, 4000, device=DEVICE), 400,
+               window=torch.hann_window(400, device=DEVICE), return_complex=True)
 
 
 @case
 def random_numbers():
-    torch.rand(10, device=DEVICE), torch.randperm(10, device=DEVICE), torch.bernoulli(torch.zeros(10, device=DEVICE))
+    torch.rand(10, device=DEVICE), torch.randperm(10, device=DEVICE)
+    torch.bernoulli(torch.zeros(10, device=DEVICE))
     F.dropout(torch.ones(10, device=DEVICE))
 
 
@@ -367,7 +383,8 @@ def main():
             print("ok", name, flush=True)
         except Exception as error:
             failed += 1
-            print("not ok %s: %s: %s" % (name, type(error).__name__, str(error).split("\n")[0][:300]), flush=True)
+            print("not ok %s: %s: %s" % (name, type(error).__name__,
+                                         str(error).split("\n")[0][:300]), flush=True)
     sys.exit(failed != 0)
 
 

@@ -1,5 +1,6 @@
-"""What the report must say of each script: the keys of test_reports.py. Lines are those with the comment PLANTED in the script's source;
-the answer-key suite's programs in PyTorch are used where they do what is asked for."""
+"""What the report must say of each script: the keys of test_reports.py. A line to name is one with
+the comment PLANTED in the script's source. The answer-key suite's PyTorch programs are used where
+they fit."""
 import dataclasses
 import os
 
@@ -13,7 +14,8 @@ TRAINING = ("forward", "backward", "optimizer")
 class Key:
     script: str
     verdicts: tuple  # (): it is not about time
-    kernel_us: int  # where the device must bind so much that it does with a fifth of a core for the host, too
+    # long enough that the GPU is the bottleneck even if the host has only a fifth of a core
+    kernel_us: int
     row: str = ""  # the list whose first row names the line: sync, advice
     kind: str = ""  # of that wait
     per_step: float = 0.0  # waits there
@@ -22,9 +24,10 @@ class Key:
     folder: str = SCRIPTS
     environment: tuple = ()
     copies: tuple = ()  # (kind, memory) that must be among the copies
-    waits: bool = True  # for the GPU, before its queue is full: else its own clock sees launches alone
+    # for the GPU, before its queue is full: otherwise its own clock sees launches only
+    waits: bool = True
     why: str = ""  # what the first advice's reason begins with
-    not_yet: tuple = ()  # what of this the report gets wrong so far; what is right here fails the test
+    not_yet: tuple = ()  # what the report still gets wrong; whatever of it is right fails the test
 
     @property
     def name(self):
@@ -45,15 +48,19 @@ KEYS = [
     Key("torch_item_layer.py", ("sync", "gpu"), 100, "sync", "item", 10, folder=PROGRAMS),
     Key("torch_clean_accumulate.py", ("gpu",), 400, folder=UNSEEN),
     Key("torch_empty_cache.py", ("memory",), 60, "advice", folder=PROGRAMS),
-    Key("torch_pageable.py", ("copy", "sync", "gpu"), 200, "sync", "copy", 1, folder=PROGRAMS, copies=(("HtoD", "Pageable -> Device"),)),
-    Key("torch_pageable.py", ("gpu",), 800, folder=PROGRAMS, environment=(("FIXED", "1"),), waits=False, copies=(("HtoD", "Pinned -> Device"),)),
+    Key("torch_pageable.py", ("copy", "sync", "gpu"), 200, "sync", "copy", 1, folder=PROGRAMS,
+        copies=(("HtoD", "Pageable -> Device"),)),
+    Key("torch_pageable.py", ("gpu",), 800, folder=PROGRAMS, environment=(("FIXED", "1"),),
+        waits=False, copies=(("HtoD", "Pinned -> Device"),)),
     Key("cnn_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
     Key("accelerate_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
     Key("amp_block.py", ("gpu",), 800, "sync", "item", 1, parts=("gradient scaler",)),
     Key("boolean_index.py", ("gpu", "sync"), 600, "sync", "item", 1),
-    Key("sparse.py", ("gpu", "sync"), 600, "sync", "library", 4, phases=("other", *TRAINING), why="aten::_coalesce synchronizes"),
+    Key("sparse.py", ("gpu", "sync"), 600, "sync", "library", 4, phases=("other", *TRAINING),
+        why="aten::_coalesce synchronizes"),
     Key("evaluation.py", ("sync", "gpu"), 800, "sync", "item", 0.8, parts=("evaluation",)),
-    Key("print_loss.py", ("gpu", "sync"), 600, "sync", "item", 2, phases=("other", *TRAINING), parts=("printing",)),
+    Key("print_loss.py", ("gpu", "sync"), 600, "sync", "item", 2, phases=("other", *TRAINING),
+        parts=("printing",)),
     Key("graph_replay.py", ("gpu", "sync"), 200, "sync", "item", 1, phases=()),
     Key("two_optimizers.py", ("gpu", "sync"), 600, "sync", "item", 1, phases=("other", *TRAINING)),
     Key("leak.py", (), 200, "leak"),

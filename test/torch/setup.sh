@@ -1,8 +1,10 @@
 #!/bin/sh
-# Makes a virtual environment with the unmodified CUDA wheel of PyTorch, once: about one minute and 5.4 GB; and the packages
-# that test/torch/users/ is built on, half a minute more. A package that cannot be had is no failure: its tests are skipped.
-# Usage: setup.sh [DIR]   (default build/torch-venv beside the Makefile)
-# Exit status: 0 the environment is there, 77 it cannot be had here (one line says why), for a test to skip.
+# Makes a virtual environment with the unmodified CUDA wheel of PyTorch, once: about one minute and
+# 5.4 GB. Adds the packages that test/torch/users/ is built on, half a minute more. A package that
+# cannot be installed is no failure: its tests are skipped.
+# Usage: setup.sh [DIR]   (default build/torch-venv next to the Makefile)
+# Exit status: 0 the environment is there; 77 it cannot be made here (one line says why), so that a
+# test is skipped.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 dir=${1:-$root/build/torch-venv}
@@ -26,8 +28,10 @@ users_packages() {
 	while read -r line; do
 		echo "torch-venv: installing $line" >&2
 		# shellcheck disable=SC2086
-		"$dir/bin/python" -m pip install --disable-pip-version-check -q --retries 1 -c "$dir/.torch" $line >>"$log" 2>&1 || {
-			echo "torch-venv: no $line that goes with this torch, see $log; its tests are skipped" >&2
+		"$dir/bin/python" -m pip install --disable-pip-version-check -q --retries 1 \
+			-c "$dir/.torch" $line >>"$log" 2>&1 || {
+			echo "torch-venv: no $line that goes with this torch, see $log;" \
+				"its tests are skipped" >&2
 			left_out=1
 		}
 	done <<-LIST

@@ -1,4 +1,5 @@
-"""What the tests of whole PyTorch programs on the simulated GPU share: the interpreter, and runs with profrun and without."""
+"""Base of the tests of whole PyTorch programs on the simulated GPU: the interpreter, and runs with
+and without profrun."""
 import json
 import os
 import unittest
@@ -8,7 +9,8 @@ from at_exit import again
 from harness import LAUNCHER, SIM, Case, environment
 
 STEPS_OFF = 1  # a first or last turn that differs from the others may be none
-PRELOADED = " ".join(os.path.join(SIM, name) for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
+PRELOADED = " ".join(os.path.join(SIM, name)
+                     for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
 
 
 class SimCase(Case):
@@ -21,13 +23,16 @@ class SimCase(Case):
 
     def alone(self, command, **settings):
         env = environment(LD_PRELOAD=PRELOADED, HF_HUB_OFFLINE=1, **settings)
-        return again(lambda: self.execute([self.interpreter, *command], self.folder(), env, timeout=300))
+        return again(lambda: self.execute([self.interpreter, *command], self.folder(), env,
+                                          timeout=300))
 
     def under_profrun(self, command, schedule, *options, **settings):
         def run():
             folder = self.folder()
-            line = [LAUNCHER, "--sim", "-o", folder, "--schedule", schedule, *options, "--", self.interpreter, *command]
-            return self.execute(line, folder, environment(HF_HUB_OFFLINE=1, **settings), timeout=300)
+            line = [LAUNCHER, "--sim", "-o", folder, "--schedule", schedule, *options, "--",
+                    self.interpreter, *command]
+            return self.execute(line, folder, environment(HF_HUB_OFFLINE=1, **settings),
+                                timeout=300)
         return again(run)
 
 

@@ -1,12 +1,13 @@
-"""How well steps are found in real programs (test/torch/loops), on the simulated GPU, or with PROFRUN_GPU=1 on a real one: each with
-Python's frames and without.
+"""Measures how well steps are found in real programs (test/torch/loops), on the simulated GPU, or
+with PROFRUN_GPU=1 on a real one: each with Python's frames and without.
 
 usage: steps.py [NAME...] [--keep DIR] [-j N]
 
-True ends of steps come from marks that the program writes for itself and profrun does not read. A row of the table: steps
-that there are and that were counted; the number of the first one that the library began itself; of those from there on the
-share that hold exactly one boundary, and that end where the program says, with no launch or copy between; calls from a true
-end to the boundary nearest to it, median; what the detector said of itself.
+True ends of steps come from marks that the program writes for itself and profrun does not read. A
+row of the table has: the true number of steps and the counted number; the number of the first step
+that the library began itself; of the steps from there on, the share that hold exactly one boundary,
+and the share that end where the program says, with no launch or copy between; the median number of
+calls from a true end to the nearest boundary; what the detector reported.
 """
 import argparse
 import bisect
@@ -32,7 +33,8 @@ from trace import Trace  # noqa: E402
 
 PYTHON = os.path.join(BUILD, "torch-venv", "bin", "python")
 LOOPS = os.path.join(HERE, "loops")
-SCHEDULE = "skip_first=0,wait=0,warmup=0,active=100000,repeat=1"  # every call from the lock on is journaled
+# every call from the lock on is in the journal
+SCHEDULE = "skip_first=0,wait=0,warmup=0,active=100000,repeat=1"
 FRAMES = {"frames": {}, "no frames": {"PROF_PYTHON": "off"}}
 CALLS = ("launch", "graph", "memcpy")
 LIMIT_S = 180
@@ -46,70 +48,90 @@ class Found:
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
             process, = [p for p in json.load(file)["processes"] if p.get("devices")]
         steps = process["steps"]
-        self.count, self.detector, self.confidence = steps["count"], steps["detector"], steps.get("confidence")
+        self.count, self.detector, self.confidence = (steps["count"], steps["detector"],
+                                                      steps.get("confidence"))
         journal = Journal(os.path.join(folder, process["journal"]))
         calls = sorted(journal.ns(c.begin) for c in journal.calls() if c.category in CALLS)
         self._compare(calls, self._begins(journal, folder), ends_ns)
 
     @staticmethod
     def _begins(journal, folder):
-        """{number: when the step began}: as the library wrote it down, or where it was over too soon, as the traces have it."""
+        """Returns {number: begin}, as the library recorded it, or from the traces where the run was
+        too short for that."""
         void = {r.detail for r in journal.of(STEP) if r.event == "corrected"}
         # an anchor that was replaced before its steps had numbers counted none
         found, bases = {}, {journal.base_generation: journal.base}
         bases.update({r.generation: r.number for r in journal.of(STEP) if r.event == "numbered"})
         for r in sorted(journal.of(STEP), key=lambda r: r.ticks):
-            if r.number and r.generation not in void and (r.event == "begin" or (r.event == "counted" and r.generation in bases)):
-                found.setdefault(r.number + (bases[r.generation] if r.event == "counted" else 0), journal.ns(r.ticks))
-        for path in () if found else glob.glob(os.path.join(folder, "traces", "*", "step-*.pftrace.gz")):
-            found.update((int(s.name.split()[1]), s.time) for s in Trace(path).slices if re.fullmatch(r"step \d+", s.name))
+            if r.number and r.generation not in void and (
+                    r.event == "begin" or (r.event == "counted" and r.generation in bases)):
+                found.setdefault(r.number + (bases[r.generation] if r.event == "counted" else 0),
+                                 journal.ns(r.ticks))
+        for path in () if found else glob.glob(
+                os.path.join(folder, "traces", "*", "step-*.pftrace.gz")):
+            found.update((int(s.name.split()[1]), s.time) for s in Trace(path).slices
+                         if re.fullmatch(r"step \d+", s.name))
         return found
 
     def _compare(self, calls, numbers, ends_ns):
-        """Both kinds of boundaries as places among the calls, of which every one is in the journal."""
+        """Compares both kinds of boundaries as positions among the calls, all of which are in the
+        journal."""
         self.first = min(numbers, default=None)
         places = {number: bisect.bisect_left(calls, ns) for number, ns in numbers.items()}
         begins, ends = sorted(places.values()), [bisect.bisect_left(calls, ns) for ns in ends_ns]
-        judged = [k for k in range(1, self.n_true - 1) if begins and ends[k - 1] >= begins[0]]  # the last step's end begins no other
+        # no step begins at the last step's end
+        judged = [k for k in range(1, self.n_true - 1) if begins and ends[k - 1] >= begins[0]]
         late = [min((begin - ends[k] for begin in begins), key=abs) for k in judged]
         self.late = statistics.median_low(late) if late else None
         self.in_place = sum(n == 0 for n in late) / max(len(late), 1)
         # a boundary that comes late in every step is one a step
-        n_one = sum(bisect.bisect_right(begins, ends[k] + self.late) - bisect.bisect_right(begins, ends[k - 1] + self.late) == 1
+        n_one = sum(bisect.bisect_right(begins, ends[k] + self.late)
+                    - bisect.bisect_right(begins, ends[k - 1] + self.late) == 1
                     for k in judged)
         self.one_per_step = n_one / max(len(judged), 1)
         # the step that begins as number N is the one behind the N-th true end
         counted = {n: place for n, place in places.items() if 1 <= n < self.n_true}
-        self.misnumbered = sum(self.late is None or place != ends[n - 1] + self.late for n, place in counted.items())
+        self.misnumbered = sum(self.late is None or place != ends[n - 1] + self.late
+                               for n, place in counted.items())
         self.numbered = 1 - self.misnumbered / max(len(counted), 1)
 
     def row(self):
         share = "{:5.0%}".format
-        return (f"{self.name:16} {self.frames:9} {self.n_true:5} {self.count:7} {self.first if self.first is not None else '-':>6} "
-                f"{share(self.one_per_step):>6} {share(self.in_place):>6} {self.late if self.late is not None else '-':>5} "
-                f"{share(self.numbered):>8}  {self.detector} {self.confidence if self.confidence is not None else ''}")
+        return (f"{self.name:16} {self.frames:9} {self.n_true:5} {self.count:7} "
+                f"{self.first if self.first is not None else '-':>6} "
+                f"{share(self.one_per_step):>6} {share(self.in_place):>6} "
+                f"{self.late if self.late is not None else '-':>5} "
+                f"{share(self.numbered):>8}  {self.detector} "
+                f"{self.confidence if self.confidence is not None else ''}")
 
 
-HEAD = (f"{'program':16} {'':9} {'steps':>5} {'counted':>7} {'begun':>6} {'1/step':>6} {'place':>6} {'late':>5} {'numbered':>8}  "
+HEAD = (f"{'program':16} {'':9} {'steps':>5} {'counted':>7} {'begun':>6} {'1/step':>6} "
+        f"{'place':>6} {'late':>5} {'numbered':>8}  "
         "detector, how sure")
 
 
 def programs():
-    return sorted(name[:-3] for name in os.listdir(LOOPS) if name.endswith(".py") and name != "marks.py")
+    return sorted(name[:-3] for name in os.listdir(LOOPS) if name.endswith(".py")
+                  and name != "marks.py")
 
 
 def run(name, frames, folder):
     """Found, or the reason why it could not be had."""
     marks, out = os.path.join(folder, "true"), os.path.join(folder, "out")
-    command = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "--quiet", "-o", out, "--schedule", SCHEDULE, "--", PYTHON, os.path.join(LOOPS, name + ".py")]
-    # what another run compiled is not found: a program compiles in its first turn, as it does on a machine that is new to it
-    cold = {name: os.path.join(folder, "compiled") for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
+    command = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "--quiet", "-o", out, "--schedule",
+               SCHEDULE, "--", PYTHON, os.path.join(LOOPS, name + ".py")]
+    # An empty cache hides what other runs compiled: a program compiles in its first iteration, as
+    # on a new machine.
+    cold = {name: os.path.join(folder, "compiled")
+            for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
     env = environment(TRUE_STEPS=marks, HF_HUB_OFFLINE=1, **cold, **FRAMES[frames])
     for left in range(TRIES - 1, -1, -1):
-        done = subprocess.run(command, env=env, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S)
+        done = subprocess.run(command, env=env, cwd=folder, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=LIMIT_S)
         if not left or DIES_AT_EXIT not in done.stdout:
             break
-        print(f"{name}: PyTorch died at its exit, as it does now and then on the simulated GPU without profrun too; made again")
+        print(f"{name}: PyTorch died at its exit, as it does now and then on the simulated GPU "
+              "without profrun too; made again")
         shutil.rmtree(out)
     if done.returncode:
         return f"exit status {done.returncode}: {done.stdout[-1000:]}"
@@ -125,25 +147,29 @@ def run_all(names, base, at_once):
         os.makedirs(folder)
         try:
             return name, frames, run(name, frames, folder)
-        except (OSError, ValueError, AssertionError, subprocess.TimeoutExpired) as why:  # the other runs go on
+        # the other runs continue
+        except (OSError, ValueError, AssertionError, subprocess.TimeoutExpired) as why:
             return name, frames, repr(why)
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(one, [(name, frames) for name in names for frames in FRAMES])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--keep", metavar="DIR", help="leave the runs' folders there")
-    parser.add_argument("-j", type=int, default=1, metavar="N", help="so many at a time")
+    parser.add_argument("-j", type=int, default=1, metavar="N", help="run N at a time")
     options = parser.parse_args()
     global PYTHON
     PYTHON, status = python(), 0
     print(HEAD)
     with tempfile.TemporaryDirectory() as base:
-        for name, frames, found in run_all(options.names or programs(), options.keep or base, options.j):
+        for name, frames, found in run_all(options.names or programs(), options.keep or base,
+                                           options.j):
             status |= isinstance(found, str)
-            print(f"{name:16} {frames:9} {found}" if isinstance(found, str) else found.row(), flush=True)
+            print(f"{name:16} {frames:9} {found}" if isinstance(found, str) else found.row(),
+                  flush=True)
     return status
 
 

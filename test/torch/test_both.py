@@ -1,5 +1,5 @@
-"""torch.profiler and profrun at once, in all orders of starting and stopping: torch's traces are those that it writes alone, profrun's
-recording has a marked gap and goes on (both.py)."""
+"""torch.profiler and profrun at once, started and stopped in all orders (both.py). torch's traces
+must be those that it writes alone; profrun's recording has a marked gap and continues after it."""
 import glob
 import os
 import unittest
@@ -16,11 +16,14 @@ PROGRAM = os.path.join(HERE, "both.py")
 
 class Both(SimCase):
     def windows(self, folder):
-        """Of each of torch.profiler's windows the kernels and copies, by name, in the order of their launches."""
+        """Returns, for each of torch.profiler's windows, the names of its kernels and copies in
+        launch order."""
         found = {}
         for path in glob.glob(os.path.join(folder, "*.json")):
             kineto = Kineto(path)
-            found[int(os.path.basename(path)[:-5])] = [work.name for kind in ("kernel", "gpu_memcpy", "gpu_memset") for work in kineto.work(kind)]
+            found[int(os.path.basename(path)[:-5])] = [
+                work.name for kind in ("kernel", "gpu_memcpy", "gpu_memset")
+                for work in kineto.work(kind)]
         return found
 
     def run_kind(self, kind):
@@ -33,15 +36,16 @@ class Both(SimCase):
         run = self.under_profrun([PROGRAM, kind, folders[1]], SCHEDULE, "--step", "nvtx:step")
         self.assertEqual(run.status, 0, run.err)
         self.assertNotIn("unknown buffer", run.err)
-        theirs, beside = self.windows(folders[0]), self.windows(folders[1])
+        theirs, with_us = self.windows(folders[0]), self.windows(folders[1])
         self.assertTrue(theirs)
-        self.assertEqual(beside, theirs)
+        self.assertEqual(with_us, theirs)
         self.assertEqual(run.trace_steps(), list(ARMED))
         return run, theirs
 
     def kernels(self, run):
         """{step: kernels in profrun's trace of it}."""
-        return {number: len([s for s in Trace(path).slices if "correlation" in s.args and "grid" in s.args and s.args.get("kernel") is None])
+        return {number: len([s for s in Trace(path).slices if "correlation" in s.args
+                             and "grid" in s.args and s.args.get("kernel") is None])
                 for number, path in zip(run.trace_steps(), run.traces_in_order())}
 
     def states(self, run):
@@ -52,7 +56,8 @@ class Both(SimCase):
         run, theirs = self.run_kind(kind)
         kernels, states = self.kernels(run), self.states(run)
         whole = [number for number in ARMED if number not in gaps]
-        self.assertEqual({number: kernels[number] for number in whole}, dict.fromkeys(whole, max(kernels.values())))
+        self.assertEqual({number: kernels[number] for number in whole},
+                         dict.fromkeys(whole, max(kernels.values())))
         if not gaps:
             self.assertNotIn("yielded", states)
             return theirs
@@ -65,11 +70,13 @@ class Both(SimCase):
         return theirs
 
     def test_windows_of_a_schedule(self):
-        windows = self.check("windows", [n for n in ARMED if n in range(20, 25) or n in range(29, 34) or n in range(38, 43)])
+        windows = self.check("windows", [n for n in ARMED if n in range(20, 25)
+                                         or n in range(29, 34) or n in range(38, 43)])
         self.assertEqual(len(windows), 4)
 
-    def test_everything_that_it_can_record(self):
-        self.check("everything", [n for n in ARMED if n in range(20, 25) or n in range(29, 34) or n in range(38, 43)])
+    def test_everything_it_can_record(self):
+        self.check("everything", [n for n in ARMED if n in range(20, 25) or n in range(29, 34)
+                                  or n in range(38, 43)])
 
     def test_cpu_only(self):
         self.check("cpu_only", [])
@@ -77,7 +84,7 @@ class Both(SimCase):
     def test_before(self):
         self.check("before", [])
 
-    def test_across_the_begin(self):
+    def test_across_the_beginning(self):
         self.check("across_the_begin", range(15, 29))
 
     def test_within(self):

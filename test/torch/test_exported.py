@@ -1,4 +1,4 @@
-"""A PyTorch training's traces and report, made again from its journal: autograd's lines included."""
+"""Traces and report of a PyTorch training, rebuilt from its journal, including autograd's lines."""
 import os
 
 from sim_case import SimCase

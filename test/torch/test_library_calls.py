@@ -1,5 +1,6 @@
-"""torch.linalg, sparse matrices, semi-structured sparsity and transforms: the program prints what it prints alone, and each call's kernels are in the
-trace with an arrow from within the call, as the simulated GPU's own account has them."""
+"""torch.linalg, sparse matrices, semi-structured sparsity and transforms. The program prints what
+it prints alone. Each call's kernels are in the trace, with an arrow from within the call, as in the
+simulated GPU's own account."""
 import os
 import re
 import unittest
@@ -20,7 +21,8 @@ class LibraryCalls(SimCase):
         super().setUpClass()
         case, account = cls("test_prints_what_it_prints_alone"), os.path.join(cls.base, "truth")
         cls.bare = case.alone(PROGRAM)
-        cls.run_ = case.under_profrun(PROGRAM, SCHEDULE, "--step", "nvtx:sweep", PROFSIM_TRUTH=account, PROFSIM_KERNEL_TIMES=f"Xgeev={EIG_US}")
+        cls.run_ = case.under_profrun(PROGRAM, SCHEDULE, "--step", "nvtx:sweep",
+                                      PROFSIM_TRUTH=account, PROFSIM_KERNEL_TIMES=f"Xgeev={EIG_US}")
         cls.rows = [line.split("\t") for line in cls.run_.out.splitlines()]
         cls.trace = Trace(*cls.run_.traces_in_order())
         cls.work = [row for row in truth(account) if row.work == "kernel"]
@@ -35,7 +37,8 @@ class LibraryCalls(SimCase):
         """The kernels that calls within the range of this name have arrows to."""
         span, = (s for s in self.trace.slices if s.name == name)
         arrows = dict(self.trace.flows_in)
-        found = [arrows[flow] for flow, call in self.trace.flows_out if flow in arrows and span.time <= call.time < span.end
+        found = [arrows[flow] for flow, call in self.trace.flows_out if flow in arrows
+                 and span.time <= call.time < span.end
                  and "aunchKernel" in call.name]
         return span, sorted(found, key=lambda kernel: kernel.time)
 
@@ -43,15 +46,20 @@ class LibraryCalls(SimCase):
         for name, libraries, _ in self.rows:
             with self.subTest(call=name):
                 span, kernels = self.launched(name)
-                expected = sorted((row for row in self.work if span.time <= row.start < span.end), key=lambda row: row.start)
-                self.assertEqual([kernel.name for kernel in kernels], [self.names[row.name] for row in expected])
-                self.assertTrue(any(re.search(libraries, kernel.name) for kernel in kernels), [kernel.name for kernel in kernels])
+                expected = sorted((row for row in self.work if span.time <= row.start < span.end),
+                                  key=lambda row: row.start)
+                self.assertEqual([kernel.name for kernel in kernels],
+                                 [self.names[row.name] for row in expected])
+                self.assertTrue(any(re.search(libraries, kernel.name) for kernel in kernels),
+                                [kernel.name for kernel in kernels])
 
-    def test_on_the_stream_that_was_asked_for(self):
-        self.assertEqual(len({kernel.track for name, _, _ in self.rows for kernel in self.launched(name)[1]}), 1)
+    def test_on_the_requested_stream(self):
+        self.assertEqual(len({kernel.track for name, _, _ in self.rows
+                              for kernel in self.launched(name)[1]}), 1)
 
-    def test_for_the_time_that_was_set(self):
-        lengths = [kernel.end - kernel.time for kernel in self.trace.slices if "Xgeev" in kernel.name and "Stream" in
+    def test_takes_the_configured_time(self):
+        lengths = [kernel.end - kernel.time for kernel in self.trace.slices
+                   if "Xgeev" in kernel.name and "Stream" in
                    self.trace.tracks[kernel.track].name]
         self.assertGreater(len(lengths), 16)
         for length in lengths:

@@ -1,4 +1,5 @@
-"""PyTorch's memory as profrun tells it, against torch.cuda's own counters and what is known of the model."""
+"""PyTorch's memory as profrun reports it, against torch.cuda's own counters and the known sizes of
+the model."""
 import bisect
 import json
 import os
@@ -19,9 +20,12 @@ from torch.cuda import _memory_viz
 snapshot = pickle.load(open(sys.argv[1], "rb"))
 plots = [_memory_viz.trace_plot(snapshot), _memory_viz.segment_plot(snapshot)]
 _memory_viz.trace(snapshot), _memory_viz.segsum(snapshot)
-json.dump({"plots": [len(plot) for plot in plots], "reserved": sum(s["total_size"] for s in snapshot["segments"]),
+json.dump({"plots": [len(plot) for plot in plots],
+           "reserved": sum(s["total_size"] for s in snapshot["segments"]),
            "allocated": sum(s["allocated_size"] for s in snapshot["segments"]),
-           "files": sorted({f["filename"] for e in snapshot["device_traces"][0] for f in e["frames"]})}, sys.stdout)
+           "files": sorted({f["filename"] for e in snapshot["device_traces"][0]
+                            for f in e["frames"]})},
+          sys.stdout)
 """
 
 
@@ -35,7 +39,8 @@ class Memory(Case):
         """(the run, what the program itself said, the report's memory)"""
         def once():
             folder = self.folder()
-            line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, "--schedule", SCHEDULE, *options, "--", PYTHON, PROGRAM,
+            line = [LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", folder, "--schedule", SCHEDULE,
+                    *options, "--", PYTHON, PROGRAM,
                     *arguments]
             return self.execute(line, folder, environment(**settings), timeout=300)
         run = again(once)
@@ -58,13 +63,15 @@ class Memory(Case):
         for path in run.traces_in_order():
             trace = Trace(path)
             step = trace.on("Steps")[0]
-            for name, column in (("memory allocated by PyTorch", 1), ("memory reserved by PyTorch", 2)):
+            for name, column in (("memory allocated by PyTorch", 1),
+                                 ("memory reserved by PyTorch", 2)):
                 points = [c for c in trace.counters if trace.tracks[c.track].name == name]
                 self.assertTrue(points)
                 times = [c.time for c in points]
                 for end in said["ends"]:
                     if step.time <= end[0] < step.end:
-                        self.assertEqual(points[bisect.bisect_right(times, end[0]) - 1].value, end[column])
+                        self.assertEqual(points[bisect.bisect_right(times, end[0]) - 1].value,
+                                         end[column])
                         checked += 1
         self.assertGreaterEqual(checked, 6)
 
@@ -76,14 +83,17 @@ class Memory(Case):
         self.assertEqual(peak["gradient"], said["parameters"])
         self.assertGreaterEqual(peak["activation"], 6 * 32 * 128 * 4)
         self.assertGreater(peak["temporary"], 0)
-        self.assertIn(peak["input"], range(2 * 32 * 128 * 4, 4 * 32 * 128 * 4 + 1))  # two of a step, and for a while of two steps
+        # two of one step, for a while those of two steps
+        self.assertIn(peak["input"], range(2 * 32 * 128 * 4, 4 * 32 * 128 * 4 + 1))
         for rows in (memory["by_kind"], memory["by_phase"]):
-            self.assertEqual(sum(row["bytes"] for row in rows), memory["allocator"]["recorded_peak_bytes"])
+            self.assertEqual(sum(row["bytes"] for row in rows),
+                             memory["allocator"]["recorded_peak_bytes"])
         self.assertFalse(memory["leaks"])
         # blocks and the segments that they lie in are the same memory
-        self.assertLessEqual(sum(row["bytes"] for row in memory["at_peak"]), memory["device_peak_bytes"])
+        self.assertLessEqual(sum(row["bytes"] for row in memory["at_peak"]),
+                             memory["device_peak_bytes"])
 
-    def test_what_is_given_back_behind_an_optimizer_without_blocks(self):
+    def test_frees_after_an_optimizer_without_blocks(self):
         """Gradients have outlived backward, and scratch of the user's own is no activation."""
         _, said, process = self.run_program("sgd")
         peak = {row["kind"]: row["peak_bytes"] for row in process["memory"]["by_kind"]}
@@ -94,8 +104,8 @@ class Memory(Case):
     def snapshots_are_read(self, run, said):
         paths = run.paths("memory/*/*.pickle")
         self.assertEqual(len(paths), 4)
-        done = subprocess.run([PYTHON, "-c", READS_SNAPSHOT, paths[-1]], stdout=subprocess.PIPE, text=True, check=True,
-                              env=environment(PYTHONWARNINGS="ignore"))
+        done = subprocess.run([PYTHON, "-c", READS_SNAPSHOT, paths[-1]], stdout=subprocess.PIPE,
+                              text=True, check=True, env=environment(PYTHONWARNINGS="ignore"))
         found = json.loads(done.stdout[done.stdout.index("{"):])
         self.assertTrue(all(size > 10000 for size in found["plots"]), found)
         self.assertEqual(found["reserved"], said["peak_reserved"])
@@ -107,10 +117,12 @@ class Memory(Case):
         with open(PROGRAM, encoding="utf-8") as file:
             line = [number for number, text in enumerate(file, 1) if "# the leak" in text]
         leak, = process["memory"]["leaks"]
-        self.assertEqual(([leak["line"]], leak["file"], leak["bytes_per_step"]), (line, PROGRAM, 32 * 128 * 4))
+        self.assertEqual(([leak["line"]], leak["file"], leak["bytes_per_step"]),
+                         (line, PROGRAM, 32 * 128 * 4))
         growth = process["memory"]["growth"]
         self.assertAlmostEqual(growth["bytes_per_step"], 32 * 128 * 4, delta=64)
-        self.assertAlmostEqual(growth["steps_left"] * growth["bytes_per_step"], growth["device_bytes"], delta=growth["device_bytes"] / 4)
+        self.assertAlmostEqual(growth["steps_left"] * growth["bytes_per_step"],
+                               growth["device_bytes"], delta=growth["device_bytes"] / 4)
 
     def test_a_peak_outside_the_recorded_steps(self):
         _, said, process = self.run_program("grown")
@@ -118,7 +130,8 @@ class Memory(Case):
         self.assertEqual(allocator["peak_bytes"], said["peak"])
         self.assertGreater(said["peak"], 256 << 20)
         self.assertLess(allocator["recorded_peak_bytes"], 128 << 20)
-        self.assertIn("allocations at the run's peak", [gap["what"] for gap in process["unavailable"]])
+        self.assertIn("allocations at the run's peak",
+                      [gap["what"] for gap in process["unavailable"]])
 
     def test_off(self):
         _, _, process = self.run_program(PROF_MEMORY="off")

@@ -1,4 +1,5 @@
-"""What of PyTorch runs on the simulated GPU (programs.py), alone and under profrun: a small program for each part, none may fail."""
+"""What of PyTorch runs on the simulated GPU (programs.py), alone and under profrun: one small
+program per part, all must pass."""
 import os
 import unittest
 
@@ -21,13 +22,16 @@ class Programs(SimCase):
     def test_recorded(self):
         self.check(self.under_profrun(["-W", "ignore", PROGRAMS], "always", "--quiet"))
 
-    def test_a_decoder_has_its_window(self):
-        """A token and a request are steps as well: what was recorded is not given up at the end for those of which nothing was."""
+    def test_a_decoder_gets_its_window(self):
+        """Both a token and a request can be a step: steps that were recorded are not discarded at
+        exit in favor of others, of which none was recorded."""
         script = os.path.join(HERE, "scripts", "decode.py")
-        run = self.under_profrun([script, "30"], "skip_first=10,wait=0,warmup=2,active=3,repeat=1", PROFSIM_KERNEL_US=20)
+        run = self.under_profrun([script, "30"], "skip_first=10,wait=0,warmup=2,active=3,repeat=1",
+                                 PROFSIM_KERNEL_US=20)
         self.assertEqual(run.status, 0, run.err)
         process, = report_of(run)["processes"]
-        self.assertEqual((len(process["steps"]["recorded"]), len(process["gpu"])), (3, 1), process["steps"])
+        self.assertEqual((len(process["steps"]["recorded"]), len(process["gpu"])), (3, 1),
+                         process["steps"])
         self.assertGreater(process["gpu"][0]["kernels_per_step"], 20)
         with open(script, encoding="utf-8") as file:
             planted = [number for number, text in enumerate(file, 1) if "PLANTED" in text]

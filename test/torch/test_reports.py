@@ -1,5 +1,6 @@
-"""Scripts in PyTorch with a planted cause, and what the report says of them: steps, milliseconds, phases, verdict, line (reports.py). How a
-script ends (exception, os._exit, Ctrl-C) must change neither its output nor its exit status, nor what was recorded before."""
+"""PyTorch scripts with a planted cause, and what the report says of them: steps, milliseconds,
+phases, verdict, line (reports.py). However a script ends (exception, os._exit, Ctrl-C), profrun
+must not change its output or exit status, and must keep what was recorded before."""
 import fcntl
 import json
 import os
@@ -21,7 +22,8 @@ SCHEDULE = f"skip_first=20,wait=0,warmup=2,active={ARMED},repeat=1"
 
 
 def lists(process):
-    return {"sync": process["syncs"], "advice": process["advice"], "leak": process["memory"]["leaks"]}
+    return {"sync": process["syncs"], "advice": process["advice"],
+            "leak": process["memory"]["leaks"]}
 
 
 def place(row):
@@ -34,8 +36,8 @@ def place(row):
 
 class Reports(SimCase):
     def report(self, key):
-        run = self.under_profrun([key.path], SCHEDULE, "--quiet", PYTHONPATH=reports.ANSWERS, PROFSIM_KERNEL_US=key.kernel_us, STEPS=50,
-                                 **dict(key.environment))
+        run = self.under_profrun([key.path], SCHEDULE, "--quiet", PYTHONPATH=reports.ANSWERS,
+                                 PROFSIM_KERNEL_US=key.kernel_us, STEPS=50, **dict(key.environment))
         self.assertEqual((run.status, run.err), (0, ""))
         process, = [p for p in report_of(run)["processes"] if not p.get("is_silent")]
         return process, json.loads(run.out.splitlines()[-1])
@@ -51,9 +53,11 @@ class Reports(SimCase):
         if key.verdicts and process["bound"]["verdict"] not in key.verdicts:
             found["verdict"] = process["bound"]
         phases = {row["name"]: row for row in process["phases"]}
-        if not set(key.phases) <= {name for name, row in phases.items() if row["host_ms_per_step"] > 0}:
+        if not set(key.phases) <= {name for name, row in phases.items()
+                                   if row["host_ms_per_step"] > 0}:
             found["phases"] = phases
-        if not set(key.parts) <= {part["name"] for row in phases.values() for part in row.get("parts", ())}:
+        if not set(key.parts) <= {part["name"] for row in phases.values()
+                                  for part in row.get("parts", ())}:
             found["parts"] = phases
         if not set(key.copies) <= {(row["kind"], row["memory"]) for row in process["copies"]}:
             found["copies"] = process["copies"]
@@ -66,10 +70,11 @@ class Reports(SimCase):
         return found
 
     def is_off(self, lengths, said):
-        """A step's length by the report against the program's own clock: the median, or, where the machine's other work held so many steps up
-        that a median tells of that, the least. Their turns begin at another place than the report's steps, so one that was held
-        up is not the same one in both. Where only some steps wait for the GPU the others are launches alone, which are as long as the
-        machine makes them; the mean is then the GPU's."""
+        """Compares the report's step time with the program's own clock. Uses the median, or the
+        minimum where other work on the machine delayed enough steps to shift a median. The
+        program's steps do not begin where the report's do, so a delayed step is not the same one in
+        both. Where only some steps wait for the GPU, the others are launches only, which take as
+        long as the machine makes them; the mean is then the GPU's."""
         pairs = [(lengths["p50"], said["median_ms"]), (lengths["min"], said["least_ms"])]
         pairs += [(lengths["mean"], said["mean_ms"])] if "mean_ms" in said else []
         return all(abs(ours - own) > 0.1 + 0.15 * own for ours, own in pairs)
@@ -83,7 +88,8 @@ class Reports(SimCase):
             found["kind"] = rows[:2]
         if key.per_step and abs(top.get("per_step", 0) - key.per_step) > 0.001:
             found["per_step"] = rows[:2]
-        if "allocated" in said and abs(sum(row["bytes_per_step"] for row in rows) / said["allocated"] - 1) > 0.05:
+        if "allocated" in said and abs(sum(row["bytes_per_step"]
+                                           for row in rows) / said["allocated"] - 1) > 0.05:
             found["bytes"] = (rows, said)
         return found
 
@@ -107,14 +113,18 @@ class Endings(SimCase):
         return self.under_profrun(script, schedule) if schedule else self.alone(script)
 
     def interrupted(self, script, schedule):
-        """Ctrl-C on a terminal of its own: the kernel's signal to the launcher and to all that it started."""
+        """Presses Ctrl-C on a terminal of the script's own: the kernel signals the launcher and all
+        that it started."""
         folder, (master, terminal) = self.folder(), pty.openpty()
-        command = [LAUNCHER, "--sim", "-o", folder, "--schedule", schedule, "--", self.interpreter, *script]
+        command = [LAUNCHER, "--sim", "-o", folder, "--schedule", schedule, "--", self.interpreter,
+                   *script]
         env = environment()
         if not schedule:
             command, env = command[command.index("--") + 1:], environment(LD_PRELOAD=PRELOADED)
-        child = subprocess.Popen(command, env=env, text=True, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
+        child = subprocess.Popen(command, env=env, text=True, stdin=terminal,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 preexec_fn=lambda: (os.setsid(),
+                                                     fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
         os.close(terminal)
         out = ""
         try:
@@ -134,14 +144,18 @@ class Endings(SimCase):
         """With the recorded steps behind it, and in the midst of recording."""
         alone = self.end(how)
         self.assertEqual(alone.status, status, alone.err)
-        for schedule, armed in (("skip_first=20,wait=0,warmup=2,active=3,repeat=1", 3), ("skip_first=20,wait=0,warmup=2,active=900", None)):
+        for schedule, armed in (("skip_first=20,wait=0,warmup=2,active=3,repeat=1", 3),
+                                ("skip_first=20,wait=0,warmup=2,active=900", None)):
             run = self.end(how, schedule)
-            self.assertEqual((run.status, run.out, run.other_err()), (alone.status, alone.out, alone.err))
+            self.assertEqual((run.status, run.out, run.other_err()),
+                             (alone.status, alone.out, alone.err))
             process, = run.json["processes"]
             self.assertLessEqual(abs(process["steps"]["count"] - 41), STEPS_OFF, process)
-            self.assertEqual(run.trace_steps(), process["steps"]["recorded"][:len(run.trace_steps())])
+            self.assertEqual(run.trace_steps(),
+                             process["steps"]["recorded"][:len(run.trace_steps())])
             self.assertGreaterEqual(len(run.trace_steps()), armed or 15)
-            kernels = [len([s for s in Trace(path).slices if "correlation" in s.args and "at::native" in s.name])
+            kernels = [len([s for s in Trace(path).slices if "correlation" in s.args
+                            and "at::native" in s.name])
                        for path in run.traces_in_order()[:-1]]
             self.assertEqual(len(set(kernels)), 1, kernels)
             self.assertTrue(os.path.exists(os.path.join(run.folder, "report.json")), run.err)

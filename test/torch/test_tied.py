@@ -34,21 +34,27 @@ class Tied(SimCase):
         self.assertEqual(set(ours), set(truth["operators"]))
         for name, (runs, gpu_us) in truth["operators"].items():
             self.assertAlmostEqual(ours[name]["per_step"], runs, delta=0.001, msg=name)
-            self.assertAlmostEqual(ours[name]["self_gpu_ms_per_step"], gpu_us / 1e3, delta=0.0005 + 0.01 * gpu_us / 1e3, msg=name)
-            self.assertGreaterEqual(ours[name]["gpu_ms_per_step"], ours[name]["self_gpu_ms_per_step"], name)
-            self.assertGreaterEqual(ours[name]["host_ms_per_step"], ours[name]["self_host_ms_per_step"], name)
+            self.assertAlmostEqual(ours[name]["self_gpu_ms_per_step"], gpu_us / 1e3,
+                                   delta=0.0005 + 0.01 * gpu_us / 1e3, msg=name)
+            self.assertGreaterEqual(ours[name]["gpu_ms_per_step"],
+                                    ours[name]["self_gpu_ms_per_step"], name)
+            self.assertGreaterEqual(ours[name]["host_ms_per_step"],
+                                    ours[name]["self_host_ms_per_step"], name)
         kernels = sum(x["gpu_ms_per_step"] for x in process["lines"])
-        self.assertAlmostEqual(sum(x["self_gpu_ms_per_step"] for x in process["operators"]), kernels, delta=0.01 * kernels)
+        self.assertAlmostEqual(sum(x["self_gpu_ms_per_step"] for x in process["operators"]),
+                               kernels, delta=0.01 * kernels)
 
     def check_host_times(self, kind):
-        """Of the same steps. What is seen of a run lies within it: no operator has more than torch.profiler says, which counts runs that
-        launch nothing, too. How much of it is seen: of most operators whose runs all launch, the better part."""
-        told = os.path.join(self.base, kind + "_beside.json")
-        run = self.under_profrun([PROGRAM, kind, "beside", told], SCHEDULE, "--step", "nvtx:step")
+        """Compares the same steps. What is seen of a run lies within it, so no operator has more
+        time than torch.profiler reports, which also counts runs that launch nothing. For most
+        operators whose runs all launch, more than half of the time is seen."""
+        told = os.path.join(self.base, kind + "_under.json")
+        run = self.under_profrun([PROGRAM, kind, "under", told], SCHEDULE, "--step", "nvtx:step")
         self.assertEqual(run.status, 0, run.err)
         process, = report_of(run)["processes"]
         with open(told, encoding="utf-8") as file:
-            steps = [step for number, step in enumerate(json.load(file)) if number in process["steps"]["recorded"]]
+            steps = [step for number, step in enumerate(json.load(file))
+                     if number in process["steps"]["recorded"]]
         self.assertEqual(len(steps), 4)
         seen, whole = [], []  # of a run
         for x in process["operators"]:
@@ -61,7 +67,8 @@ class Tied(SimCase):
         return seen, whole
 
     def test_host_times_lie_within_torch_profilers(self):
-        """First CUDA call to last one, which is all that is seen without allocations, is a third of it, and in an order of its own."""
+        """Without allocations only the time from the first CUDA call to the last is seen: a third
+        of the whole, in a different order."""
         for kind in ("mlp", "block"):
             with self.subTest(kind):
                 seen, whole = self.check_host_times(kind)
@@ -70,16 +77,20 @@ class Tied(SimCase):
 
     def check_lines(self, process, truth, least):
         """Never more on a line than there is; of all there is at least that share on a line."""
-        ours = {str(x["line"]): 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if x["backward_gpu_ms_per_step"]}
+        ours = {str(x["line"]): 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"]
+                if x["backward_gpu_ms_per_step"]}
         self.assertLessEqual(set(ours), set(truth["lines"]))
         wrong_us = sum(max(0, us - truth["lines"][line]) for line, us in ours.items())
         self.assertLess(wrong_us, 0.02 * truth["backward_us"], (ours, truth["lines"]))
         self.assertGreater(sum(ours.values()), least * truth["backward_us"], (ours, truth["lines"]))
-        self.assertAlmostEqual(1e3 * process["backward"]["gpu_ms_per_step"], truth["backward_us"], delta=0.02 * truth["backward_us"])
-        self.assertAlmostEqual(1e3 * process["backward"]["tied_gpu_ms_per_step"], sum(ours.values()), delta=1)
+        self.assertAlmostEqual(1e3 * process["backward"]["gpu_ms_per_step"], truth["backward_us"],
+                               delta=0.02 * truth["backward_us"])
+        self.assertAlmostEqual(1e3 * process["backward"]["tied_gpu_ms_per_step"],
+                               sum(ours.values()), delta=1)
 
     def modules(self, process):
-        return {x["name"]: (x["per_step"], round(1e3 * x["gpu_ms_per_step"]), round(1e3 * x["backward_gpu_ms_per_step"]))
+        return {x["name"]: (x["per_step"], round(1e3 * x["gpu_ms_per_step"]),
+                            round(1e3 * x["backward_gpu_ms_per_step"]))
                 for x in process["modules"]}
 
     def check(self, kind, least):
@@ -105,30 +116,37 @@ class Tied(SimCase):
 
     def test_resnet18(self):
         modules = self.check("resnet18", 0.95)
-        self.assertEqual({name: runs for name, (runs, _, _) in modules.items() if name.endswith("BasicBlock")},
+        self.assertEqual({name: runs for name, (runs, _, _) in modules.items()
+                          if name.endswith("BasicBlock")},
                          {"ResNet.Sequential.BasicBlock": 8})
 
     def test_a_frozen_copy_is_not_taken_for_the_model(self):
         self.check("teacher", 0.2)
 
     def test_two_passes_through_the_same_layers(self):
-        """Autograd's notes are of the second pass; of the first one, line by line, nothing may be on the second one's."""
+        """Autograd's notes are those of the second pass. No line of the first pass may get work of
+        the second one."""
         process, truth = self.both("two_passes")
         self.check_operators(process, truth)
-        ours = {x["source"]: 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if x["backward_gpu_ms_per_step"]}
+        ours = {x["source"]: 1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"]
+                if x["backward_gpu_ms_per_step"]}
         self.assertFalse([line for line in ours if "self.other(x)" in line], ours)
         self.assertFalse([line for line in ours if "return x * 2" in line], ours)
         for line, us in truth["lines"].items():
-            self.assertLessEqual(sum(1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"] if str(x["line"]) == line), us + 1)
+            self.assertLessEqual(sum(1e3 * x["backward_gpu_ms_per_step"] for x in process["lines"]
+                                     if str(x["line"]) == line), us + 1)
 
-    def test_functions_of_python(self):
-        """By their classes' names, as torch.profiler has them: within each other, of a class in a function, behind autocast's decorator."""
+    def test_python_autograd_functions(self):
+        """Named by their classes, as in torch.profiler: nested functions, a class within a
+        function, one under autocast's decorator."""
         process, truth = self.both("functions")
         self.check_operators(process, truth)
-        self.assertLessEqual({"Doubled", "DoubledBackward", "Outer", "OuterBackward", "Cast", "CastBackward"}, set(truth["operators"]))
+        self.assertLessEqual({"Doubled", "DoubledBackward", "Outer", "OuterBackward", "Cast",
+                              "CastBackward"}, set(truth["operators"]))
 
     def test_reentrant_checkpoint(self):
-        """Its nodes belong to what the pass computes again; autograd's own notes do not reach there, the blocks' lines are those of "block"."""
+        """The block's nodes belong to what the pass computes again. Autograd's own notes do not
+        reach there; the blocks' lines are those of "block"."""
         process, _ = self.both("reentrant")
         _, truth = self.both("block")
         self.check_lines(process, truth, 0.85)

@@ -1,7 +1,9 @@
-"""Programs built on packages from PyPI (test/torch/users), written as their users write them, on the simulated GPU.
+"""Programs built on packages from PyPI (test/torch/users), written the way their users write them,
+on the simulated GPU.
 
-Each runs three times: alone, under profrun with nothing set but the schedule, and with torch.profiler around it (oracle.py). Alone and
-under profrun it must print the same and end the same; what profrun's report says must be what torch.profiler saw.
+Each runs three times: alone, under profrun with nothing set but the schedule, and inside
+torch.profiler (oracle.py). Alone and under profrun it must print the same and end the same way.
+profrun's report must agree with what torch.profiler saw.
 """
 import collections
 import os
@@ -16,7 +18,7 @@ from trace import Trace
 
 SCHEDULE = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
 ARMED = 3
-MEASURED = re.compile(r"(_runtime|_per_second)': '[0-9.e+-]+'")  # what a program says of its own speed
+MEASURED = re.compile(r"(_runtime|_per_second)': '[0-9.e+-]+'")  # speeds that a program prints
 PHASES = {"forward", "backward", "optimizer"}
 
 
@@ -27,8 +29,10 @@ def said(text):
 
 def kernels_of(trace):
     """[(name, us)] in the order of their launches."""
-    found = [s for s in trace.slices if {"correlation", "grid"} <= s.args.keys() and "kernel" not in s.args]
-    return [(s.name, (s.end - s.time) / 1e3) for s in sorted(found, key=lambda s: int(s.args["correlation"]))]
+    found = [s for s in trace.slices if {"correlation", "grid"} <= s.args.keys()
+             and "kernel" not in s.args]
+    return [(s.name, (s.end - s.time) / 1e3)
+            for s in sorted(found, key=lambda s: int(s.args["correlation"]))]
 
 
 class Program:
@@ -42,7 +46,8 @@ class Program:
         if not cls.has_package():
             raise unittest.SkipTest(f"{cls.package} could not be had from PyPI")
         case = cls("test_prints_what_it_prints_alone")
-        program, trace = [os.path.join(HERE, "users", cls.script), str(STEPS)], os.path.join(cls.base, "kineto.json")
+        program, trace = ([os.path.join(HERE, "users", cls.script), str(STEPS)],
+                          os.path.join(cls.base, "kineto.json"))
         cls.run_alone = case.alone(program)
         cls.seen = case.alone([os.path.join(HERE, "oracle.py"), trace, *program])
         cls.run_ = case.under_profrun(program, SCHEDULE)
@@ -69,7 +74,8 @@ class Program:
         self.assertEqual(self.run_.trace_steps(), steps["recorded"])
 
     def test_kernels_are_those_that_torch_profiler_sees(self):
-        """The recorded steps are a part of torch.profiler's steps, which are all alike: names, their order, times, and how many a step."""
+        """The recorded steps are among torch.profiler's steps, which are all alike: kernel names,
+        order, times, and number per step."""
         theirs = [(work.name, work.us) for work in self.kineto.work("kernel")]
         a_step = collections.Counter(len(step) for step in self.kineto.by_step("kernel"))
         self.assertEqual(len(a_step), 1, a_step)
@@ -77,16 +83,20 @@ class Program:
         self.assertEqual([len(step) for step in ours], list(a_step) * ARMED)
         row, all_names = [name for step in ours for name, _ in step], [name for name, _ in theirs]
         at = next((i for i in range(len(all_names)) if all_names[i:i + len(row)] == row), None)
-        self.assertIsNotNone(at, "the kernels of the recorded steps do not come in this order in torch.profiler's trace")
-        sums = [sum(us for step in ours for _, us in step), sum(us for _, us in theirs[at:at + len(row)])]
+        self.assertIsNotNone(at, "the kernels of the recorded steps do not come in this order in "
+                             "torch.profiler's trace")
+        sums = [sum(us for step in ours for _, us in step),
+                sum(us for _, us in theirs[at:at + len(row)])]
         self.assertAlmostEqual(sums[0] / sums[1], 1, delta=0.01)
 
     def test_report_says_the_same(self):
         kernels, by_name = self.kineto.by_step("kernel")[0], collections.defaultdict(list)
         for work in kernels:
             by_name[work.name].append(work.us / 1e3)
-        rows = {row["name"]: (row["per_step"], row["gpu_ms_per_step"]) for row in self.process["kernels"]}
-        self.assertEqual({name: per_step for name, (per_step, _) in rows.items()}, {name: len(ms) for name, ms in by_name.items()})
+        rows = {row["name"]: (row["per_step"], row["gpu_ms_per_step"])
+                for row in self.process["kernels"]}
+        self.assertEqual({name: per_step for name, (per_step, _) in rows.items()},
+                         {name: len(ms) for name, ms in by_name.items()})
         for name, ms in by_name.items():
             self.assertAlmostEqual(rows[name][1], sum(ms), delta=0.001 + 0.01 * sum(ms), msg=name)
         gpu, = self.process["gpu"]
@@ -112,10 +122,10 @@ class Program:
 
     def test_nothing_is_lost(self):
         self.assertEqual(set(self.process["self"]["losses"].values()), {0}, self.process["self"])
-        # Where learning takes long, few of the program's steps are left to compare the recorded ones with. The simulated GPU has no data
-        # sheet, so no peak.
-        self.assertLessEqual({row["what"] for row in self.process["unavailable"]}, {"recording overhead", "% of peak"},
-                             self.process["unavailable"])
+        # If learning takes long, few of the program's steps remain to compare the recorded ones
+        # with. The simulated GPU has no data sheet, so there is no peak.
+        self.assertLessEqual({row["what"] for row in self.process["unavailable"]},
+                             {"recording overhead", "% of peak"}, self.process["unavailable"])
 
 
 class Gpt2Trainer(Program, SimCase):

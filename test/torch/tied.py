@@ -1,12 +1,14 @@
-"""Trains, one NVTX range a step. With a file's name torch.profiler is asked, too, and the file has what it says, as JSON.
+"""Trains, with one NVTX range per step. With FILE, torch.profiler runs too, and its results are
+written there as JSON.
 
 usage: tied.py KIND                   KIND: a name of KINDS
-       tied.py KIND truth FILE        steps more, with torch.profiler and anomaly mode
-       tied.py KIND beside FILE       the same steps, with the CPU half of torch.profiler
+       tied.py KIND truth FILE        adds steps with torch.profiler and anomaly mode
+       tied.py KIND under FILE        the same steps, with the CPU half of torch.profiler
 
-truth: {"operators": {name: [runs that launch, GPU us of their own]}, "lines": {line: backward GPU us}, "backward_us"}, of one step.
-A node of autograd knows the line that made it by anomaly mode's note, and its launches lie in the profiler's event with its sequence number.
-beside: [{operator: [runs, CPU us]}], of each step.
+truth, for one step: {"operators": {name: [runs that launch, GPU us of their own]}, "lines": {line:
+backward GPU us}, "backward_us"}. Anomaly mode notes for each autograd node the line that made it.
+The node's launches lie in the profiler's event with its sequence number.
+under: [{operator: [runs, CPU us]}], of each step.
 """
 import collections
 import json
@@ -95,11 +97,13 @@ class Student(nn.Module):
 
 
 class Adversary(nn.Module):
-    """Layers that a second backward pass goes through again, what no pass goes through, and a function with a backward pass in Python."""
+    """Layers that a second backward pass visits again, layers that no pass visits, and a function
+    with a backward pass in Python."""
 
     def __init__(self):
         super().__init__()
-        self.made, self.judge, self.other = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.made, self.judge, self.other = (nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH),
+                                             nn.Linear(WIDTH, WIDTH))
 
     def forward(self, x):
         made = torch.tanh(self.made(x))
@@ -147,7 +151,8 @@ def a_function():
 class Functions(nn.Module):
     def __init__(self):
         super().__init__()
-        self.first, self.second, self.cast = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), a_function()
+        self.first, self.second, self.cast = (nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH),
+                                              a_function())
 
     def forward(self, x):
         x = Doubled.apply(self.first(x))
@@ -157,7 +162,8 @@ class Functions(nn.Module):
 
 def resnet():
     import torchvision
-    return torchvision.models.resnet18(num_classes=WIDTH).cuda(), lambda: torch.randn(2, 3, 64, 64, device="cuda")
+    return (torchvision.models.resnet18(num_classes=WIDTH).cuda(),
+            lambda: torch.randn(2, 3, 64, 64, device="cuda"))
 
 
 def words():
@@ -195,7 +201,8 @@ class Trainer:
             todo += [f for f, _ in node.next_functions]
             if "AccumulateGrad" not in node.name():
                 notes = "".join(node.metadata.get("traceback_", ()))
-                lines = [int(n) for file, n in re.findall(r'File "(.*?)", line (\d+)', notes) if os.path.abspath(file) == HERE]
+                lines = [int(n) for file, n in re.findall(r'File "(.*?)", line (\d+)', notes)
+                         if os.path.abspath(file) == HERE]
                 self.made_by[node._sequence_nr()] = lines[-1] if lines else 0
 
     def step(self):
@@ -238,15 +245,18 @@ def truth(path, made_by):
     for e in events:
         if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
             gpu_us[e["args"]["correlation"]] += e["dur"]
-    operators, launching, lines = collections.defaultdict(lambda: [0, 0.0]), {}, collections.Counter()
+    operators, launching, lines = (collections.defaultdict(lambda: [0, 0.0]), {},
+                                   collections.Counter())
     last = None  # what adds gradients up has no number: it is of the node before
     on_host = [e for e in events if e.get("cat") in ("cpu_op", "cuda_runtime", "cuda_driver")]
     for e, around in nested(on_host):
-        us = gpu_us.pop(e.get("args", {}).get("correlation"), 0) if e["cat"] != "cpu_op" else 0  # a launch may be told twice
+        # a launch may be listed twice
+        us = gpu_us.pop(e.get("args", {}).get("correlation"), 0) if e["cat"] != "cpu_op" else 0
         if not us:
             continue
         own = [o for o in around if is_operator(o)]
-        own = [o for k, o in enumerate(own) if not k or o["name"] != own[k - 1]["name"]]  # an overload that calls another one
+        # an overload that calls another one
+        own = [o for k, o in enumerate(own) if not k or o["name"] != own[k - 1]["name"]]
         for o in own:
             launching[id(o)] = o
         if own:
@@ -256,7 +266,8 @@ def truth(path, made_by):
             last = nodes[-1]["args"].get("Sequence number")
         number = last if nodes else None
         # what is computed again makes new nodes, with numbers of their own
-        is_again = any("Sequence number" in o["args"] for o in around[around.index(nodes[-1]) + 1:] if o["name"].startswith("aten::")) if nodes else False
+        is_again = (any("Sequence number" in o["args"] for o in around[around.index(nodes[-1]) + 1:]
+                        if o["name"].startswith("aten::")) if nodes else False)
         if number in made_by and not is_again:
             lines[made_by[number]] += us / SEEN
     for o in launching.values():
@@ -266,7 +277,8 @@ def truth(path, made_by):
 
 def watched(trainer, path):
     trainer.is_asked = True
-    with torch.autograd.set_detect_anomaly(True, check_nan=False), tempfile.NamedTemporaryFile(suffix=".json") as trace:
+    anomalies = torch.autograd.set_detect_anomaly(True, check_nan=False)
+    with anomalies, tempfile.NamedTemporaryFile(suffix=".json") as trace:
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
             for _ in range(SEEN):
                 trainer.step()
@@ -301,7 +313,7 @@ def host_times(path):
     return [operators for _, _, operators in steps]
 
 
-def beside(trainer, path):
+def as_under_profrun(trainer, path):
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
         loop(trainer)
     with tempfile.NamedTemporaryFile(suffix=".json") as trace:
@@ -314,13 +326,15 @@ def beside(trainer, path):
 def main():
     kind, *ask = sys.argv[1:]
     trainer = Trainer(kind)
-    if "beside" in ask:
-        beside(trainer, ask[1])
+    if "under" in ask:
+        as_under_profrun(trainer, ask[1])
     else:
         loop(trainer)
     if "truth" in ask:
         watched(trainer, ask[1])
-    time.sleep(0.3)  # a thread of autograd's that still wants the interpreter when that goes down ends the process by SIGABRT
+    # An autograd thread that still wants the interpreter when it shuts down ends the process by
+    # SIGABRT.
+    time.sleep(0.3)
 
 
 if __name__ == "__main__":

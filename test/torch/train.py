@@ -1,6 +1,8 @@
-"""A training loop in plain PyTorch: ten Linear(256, 256), Adam, a DataLoader, loss.item() every step.
+"""A training loop in plain PyTorch: ten Linear(256, 256), Adam, a DataLoader, loss.item() every
+step.
 
-usage: train.py [--steps N] [--nvtx] [--torch-profiler FILE]      FILE: torch.profiler's own trace of steps 22 to 24
+usage: train.py [--steps N] [--nvtx] [--torch-profiler FILE]
+       FILE: torch.profiler's own trace of steps 22 to 24
 
 --nvtx: ranges around the forward and the backward pass and the optimizer.
 """

@@ -1,7 +1,9 @@
 /*
- * The same process with profrun's wrappers in its calls' way and without: every place in the loaded objects that the linker has filled with one of
- * the preloaded library's functions is given the function behind it, and back. What being preloaded costs is then the difference between
- * neighbouring blocks of steps, where two runs of a program differ by more. For bench_loop.py: bench_switch(1) with, (0) without.
+ * Switches profrun's wrappers in and out of the calls of one process. Every place in the loaded
+ * objects that the linker filled with one of the preloaded library's functions is set to the
+ * function that it wraps, and back. The cost of being preloaded is then the difference between
+ * neighbouring blocks of steps; two runs of a program differ by more. For bench_loop.py:
+ * bench_switch(1) with wrappers, (0) without.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -59,7 +61,10 @@ struct search {
 	uintptr_t found;
 };
 
-/* The first object behind the library that has it: the simulated GPU's are preloaded, too, and come before what an object was linked with. */
+/*
+ * The first object after the library that has the function. The simulated GPU's libraries are
+ * preloaded, too, and come before those that an object was linked with.
+ */
 static int find_real(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct search *s = context;

@@ -1,6 +1,6 @@
 /*
- * Stacks that a test makes up, in place of core/symbols/frames.c: included by the one file that is the test program, whose definitions
- * then win over the archive's.
+ * Stacks that a test makes up, in place of core/symbols/frames.c. Included by the one file that is
+ * the test program, whose definitions then override the archive's.
  */
 #ifndef TEST_UNIT_FAKE_FRAMES_H
 #define TEST_UNIT_FAKE_FRAMES_H

@@ -1,4 +1,6 @@
-/* A hand-made run for tests of the summaries: builder, timeline and findings, with fake_frames.h. */
+/*
+ * A hand-made run for tests of the summaries: builder, timeline and findings, with fake_frames.h.
+ */
 #ifndef TEST_UNIT_FINDINGS_FIXTURE_H
 #define TEST_UNIT_FINDINGS_FIXTURE_H
 

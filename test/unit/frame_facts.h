@@ -1,4 +1,7 @@
-/* What core/symbols/frames.c knows of single frames, for tests that make frames up: by the rules alone. */
+/*
+ * What core/symbols/frames.c reports of single frames, for tests that make frames up: by the rules
+ * alone.
+ */
 #ifndef TEST_UNIT_FRAME_FACTS_H
 #define TEST_UNIT_FRAME_FACTS_H
 

@@ -1,5 +1,5 @@
 /*
- * Stubs for those functions of core/symbols/frames.c that most tests with made-up stacks do not use.
+ * Stubs for the functions of core/symbols/frames.c that most tests with made-up stacks do not use.
  * The one file that is the test program includes this after its array `sites`, by site number, and
  * after FRAMES_HAVE_SOURCES if it defines frames_source() itself.
  */

@@ -1,4 +1,6 @@
-/* A journal in memory, grown by appending records as the library would, then written out in one go. */
+/*
+ * A journal in memory, grown by appending records as the library would, then written out in one go.
+ */
 #include "test/unit/journal_builder.h"
 
 #include "core/util/vec.h"

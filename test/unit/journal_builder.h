@@ -1,4 +1,7 @@
-/* Writes journals for tests exactly by core/runtime/record.h, without the library. The clock is nanoseconds from `JB_START`. */
+/*
+ * Writes journals for tests exactly by core/runtime/record.h, without the library. The clock counts
+ * nanoseconds from `JB_START`.
+ */
 #ifndef TEST_UNIT_JOURNAL_BUILDER_H
 #define TEST_UNIT_JOURNAL_BUILDER_H
 

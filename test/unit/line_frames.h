@@ -1,6 +1,6 @@
 /*
- * Stacks of one Python frame each, whose line is the stack's number, and which are sites of the same number: included by the one file
- * that is the test program, in place of core/symbols/frames.c.
+ * Stacks of one Python frame each, in place of core/symbols/frames.c. The frame's line and its site
+ * have the stack's number. Included by the one file that is the test program.
  */
 #ifndef TEST_UNIT_LINE_FRAMES_H
 #define TEST_UNIT_LINE_FRAMES_H

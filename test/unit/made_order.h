@@ -1,4 +1,7 @@
-/* Calls and GPU work as a journal has them where CUPTI records no calls, for the tests of pairing by order. */
+/*
+ * Calls and GPU work as in a journal for which CUPTI records no calls, for the tests of pairing by
+ * order.
+ */
 #ifndef UNIT_MADE_ORDER_H
 #define UNIT_MADE_ORDER_H
 
@@ -42,7 +45,10 @@ static struct made {
 	size_t n_answers;
 } m;
 
-/* Kernel k has the grid 1 x 1 x 1 like all others, so only its name tells it apart; UNNAMED is a launch whose name was made up. */
+/*
+ * All kernels have the grid 1 x 1 x 1, so only its name distinguishes kernel k. UNNAMED is a launch
+ * with a made-up name.
+ */
 static int set_up(void **state)
 {
 	static const struct {

@@ -1,6 +1,7 @@
 /*
- * Python interpreters from hand-made memory: for every row of the layout table one is built out of words at that row's offsets, also for
- * versions that are on no machine here. Included by the one file that is the test program.
+ * Python interpreters from hand-made memory. For every row of the layout table one is built out of
+ * words at that row's offsets, also for versions that no machine here has. Included by the one file
+ * that is the test program.
  */
 #ifndef TEST_UNIT_MADE_PYTHON_H
 #define TEST_UNIT_MADE_PYTHON_H

@@ -1,6 +1,7 @@
 /*
- * Stacks made from text, in place of core/symbols/frames.c: included by the one file that is the test program. A frame is
- * "file.py:function" (Python) or "function" (native, an operator if it begins with "at::_ops::"), outermost first.
+ * Stacks made from text, in place of core/symbols/frames.c. Included by the one file that is the
+ * test program. A frame is "file.py:function" (Python) or "function" (native; an operator if it
+ * begins with "at::_ops::"), outermost first.
  */
 #ifndef TEST_UNIT_MADE_STACKS_H
 #define TEST_UNIT_MADE_STACKS_H

@@ -1,6 +1,7 @@
 /*
- * Reads a Perfetto trace back: a plain protobuf walker that shares no code with the writer. What a trace must hold whatever is in it is
- * asserted on the way: clocks first, words known before they are used, slices nested per track.
+ * Reads a Perfetto trace back: a plain protobuf walker that shares no code with the writer. Asserts
+ * on the way what holds for every trace: clocks come first, words are defined before use, slices
+ * nest per track.
  */
 #ifndef TEST_UNIT_PERFETTO_DECODER_H
 #define TEST_UNIT_PERFETTO_DECODER_H

@@ -1,6 +1,6 @@
 /*
- * A journal made of what this process has: return addresses of a small C++ object (shapes.cpp) and made-up Python code. Included by the
- * one file that is the test program.
+ * A journal made from this process: return addresses of a small C++ object (shapes.cpp) and made-up
+ * Python code. Included by the one file that is the test program.
  */
 #ifndef TEST_UNIT_PROCESS_FRAMES_H
 #define TEST_UNIT_PROCESS_FRAMES_H
@@ -152,7 +152,10 @@ static __attribute__((noinline, unused)) void take_stack(void)
 	}
 }
 
-/* Calls `function` of the object, which calls back; the stack and its module become id 1 of the journal. */
+/*
+ * Calls `function` of the object, which calls back. The stack and its module get id 1 in the
+ * journal.
+ */
 static inline struct wanted stack_of(const char *object, const char *function)
 {
 	void *handle;

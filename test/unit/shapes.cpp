@@ -1,5 +1,6 @@
-// Functions with every kind of name and line that a native frame can have, for test_frames.c: each calls back, and the test takes
-// the return addresses from there. Compiled with -O2 -g; lines that the test asks for bear a mark.
+// Functions with every kind of name and line that a native frame can have, for test_frames.c. Each
+// calls back, and the test takes the return addresses from there. Compiled with -O2 -g. Lines that
+// the test asks for have a mark.
 typedef void (*callback)();
 
 #define KEEP	__attribute__((noinline, noclone))

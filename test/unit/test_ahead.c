@@ -1,4 +1,7 @@
-/* Room made ahead of the library, and taken back behind it: the file's blocks and size, never what stands in it. */
+/*
+ * Space that the collector allocates ahead of the library and frees after it: the file's blocks and
+ * size, never its content.
+ */
 #include "core/source/journal/ahead.h"
 #include "test/unit/journal_builder.h"
 
@@ -20,7 +23,10 @@ static struct stat status_now(void)
 	return status;
 }
 
-/* A journal whose first `n_used` chunks are claimed; behind the last of them the file is a hole, as the library leaves it. */
+/*
+ * Writes a journal whose first `n_used` chunks are claimed. After the last of them the file is a
+ * hole, as the library leaves it.
+ */
 static void write_journal(uint32_t n_used, uint32_t backed)
 {
 	struct journal_builder *b = jb_new(CHUNKS, CHUNK_BYTES);

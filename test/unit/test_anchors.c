@@ -63,11 +63,14 @@ static void an_anchor_that_ends_its_step(void **state)
 	(void)state;
 	struct anchor a = { .anchor = trigram_behind(LAUNCHES) };
 	assert_int_equal(count_steps(&a, 0, LAUNCHES), STEPS);
-	/* a step that is cut short is none */
+	/* a step that is cut short does not count */
 	assert_int_equal(count_steps(&a, 0, LAUNCHES - 1), STEPS - 1);
 }
 
-/* Its last launch is the next step's first, which the last step has none behind it of: that is whole if its own last two came. */
+/*
+ * The anchor's last launch is the next step's first, which does not follow the last step. That step
+ * is whole if the anchor's other two launches came.
+ */
 static void an_anchor_that_the_next_step_completes(void **state)
 {
 	(void)state;
@@ -80,7 +83,10 @@ static void an_anchor_that_the_next_step_completes(void **state)
 	assert_int_equal(count_steps(&a, 0, LAUNCHES), STEPS - 1);
 }
 
-/* What sets the program up ends as a step does: the anchor came before the first step was over, and comes behind no last one. */
+/*
+ * The program's set-up ends like a step: the anchor came before the first step was over, and does
+ * not come after the last one.
+ */
 static void an_anchor_that_came_too_soon(void **state)
 {
 	(void)state;

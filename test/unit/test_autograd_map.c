@@ -1,4 +1,7 @@
-/* Nodes of a backward pass and what made them: the matching on its own, against all that is possible; kinds of names. */
+/*
+ * Nodes of a backward pass and what made them: the matching on its own, against all possible
+ * matches; kinds of names.
+ */
 #include "core/analysis/autograd_match.h"
 #include "core/symbols/operators.h"
 
@@ -11,7 +14,10 @@
 
 enum { MOST = 12 };
 
-/* Every way in which `nodes` may be a part of `made` backwards: the ends of what each node may be. */
+/*
+ * Every way in which `nodes` may be a part of `made` in reverse: the limits of what each node may
+ * be.
+ */
 struct truth {
 	uint32_t latest[MOST], earliest[MOST], at[MOST];
 	bool is_possible;

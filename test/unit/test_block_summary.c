@@ -16,7 +16,10 @@ static void make(struct model_step *m, uint64_t ns, uint64_t address)
 			 .ns = ns, .address = address, .bytes = 64, .event = BLOCK_MADE }));
 }
 
-/* The block is made at 50; one call is made at `call_ns`, another block at `other_ns` (0: none), then the block is given back. */
+/*
+ * The block is made at 50. One call is made at `call_ns`, another block at `other_ns` (0: none).
+ * Then the block is freed.
+ */
 static enum phase ends_in(uint64_t call_ns, uint8_t part, uint64_t other_ns)
 {
 	struct model_step m = { .end_ns = 1000 };
@@ -43,7 +46,7 @@ static enum phase ends_in(uint64_t call_ns, uint8_t part, uint64_t other_ns)
 }
 
 /* Without a stack, and where no time tells, a block is made in no phase. */
-static void the_last_call_or_block_before_tells(void **state)
+static void the_last_call_or_block_before_decides(void **state)
 {
 	(void)state;
 	assert_int_equal(ends_in(100, PART_OPTIMIZER, 0), PHASE_OPTIMIZER);
@@ -58,6 +61,7 @@ static void the_last_call_or_block_before_tells(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(the_last_call_or_block_before_tells) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(
+		the_last_call_or_block_before_decides) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* Every setting with good and bad values, the environment as it comes, and names that are nearly right. */
+/*
+ * Every setting with good and bad values, environments with other variables in them, and names that
+ * are nearly right.
+ */
 #include "core/runtime/config.h"
 #include "core/runtime/record.h"
 #include "core/runtime/spelling.h"

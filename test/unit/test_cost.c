@@ -1,6 +1,6 @@
 /*
- * What recording costs: the intervals against tables and against what they promise (of 1,000 made-up runs some 950 hold the truth),
- * and which steps are compared with which.
+ * What recording costs: the intervals against tables and against their promise (of 1,000 random
+ * runs some 950 hold the truth), and which steps are compared with which.
  */
 #include "core/model/cost.h"
 #include "core/util/sample.h"
@@ -178,14 +178,20 @@ static void interval_holds_the_truth_in_95_of_100_runs(void **state)
 		}
 		print_message("# %s: %u of %d held, mean %.3f %%, interval %.2f wide\n",
 			      scenes[i].what, held, RUNS, sum / RUNS, width / RUNS);
-		/* few windows: no less, but more where they are longer than the stretches beside them; of six the next narrower interval holds
-		 * too seldom */
+		/*
+		 * With few windows intervals hold the truth no less often, and more often where
+		 * windows are longer than the stretches next to them. With six, the next narrower
+		 * interval would hold it too seldom.
+		 */
 		assert_in_range(held, 930, scenes[i].windows <= 6 ? RUNS : 970);
 		assert_true(fabs(sum / RUNS - scenes[i].loop.pct) < width / RUNS * 0.1);
 	}
 }
 
-/* Something else takes the machine for thirty steps, and leaves it for thirty: no window is to be blamed for that. */
+/*
+ * Something else takes the machine for thirty steps, and leaves it for thirty. That is no window's
+ * cost.
+ */
 static void load_is_not_what_recording_cost(void **state)
 {
 	enum { RUNS = 200, WAVE = 30 };
@@ -229,8 +235,11 @@ static void what_recording_cannot_cost_is_doubted(void **state)
 	}
 }
 
-/* What the first window leaves in the process makes all steps behind it longer: those of later windows' neighbours, too. */
-static void what_is_left_is_told(void **state)
+/*
+ * What the first window leaves in the process makes all later steps longer, including the
+ * neighbours of later windows.
+ */
+static void lasting_cost_is_reported(void **state)
 {
 	(void)state;
 	for (unsigned n = 1; n <= 3; n++) {
@@ -259,7 +268,7 @@ static void what_is_left_is_told(void **state)
 }
 
 /* As a cache grows: that is not what a window left. */
-static void nothing_is_left_by_one_where_steps_get_longer_anyway(void **state)
+static void growing_steps_are_no_lasting_cost(void **state)
 {
 	unsigned said = 0;
 	(void)state;
@@ -276,7 +285,7 @@ static void nothing_is_left_by_one_where_steps_get_longer_anyway(void **state)
 	assert_in_range(said, 0, 4);
 }
 
-static void nothing_is_said_of_what_is_left_without_steps_before(void **state)
+static void lasting_cost_is_not_reported_without_steps_before(void **state)
 {
 	struct loop *l = mem_zero(sizeof(*l));
 	(void)state;
@@ -331,7 +340,7 @@ static void too_few(void **state)
 	free(l);
 }
 
-/* Warm-up of the run, of the window and behind it is nobody's measure. */
+/* Warm-up of the run, of the window and after it is compared with nothing. */
 static void neighbours_only(void **state)
 {
 	struct loop *l = new_loop(5);
@@ -375,7 +384,10 @@ static double ratio_of(const struct cost *c)
 	return cost_ratio(&f);
 }
 
-/* Of a run whose steps are of two lengths the medians may be of different ones: what is taken off is what the means bear out. */
+/*
+ * If a run's steps have two lengths, the medians may be of different ones. Only what the means
+ * confirm is taken off.
+ */
 static void ratio_is_what_is_certain(void **state)
 {
 	struct loop *l = new_loop(5);
@@ -423,9 +435,9 @@ int main(void)
 		cmocka_unit_test(interval_holds_the_truth_in_95_of_100_runs),
 		cmocka_unit_test(load_is_not_what_recording_cost),
 		cmocka_unit_test(what_recording_cannot_cost_is_doubted),
-		cmocka_unit_test(what_is_left_is_told),
-		cmocka_unit_test(nothing_is_left_by_one_where_steps_get_longer_anyway),
-		cmocka_unit_test(nothing_is_said_of_what_is_left_without_steps_before),
+		cmocka_unit_test(lasting_cost_is_reported),
+		cmocka_unit_test(growing_steps_are_no_lasting_cost),
+		cmocka_unit_test(lasting_cost_is_not_reported_without_steps_before),
 		cmocka_unit_test(exactly_without_noise),
 		cmocka_unit_test(too_few),
 		cmocka_unit_test(neighbours_only),

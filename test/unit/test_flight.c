@@ -63,7 +63,10 @@ static void test_the_last_are_kept(void **state)
 	assert_string_equal(written, "97 98 99 ");
 }
 
-/* Steps are handed on late: those that had begun by then are waited for, and those after it are not among them. */
+/*
+ * Steps are passed on late: those that had begun by then are waited for, and later ones are not
+ * included.
+ */
 static void test_a_request_is_for_a_moment(void **state)
 {
 	struct flight *f = *state;

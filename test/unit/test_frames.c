@@ -1,4 +1,7 @@
-/* Stacks made readable: names, lines and operators of real return addresses, and what a damaged journal or file does to them. */
+/*
+ * Readable stacks: names, lines and operators of real return addresses, and the effects of a
+ * damaged journal or file.
+ */
 #include "core/symbols/operators.h"
 #include "test/unit/process_frames.h"
 
@@ -33,7 +36,10 @@ static void test_names_of_functions(void **state)
 	assert_null(frames_diagnostic(frames, 0));
 }
 
-/* Each frame's line is the one that bears its mark, the inlined function stands inside of the one it is in. */
+/*
+ * Each frame's line is the one with its mark. An inlined function comes inside the one that it is
+ * inlined into.
+ */
 static void test_lines_and_inlined_functions(void **state)
 {
 	(void)state;
@@ -164,7 +170,10 @@ static void test_operators_around_a_call(void **state)
 	assert_string_equal(frames_operator(frames, 99, false), "");
 }
 
-/* A thread of autograd's: nothing of the user's and no Python. The object is taken for a library by its folder's name. */
+/*
+ * An autograd thread: nothing of the user's and no Python. The object counts as a library because
+ * of its folder's name.
+ */
 static void test_site_of_an_operator(void **state)
 {
 	(void)state;

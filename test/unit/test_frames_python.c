@@ -1,4 +1,7 @@
-/* Stacks made readable: Python's frames beside native ones, which line is the user's, whose code a file is. */
+/*
+ * Readable stacks: Python's frames next to native ones, which line is the user's, whose code a file
+ * is.
+ */
 #include "core/symbols/origin.h"
 #include "test/unit/process_frames.h"
 
@@ -44,7 +47,10 @@ static void test_python_frames_and_the_users_line(void **state)
 	assert_string_equal(frames_site_at(frames, 99)->file, "");
 }
 
-/* A line is one place, whichever function on it made the call; it bears the name of the one that the others are in. */
+/*
+ * A line is one site, whichever of its functions made the call. It has the name of the function
+ * that contains the others.
+ */
 static void test_functions_of_one_line_are_one_site(void **state)
 {
 	enum { OUTER = 20, GENERATOR, UNQUALIFIED, OTHER };
@@ -66,7 +72,10 @@ static void test_functions_of_one_line_are_one_site(void **state)
 	assert_int_not_equal(frames_site(frames, 4), site);
 }
 
-/* Python frames behind the native ones, one for each of the evaluator's: they go where it stands. */
+/*
+ * Python frames after the native ones, one for each frame of the evaluator: they take the
+ * evaluator's places.
+ */
 static void test_merge_by_name(void **state)
 {
 	(void)state;
@@ -134,7 +143,7 @@ static void test_stacks_that_share_frames(void **state)
 
 enum { APPLY = 10, HALVED, HALVED_BACK, DOUBLED, WRAPPER, PLAIN };
 
-static void test_functions_of_autograd_have_their_classes_names(void **state)
+static void test_autograd_functions_have_their_class_names(void **state)
 {
 	(void)state;
 	put_code(APPLY, "/v/site-packages/torch/autograd/function.py", "BackwardCFunction.apply",
@@ -231,7 +240,7 @@ int main(void)
 		test(test_functions_of_one_line_are_one_site),
 		test(test_merge_by_name),
 		test(test_stacks_that_share_frames),
-		test(test_functions_of_autograd_have_their_classes_names),
+		test(test_autograd_functions_have_their_class_names),
 		test(test_whose_code_it_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,7 @@
-/* What a call's own frames take of the host's time leaves with it, what the program does between its calls does not. */
+/*
+ * Host time in a call's own frames is removed with the call; what the program does between its
+ * calls is not.
+ */
 #include "core/analysis/summary.h"
 #include "core/verdict/judge.h"
 #include "core/whatif/whatif.h"
@@ -11,7 +14,10 @@
 
 #include <cmocka.h>
 
-/* ---- Stacks: below the user's line, that has the stack's number, lie 2 to 12 frames of a library ---- */
+/*
+ * ---- Stacks: below the user's line, which has the stack's number, come 2 to 12 frames of a
+ * library ----
+ */
 
 enum {
 	STACKS = 64,
@@ -121,7 +127,7 @@ static void launch(struct twin *tw, uint32_t stack)
 
 static void wait(struct twin *tw)
 {
-	if (tw->is_mended)
+	if (tw->is_fixed)
 		return;
 	enter(tw, WAIT);
 	twin_wait_stream(tw, 1, WAIT);
@@ -177,7 +183,7 @@ static void check(twin_step step, struct whatif_change change)
 
 static const struct whatif_change without_wait = { .kind = WHATIF_WAIT, .site = WAIT };
 
-static void frames_leave_with_their_call(void **state)
+static void frames_are_removed_with_their_call(void **state)
 {
 	(void)state;
 	check(plain, without_wait);
@@ -193,7 +199,7 @@ static void saving(struct twin *tw)
 {
 	for (uint32_t stack = 1; stack < 12; stack++)
 		launch(tw, stack);
-	for (uint32_t i = 0; i < 4 && !tw->is_mended; i++) {
+	for (uint32_t i = 0; i < 4 && !tw->is_fixed; i++) {
 		enter(tw, SAVING + i % 2);
 		twin_wait_stream(tw, 1, SAVING + i % 2);
 		leave(tw, SAVING + i % 2);
@@ -202,8 +208,11 @@ static void saving(struct twin *tw)
 	launch(tw, 12);
 }
 
-/* A library that pickles between its calls does so for the line that called it, but not for the sake of the waits. */
-static void a_librarys_work_leaves_with_the_line(void **state)
+/*
+ * A library that pickles between its calls does so for the line that called it, but not because of
+ * the waits.
+ */
+static void a_librarys_work_is_removed_with_the_line(void **state)
 {
 	(void)state;
 	assert_true(gain_ms(saving, (struct whatif_change){ .kind = WHATIF_LINE, .site = SAVING }) >
@@ -220,7 +229,7 @@ static void running_a_line(struct twin *tw)
 	for (uint32_t stack = 1; stack < 12; stack++)
 		launch(tw, stack);
 	for (int i = 0; i < RUNS; i++) {
-		if (!tw->is_mended) {
+		if (!tw->is_fixed) {
 			launch(tw, ONE_LINE);
 			twin_host(tw, 300);
 			launch(tw, ONE_LINE + 1);
@@ -229,8 +238,11 @@ static void running_a_line(struct twin *tw)
 	}
 }
 
-/* The line's own work goes with it, that of the loop around it stays; and what is advised for a part of the line wins no more. */
-static void a_lines_work_leaves_with_the_line(void **state)
+/*
+ * The line's own work is removed with it, that of the loop around it stays. Advice for a part of
+ * the line saves no more.
+ */
+static void a_lines_work_is_removed_with_the_line(void **state)
 {
 	struct twin *tw = mem_zero(sizeof(*tw));
 	struct findings f = { 0 };
@@ -330,7 +342,7 @@ static double before_ms(twin_step step, uint32_t site)
 }
 
 /* Input or not: what the report advises for a line one can ask for by that line. */
-static void what_is_before_a_line_leaves(void **state)
+static void work_before_a_line_is_removed(void **state)
 {
 	(void)state;
 	assert_true(before_ms(user_between, 21) > 0.25);
@@ -339,8 +351,8 @@ static void what_is_before_a_line_leaves(void **state)
 	assert_true(before_ms(library_between, OPTIMIZER + 1) < 0.05);
 }
 
-/* Work without CUDA calls has no line: it is told by the one behind which it begins. */
-static void where_the_host_works_is_said(void **state)
+/* Work without CUDA calls has no line: it is identified by the line after which it begins. */
+static void host_work_is_located(void **state)
 {
 	static const struct {
 		twin_step step;
@@ -370,7 +382,10 @@ static void where_the_host_works_is_said(void **state)
 	}
 }
 
-/* But it may be called less often, if it works long on its way, and no pass or optimizer is it that one needs. */
+/*
+ * But it may be called less often, if it works long before its calls, and is not a pass or an
+ * optimizer, which are needed.
+ */
 static void a_library_that_works_long_is_advised(void **state)
 {
 	struct twin *tw = mem_zero(sizeof(*tw));
@@ -389,8 +404,10 @@ static void a_library_that_works_long_is_advised(void **state)
 	free(tw);
 }
 
-/* An optimizer that is called on the next line works by itself until its first launch, for all that anybody can tell; with code of
- * the user's on the way that may be its. */
+/*
+ * An optimizer that is called on the next line works by itself until its first launch, as far as
+ * can be detected. With code of the user's on the way, that code may be what takes the time.
+ */
 static void the_way_into_an_optimizer(void **state)
 {
 	(void)state;
@@ -405,14 +422,14 @@ static void the_way_into_an_optimizer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_leave_with_their_call),
+		cmocka_unit_test(frames_are_removed_with_their_call),
 		cmocka_unit_test(work_between_calls_stays),
 		cmocka_unit_test(what_clipping_copies_is_no_input),
-		cmocka_unit_test(a_librarys_work_leaves_with_the_line),
-		cmocka_unit_test(a_lines_work_leaves_with_the_line),
+		cmocka_unit_test(a_librarys_work_is_removed_with_the_line),
+		cmocka_unit_test(a_lines_work_is_removed_with_the_line),
 		cmocka_unit_test(a_library_makes_no_pause),
-		cmocka_unit_test(what_is_before_a_line_leaves),
-		cmocka_unit_test(where_the_host_works_is_said),
+		cmocka_unit_test(work_before_a_line_is_removed),
+		cmocka_unit_test(host_work_is_located),
 		cmocka_unit_test(a_library_that_works_long_is_advised),
 		cmocka_unit_test(the_way_into_an_optimizer),
 	};

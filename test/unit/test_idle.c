@@ -1,4 +1,7 @@
-/* Every gap of a device has its cause: one hand-made step per cause, and random ones whose books must balance. */
+/*
+ * Every gap of a device has its cause: one hand-made step per cause, and random ones whose sums
+ * must agree.
+ */
 #include "core/analysis/idle.h"
 #include "core/analysis/lanes.h"
 #include "core/analysis/summary.h"
@@ -62,7 +65,7 @@ static uint32_t site_of(const struct fixture *f, uint8_t cause)
 	return 0;
 }
 
-/* The newest step's spans are in order, lie beside all work, and add up to its sums. */
+/* The newest step's spans are in order, overlap no work, and add up to its sums. */
 static void check_spans(const struct fixture *f)
 {
 	const struct timeline *t = &f->a.timeline;
@@ -150,7 +153,10 @@ static void cause_sync(void **state)
 	assert_int_equal(f->f.syncs.at[0].kind, SYNC_EXPLICIT);
 }
 
-/* The wait held the host up for 15 us only; the device would have waited for the rest of the 100 in any case. */
+/*
+ * The wait held the host up for only 15 us; the device would have waited for the rest of the 100 in
+ * any case.
+ */
 static void no_more_than_it_blocked(void **state)
 {
 	struct fixture *f = *state;
@@ -236,7 +242,10 @@ static void cause_input_by_copy(void **state)
 	assert_int_equal(site_of(f, IDLE_INPUT), 30);
 }
 
-/* Clipping copies a list of the gradients' addresses, a module its masks: no batch, however long the host took before. */
+/*
+ * Clipping copies a list of the gradients' addresses, a module copies its masks: these are no
+ * batches, however long the host took before them.
+ */
 static void no_input_by_copies_of(struct fixture *f, uint32_t stack)
 {
 	copy_behind_a_pause(f, stack);
@@ -264,8 +273,11 @@ static void no_input_by_a_backward_pass(void **state)
 	no_input_by_copies_of(*state, 10);
 }
 
-/* The next batch is made behind the last call of what was recorded; its copy is the next step's first call, as it was this one's. */
-static void cause_input_behind_the_last_call(void **state)
+/*
+ * The next batch is made after the last recorded call. Its copy is the next step's first call, as
+ * in this step.
+ */
+static void cause_input_after_the_last_call(void **state)
 {
 	struct fixture *f = *state;
 	copy(f, "cudaMemcpyAsync", COPY_H2D, 2, 5, 6, 10, 4096, 3);
@@ -276,7 +288,9 @@ static void cause_input_behind_the_last_call(void **state)
 	assert_float_equal(idle_us(f, IDLE_INPUT), 700, 1e-6);
 }
 
-/* So it is where the last call that was recorded is on the way from the batch to its copy: a query, an event. */
+/*
+ * The same holds if the last recorded call comes between the batch and its copy: a query, an event.
+ */
 static void cause_input_before_the_last_call(void **state)
 {
 	struct fixture *f = *state;
@@ -290,7 +304,7 @@ static void cause_input_before_the_last_call(void **state)
 }
 
 /* The same without a batch: the host's own time. */
-static void no_input_behind_the_last_call(void **state)
+static void no_input_after_the_last_call(void **state)
 {
 	struct fixture *f = *state;
 	for (int i = 0; i < 4; i++)
@@ -312,7 +326,10 @@ static void cause_input_by_frames(void **state)
 	assert_float_equal(idle_us(f, IDLE_INPUT), 600 - 104, 1e-6);
 }
 
-/* Gloo's: a copy to the host, a wait for it, the exchange with other ranks, and a copy back, which is no batch. */
+/*
+ * Gloo's exchange: a copy to the host, a wait for it, the exchange with other ranks, and a copy
+ * back, which is no batch.
+ */
 static void cause_exchange(void **state)
 {
 	struct fixture *f = *state;
@@ -448,7 +465,10 @@ static void cause_unknown(void **state)
 	assert_int_equal(site_of(f, IDLE_UNKNOWN), 30);
 }
 
-/* Main waits, the other thread goes on launching: two lanes, and the launch explains itself by its own. */
+/*
+ * The main thread waits, the other one continues to launch: there are two lanes, and the launch's
+ * own lane explains it.
+ */
 static void the_launching_thread_counts(void **state)
 {
 	struct fixture *f = *state;
@@ -472,7 +492,10 @@ static void the_launching_thread_counts(void **state)
 	assert_float_equal(idle_us(f, IDLE_SYNC), 0, 1e-6);
 }
 
-/* Forward on one thread, backward on another, as PyTorch does: what the one waited for the other pays. */
+/*
+ * Forward on one thread, backward on another, as in PyTorch: the thread that waited is charged to
+ * the one it waited for.
+ */
 static void threads_that_take_turns(void **state)
 {
 	struct fixture *f = *state;
@@ -497,8 +520,11 @@ static void threads_that_take_turns(void **state)
 	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
 }
 
-/* A loader's thread pins batches ahead, and asks whether the last one has arrived, while the main thread is on its way to its next launch. */
-static void a_thread_beside(void **state)
+/*
+ * A loader's thread pins batches ahead, and queries whether the last one has arrived, while the
+ * main thread is between two launches.
+ */
+static void a_thread_alongside(void **state)
 {
 	struct fixture *f = *state;
 	struct lanes lanes;
@@ -550,7 +576,10 @@ static void work_from_before(void **state)
 	idle_us(f, IDLE_LAUNCH);
 }
 
-/* The queue was full of what is not recorded when these steps began: nothing of them runs in them. */
+/*
+ * The queue was full of unrecorded work when these steps began: none of their own work runs in
+ * them.
+ */
 static void work_from_long_before(void **state)
 {
 	struct fixture *f = *state;
@@ -562,8 +591,11 @@ static void work_from_long_before(void **state)
 	assert_float_equal(f->f.gpus.at[0].late_ms, 2, 1e-9);
 }
 
-/* Launched in two steps that follow each other, run in the second and behind it; and the same of two that do not follow. */
-static void work_behind_the_steps(void **state)
+/*
+ * Work launched in two consecutive steps that runs in the second one and after it; and the same for
+ * two steps that are not consecutive.
+ */
+static void work_after_the_steps(void **state)
 {
 	struct fixture *f = *state;
 	sb_launch(&f->b, 10, 900, 1500, 1);
@@ -728,9 +760,9 @@ int main(void)
 		TEST(no_input_by_a_module),
 		TEST(no_input_by_an_optimizer),
 		TEST(no_input_by_a_backward_pass),
-		TEST(cause_input_behind_the_last_call),
+		TEST(cause_input_after_the_last_call),
 		TEST(cause_input_before_the_last_call),
-		TEST(no_input_behind_the_last_call),
+		TEST(no_input_after_the_last_call),
 		TEST(cause_input_by_frames),
 		TEST(cause_exchange),
 		TEST(cause_alloc_that_waits),
@@ -744,11 +776,11 @@ int main(void)
 		TEST(cause_unknown),
 		TEST(the_launching_thread_counts),
 		TEST(threads_that_take_turns),
-		TEST(a_thread_beside),
+		TEST(a_thread_alongside),
 		TEST(work_across_a_boundary),
 		TEST(work_from_before),
 		TEST(work_from_long_before),
-		TEST(work_behind_the_steps),
+		TEST(work_after_the_steps),
 		cmocka_unit_test(books_balance),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,7 @@
-/* From a journal to steps: where each call and each piece of GPU work goes, what is counted, what a model holds. */
+/*
+ * From a journal to steps: where each call and each piece of GPU work belongs, what is counted,
+ * what a model holds.
+ */
 #include "core/source/journal/ingest.h"
 #include "test/unit/journal_ingest.h"
 
@@ -101,8 +104,8 @@ static struct seen ingest_flushed(struct journal_builder *b, uint64_t end, uint6
 enum { STEP_NS = 400000000, LAUNCHES = 20 };
 
 /*
- * Steps of 0.4 s: thread 1 launches, thread 2 copies, thread 9 carries CUPTI's records a step late and backwards. Steps 2 and
- * 3 are recorded.
+ * Steps of 0.4 s: thread 1 launches, thread 2 copies, thread 9 carries CUPTI's records, a step late
+ * and in reverse. Steps 2 and 3 are recorded.
  */
 static struct journal_builder *training_run(uint32_t n_steps)
 {
@@ -220,8 +223,9 @@ static void test_counts_what_is_missing(void **state)
 }
 
 /*
- * Two windows with half a second between them in which calls are journaled, too (steps are being learned), while the first one's work
- * is still delivered: nobody timed them. What is missing in the windows is missing. The later window's thread is read first.
+ * Two windows with half a second between them. Calls between them are in the journal too (steps are
+ * being learned), without times of their work, while the first window's work is still delivered.
+ * Only what is missing in the windows is missing. The later window's thread is read first.
  */
 static void test_calls_between_windows_are_no_loss(void **state)
 {
@@ -282,8 +286,9 @@ static void test_a_step_inherits_work_under_way(void **state)
 }
 
 /*
- * Two windows, so close that CUPTI stayed on: the second one's first kernels are of the step before, which nobody journaled. They are not lost,
- * nor work of this step. `before`: CUPTI's number of the last call ahead of all that.
+ * Two windows, so close that CUPTI stayed on: the second window's first kernels belong to the step
+ * before it, whose calls are not in the journal. They are neither lost nor work of this step.
+ * `before`: CUPTI's number of the last call before all that.
  */
 static void inherit_work_of_steps_between(uint32_t before)
 {
@@ -323,7 +328,10 @@ static void test_a_window_inherits_work_of_steps_between(void **state)
 	inherit_work_of_steps_between(UINT32_MAX - 22);
 }
 
-/* Where the step before was journaled, what has a lower number than the step's own has lost its call. */
+/*
+ * If the step before is in the journal, work with a lower number than the step's own has lost its
+ * call.
+ */
 static void test_a_call_lost_before_a_step_begins(void **state)
 {
 	(void)state;
@@ -347,7 +355,10 @@ static void test_a_call_lost_before_a_step_begins(void **state)
 	jb_free(b);
 }
 
-/* Work of a step that was not journaled comes behind the warm-up too, which the GPU has not come to when the window opens. */
+/*
+ * Work of a step that is not in the journal can also follow the warm-up, if the GPU has not reached
+ * it when the window opens.
+ */
 static void test_a_window_inherits_work_of_steps_before_its_warmup(void **state)
 {
 	(void)state;
@@ -418,7 +429,10 @@ static void test_a_killed_process_gives_its_open_step(void **state)
 	jb_free(b);
 }
 
-/* A call that began before the boundary belongs to the step before, in any thread, however long it takes. */
+/*
+ * A call that began before the boundary belongs to the step before, in any thread, however long it
+ * takes.
+ */
 static void test_boundary_is_one_moment_for_all_threads(void **state)
 {
 	(void)state;
@@ -479,7 +493,10 @@ static uint32_t launches_of(uint32_t step)
 	return step % 5 + 1;
 }
 
-/* A short step's GPU records: of launches by CUPTI's external ids, of the copy by its record of the call. */
+/*
+ * A short step's GPU records: those of launches by CUPTI's external ids, that of the copy by its
+ * record of the call.
+ */
 static void add_short_works(struct journal_builder *b, uint32_t step, uint32_t seq)
 {
 	uint64_t at = 1000 + (uint64_t)step * SHORT_NS;
@@ -569,7 +586,10 @@ static void test_always_without_boundaries(void **state)
 	jb_free(b);
 }
 
-/* Random damage anywhere behind the header: whatever comes out, nothing crashes and counts stay within reason. */
+/*
+ * Random damage anywhere after the header: whatever the result is, nothing crashes and counts stay
+ * within reason.
+ */
 static void test_survives_random_damage(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* One line of the user's calls a library that does everything: the library's lines tell its waits apart. */
+/* One user line calls a library that does everything: the library's lines distinguish its waits. */
 #include "core/analysis/inner_line.h"
 #include "core/analysis/summary.h"
 #include "core/verdict/judge.h"
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* ---- Stacks: PyTorch's frame, a line of a package's that has the stack's number, the user's line ---- */
+/* ---- Stacks: PyTorch's frame, a package's line with the stack's number, the user's line ---- */
 
 enum { STACKS = 16, FRAMES = 3, TRAIN_LINE = 17, TRAIN = 1, OWN = 2 /* sites */ };
 enum { STEP = 1, CHECK = 2, LOG = 3, OF_USER = 8, OF_TORCH = 9 };
@@ -70,7 +70,7 @@ static void training(struct twin *tw)
 	for (int i = 0; i < 6; i++) {
 		twin_host(tw, 40);
 		twin_launch(tw, 1, 50, "layer", STEP);
-		if (i == 2 && !tw->is_mended)
+		if (i == 2 && !tw->is_fixed)
 			twin_wait_stream(tw, 1, CHECK);
 	}
 	twin_wait_stream(tw, 1, LOG);

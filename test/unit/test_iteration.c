@@ -1,4 +1,7 @@
-/* Which launches end steps: the anchor, and the backup in a iteration that the anchor does not come in. */
+/*
+ * Which launches end steps: the anchor, and the backup in an iteration in which the anchor does not
+ * come.
+ */
 #include "core/runtime/iteration.h"
 
 #include <setjmp.h>
@@ -8,7 +11,10 @@
 
 #include <cmocka.h>
 
-/* A launch each: A the anchor's, B the backup's, a dot any other, a comma one of another thread. Within five launches of B comes A. */
+/*
+ * A launch each: A is the anchor's, B the backup's, a dot any other, a comma one of another thread.
+ * A follows B within five launches.
+ */
 static void check_ends_apart(uint32_t within, uint32_t apart, const char *launches,
 			     const char *ends)
 {

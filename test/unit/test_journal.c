@@ -1,6 +1,7 @@
 /*
- * The journal's writer, read back with core/reader: many threads, chunks that run full, a pool that runs empty, a collector
- * that gives chunks back, the dictionary, forks and full disks. One journal per test; journal_forget ends it.
+ * The journal's writer, read back with core/reader: many threads, full chunks, an empty pool, a
+ * collector that returns chunks, the dictionary, forks and full disks. One journal per test;
+ * journal_forget ends it.
  */
 #include "core/runtime/clock.h"
 #include "core/runtime/journal.h"
@@ -252,7 +253,9 @@ static void *collect(void *context)
 	return NULL;
 }
 
-/* Who finds no room gives the collector the time to make some: it may not have run at all so far. */
+/*
+ * A writer without space gives the collector time to make some: it may not have run at all so far.
+ */
 static void *write_paced(void *context)
 {
 	struct job *job = context;
@@ -267,7 +270,9 @@ static void *write_paced(void *context)
 	return NULL;
 }
 
-/* Six times the budget goes through: every record is either read once, in order, or counted as dropped. */
+/*
+ * Writes six times the budget: every record is either read once, in order, or counted as dropped.
+ */
 static void test_a_collector_recycles_chunks(void **state)
 {
 	(void)state;

@@ -13,10 +13,10 @@
 static struct twin *tw;
 static struct findings f;
 
-static void judge(twin_step step, bool is_mended, int steps)
+static void judge(twin_step step, bool is_fixed, int steps)
 {
 	tw = mem_zero(sizeof(*tw));
-	tw->is_mended = is_mended;
+	tw->is_fixed = is_fixed;
 	make_frames();
 	twin_record(tw, step, steps);
 	f = (struct findings){ 0 };
@@ -74,7 +74,9 @@ static void verdict_is_the_cause(void **state)
 	}
 }
 
-/* What little a faster host would win of a device that is always busy is none of the verdict's. */
+/*
+ * A faster host would save little of a device that is always busy: the verdict does not mention it.
+ */
 static void a_busy_device_binds(void **state)
 {
 	(void)state;
@@ -138,8 +140,11 @@ static void host_work_is_where_it_is(void **state)
 	forget();
 }
 
-/* Input binds although launches fill the rest of the step, but that is not sure, and they are named, too. */
-static void what_comes_beside_input(void **state)
+/*
+ * Input is the bottleneck although launches fill the rest of the step. But that is not certain, so
+ * launches are named, too.
+ */
+static void causes_besides_input(void **state)
 {
 	(void)state;
 	judge(some_input, false, 5);
@@ -183,7 +188,7 @@ static void what_a_loader_without_a_line_waits_for(void **state)
 }
 
 /* Fused code has neither the host's work between the launches nor the launches. */
-static void a_line_with_less_to_say_wins_its_launches_too(void **state)
+static void work_in_a_loop_also_saves_its_launches(void **state)
 {
 	bool is_said = false;
 	(void)state;
@@ -201,8 +206,10 @@ static void a_line_with_less_to_say_wins_its_launches_too(void **state)
 	forget();
 }
 
-/* What autograd launches is decided by the lines of the forward pass: 12 launches and 16 of their backward pass are more than what
- * backward() is left with, and than another line's 8 and 6. */
+/*
+ * What autograd launches counts for the lines of the forward pass: 12 launches and 16 of their
+ * backward pass are more than the rest of backward(), and than another line's 8 and 6.
+ */
 static void launches_of_a_backward_pass_are_their_lines(void **state)
 {
 	uint32_t tied[2] = { 0 };
@@ -233,7 +240,7 @@ static void launches_of_a_backward_pass_are_their_lines(void **state)
 	forget();
 }
 
-static void recoverable_is_what_mending_wins(void **state)
+static void recoverable_is_what_the_fix_saves(void **state)
 {
 	(void)state;
 	judge(device_bound, false, 5);
@@ -289,7 +296,7 @@ static void streams_that_take_turns_are_named(void **state)
 	forget();
 }
 
-/* A copy that blocks is a wait and a copy: one mending, named once. */
+/* A copy that blocks is a wait and a copy: one fix, named once. */
 static void a_copy_is_named_once(void **state)
 {
 	(void)state;
@@ -336,7 +343,7 @@ static void gains_that_overlap_are_known(void **state)
 }
 
 /* Each row has what its own waits win; the advice is of the line. */
-static void kinds_of_one_line_are_told_apart(void **state)
+static void kinds_of_one_line_are_distinguished(void **state)
 {
 	(void)state;
 	judge(two_kinds, false, 5);
@@ -351,8 +358,8 @@ static void kinds_of_one_line_are_told_apart(void **state)
 	forget();
 }
 
-/* Copies to the device and from it are mended differently. */
-static void a_copy_is_mended_by_its_direction(void **state)
+/* Copies to the device and from it are fixed differently. */
+static void a_copy_is_fixed_by_its_direction(void **state)
 {
 	(void)state;
 	judge(fetching, false, 5);
@@ -405,7 +412,7 @@ static void a_clean_program_gets_no_advice(void **state)
 	}
 }
 
-static void steps_that_differ_win_differently(void **state)
+static void steps_that_differ_save_differently(void **state)
 {
 	(void)state;
 	judge(uneven_input, false, 8);
@@ -424,7 +431,10 @@ static void steps_that_differ_win_differently(void **state)
 	forget();
 }
 
-/* With the waits gone the device binds, and the host, which runs ahead, tells nothing of what a step takes. */
+/*
+ * Without the waits the device is the bottleneck. The host, which runs ahead, does not determine
+ * the step time.
+ */
 static void a_gain_lies_within_its_range(void **state)
 {
 	static const twin_step steps[] = { device_bound, host_bound, blocking_copy, two_causes,
@@ -447,7 +457,10 @@ static void a_gain_lies_within_its_range(void **state)
 	forget();
 }
 
-/* The mean of all would promise 0.29 ms, which is what the wait keeps the device from doing while the machine is busy. */
+/*
+ * The mean of all steps would promise 0.29 ms: that is how long the wait idles the device while the
+ * machine is busy.
+ */
 static void disturbed_steps_promise_nothing(void **state)
 {
 	(void)state;
@@ -472,7 +485,10 @@ static void disturbed_steps_promise_nothing(void **state)
 	forget();
 }
 
-/* Three steps, all of them three times as long as those beside them: none of the three is a usual one, so no gain is longer than one either. */
+/*
+ * Three steps, all of them three times as long as those next to them. None of the three is typical,
+ * so no saving is longer than a typical step either.
+ */
 static void three_disturbed_steps_promise_a_share(void **state)
 {
 	const double times = 3;
@@ -537,8 +553,11 @@ static void typical_steps_are_the_same_for_all(void **state)
 	forget();
 }
 
-/* A line of every step that waits in few: with the wait goes a part of the line, and both are told of the mean step. */
-static void a_line_wins_no_less_than_its_wait(void **state)
+/*
+ * A line of every step that waits in only a few: a part of the line is removed with the wait, and
+ * both savings refer to the mean step.
+ */
+static void a_line_saves_no_less_than_its_wait(void **state)
 {
 	(void)state;
 	judge(checkpoint_of_a_line, false, 8);
@@ -601,31 +620,31 @@ int main(void)
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),
 		cmocka_unit_test(host_work_is_where_it_is),
-		cmocka_unit_test(what_comes_beside_input),
+		cmocka_unit_test(causes_besides_input),
 		cmocka_unit_test(a_loaders_thread_is_no_line_that_waits),
 		cmocka_unit_test(what_a_loader_without_a_line_waits_for),
-		cmocka_unit_test(a_line_with_less_to_say_wins_its_launches_too),
+		cmocka_unit_test(work_in_a_loop_also_saves_its_launches),
 		cmocka_unit_test(launches_of_a_backward_pass_are_their_lines),
-		cmocka_unit_test(recoverable_is_what_mending_wins),
+		cmocka_unit_test(recoverable_is_what_the_fix_saves),
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),
 		cmocka_unit_test(a_copy_is_named_once),
 		cmocka_unit_test(a_pinned_copy_is_known),
 		cmocka_unit_test(gains_that_overlap_are_known),
-		cmocka_unit_test(kinds_of_one_line_are_told_apart),
-		cmocka_unit_test(a_copy_is_mended_by_its_direction),
+		cmocka_unit_test(kinds_of_one_line_are_distinguished),
+		cmocka_unit_test(a_copy_is_fixed_by_its_direction),
 		cmocka_unit_test(a_constant_is_made_once),
 		cmocka_unit_test(a_line_that_copies_both_ways),
 		cmocka_unit_test(a_clean_program_gets_no_advice),
-		cmocka_unit_test(steps_that_differ_win_differently),
+		cmocka_unit_test(steps_that_differ_save_differently),
 		cmocka_unit_test(a_gain_lies_within_its_range),
 		cmocka_unit_test(disturbed_steps_promise_nothing),
 		cmocka_unit_test(three_disturbed_steps_promise_a_share),
 		cmocka_unit_test(steps_of_two_kinds_count),
 		cmocka_unit_test(what_few_steps_do_is_named),
 		cmocka_unit_test(typical_steps_are_the_same_for_all),
-		cmocka_unit_test(a_line_wins_no_less_than_its_wait),
+		cmocka_unit_test(a_line_saves_no_less_than_its_wait),
 		cmocka_unit_test(launches_of_few_steps_are_not_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
 		cmocka_unit_test(too_little_is_not_judged),

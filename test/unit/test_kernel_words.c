@@ -1,4 +1,4 @@
-/* Kernels' names, shortened: what tells them apart stays. */
+/* Kernels' names, shortened: what distinguishes them stays. */
 #include "export/kernel_words.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@ static void assert_short(const char *name, const char *expected)
 	assert_string_equal(kernel_short(to, sizeof(to), name), expected);
 }
 
-static void what_is_alike_goes(void **state)
+static void common_parts_are_cut(void **state)
 {
 	(void)state;
 	assert_short("ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn");
@@ -34,7 +34,7 @@ static void what_is_alike_goes(void **state)
 	assert_short("Outer<int>::run(float*)", "Outer<int>::run");
 }
 
-static void of_a_lambda_its_function_stays(void **state)
+static void a_lambdas_function_is_kept(void **state)
 {
 	(void)state;
 	assert_short("void at::native::elementwise_kernel<128, 4, "
@@ -70,8 +70,8 @@ static void no_name_is_too_odd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_alike_goes),
-		cmocka_unit_test(of_a_lambda_its_function_stays),
+		cmocka_unit_test(common_parts_are_cut),
+		cmocka_unit_test(a_lambdas_function_is_kept),
 		cmocka_unit_test(no_name_is_too_odd),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

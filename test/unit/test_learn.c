@@ -1,4 +1,7 @@
-/* What the library counted while its numbers were not known, as the collector finds it thread by thread. */
+/*
+ * What the library counted before its numbers were known, as the collector finds it thread by
+ * thread.
+ */
 #include "core/steps/learn.h"
 
 #include <setjmp.h>
@@ -18,7 +21,10 @@ static void count(struct learn *l, uint64_t number, uint32_t generation)
 	learn_count(l, NULL, &step);
 }
 
-/* The thread that counted the first step may be read behind the one that counted the second: the least number is in front. */
+/*
+ * The thread that counted the first step may be read after the one that counted the second. The
+ * smallest number must come first.
+ */
 static void first_one_read_late(void **state)
 {
 	struct learn l = { .generation = GENERATION };
@@ -38,7 +44,10 @@ static void first_one_read_late(void **state)
 	vec_free(&l.counted);
 }
 
-/* What the library is told: five steps had ended when the anchor was chosen, `first` is the first that it has counted. */
+/*
+ * Returns the base that the library gets: five steps had ended when the anchor was chosen; `first`
+ * is the first that it counted.
+ */
 static uint64_t base_told(uint64_t first)
 {
 	struct journal_header header = { 0 };

@@ -104,13 +104,18 @@ static void test_hints(void **state)
 	fill(&d);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEVEL_OPTIMIZER);
 	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
-	/* the forward pass in a closure is none of the optimizer's */
+	/* the forward pass in a closure does not belong to the optimizer */
 	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
-	/* ...nor is the loss that the closure reads; an optimizer of the user's own is one, as is what it calls */
+	/*
+	 * ...nor does the loss that the closure reads; an optimizer of the user's own is one, and
+	 * so is what it calls
+	 */
 	assert_int_equal(learn_frames_hints(&x, &d, 23, 5), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 25, 6), SURE | LEVEL_OPTIMIZER);
 	assert_int_equal(learn_frames_hints(&x, &d, 27, 7), SURE | LEVEL_OPTIMIZER);
-	/* a trainer's closure, and an average of the weights, which belongs to the step before it */
+	/*
+	 * a trainer's closure, and an average of the weights, which belongs to the step before it
+	 */
 	assert_int_equal(learn_frames_hints(&x, &d, 29, 8), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 31, 9), SURE | AFRESH | LEVEL_OPTIMIZER);
 	/* ...and Lightning's, which is a framework: what it does with the loss that it gets */
@@ -130,7 +135,7 @@ static void test_hints(void **state)
 	dict_free(&d);
 }
 
-/* Later launches of the kind take no stack; two stacks that disagree make it nobody's. */
+/* Later launches of the kind take no stack; two stacks that disagree leave it without hints. */
 static void test_kept_by_trigram(void **state)
 {
 	(void)state;
@@ -163,7 +168,7 @@ static void add_place(struct dict *d, uint32_t id, uint32_t main_at, uint32_t co
 }
 
 /* for: (10) forward, (50) optimizer.step(), (70) an average, which loops itself. */
-static void test_loop_that_has_gone_round(void **state)
+static void test_loop_that_has_repeated(void **state)
 {
 	(void)state;
 	enum { FORWARD = 11, STEPS, AVERAGES, AVERAGES_AGAIN, ELSEWHERE, TWICE, NO_STACK };
@@ -194,7 +199,9 @@ static void test_loop_that_has_gone_round(void **state)
 	dict_free(&d);
 }
 
-/* An optimizer's step at `at` within its wrapper, and the forward pass of a closure that it calls. */
+/*
+ * An optimizer's step at `at` within its wrapper, and the forward pass of a closure that it calls.
+ */
 static void add_evaluation(struct dict *d, uint32_t id, uint32_t at)
 {
 	union {
@@ -210,7 +217,10 @@ static void add_evaluation(struct dict *d, uint32_t id, uint32_t at)
 	dict_add(d, &u.s.head);
 }
 
-/* L-BFGS evaluates its closure at 10, and then in a loop at 80, as launches that come only there say; those of both places say nothing. */
+/*
+ * L-BFGS evaluates its closure at 10, and then in a loop at 80, as launches that come only there
+ * show. Launches of both places show nothing.
+ */
 static void test_closure_that_is_evaluated_again(void **state)
 {
 	(void)state;
@@ -232,7 +242,10 @@ static void test_closure_that_is_evaluated_again(void **state)
 	dict_free(&d);
 }
 
-/* Launches of a loop that calls a function, and every four steps does the first part of the function's work three times over. */
+/*
+ * Launches of a loop that calls a function and, every four steps, runs the first part of the
+ * function's work three times more.
+ */
 struct stream {
 	uint64_t hashes[8192];
 	uint32_t stacks[8192];
@@ -260,7 +273,7 @@ static void make_steps(struct stream *s, unsigned n_forward)
 	}
 }
 
-/* How often the anchor comes that is found where so many launches come at a time. */
+/* Returns how often the anchor comes that is found if launches arrive `at_a_time` at a time. */
 static size_t count_found(const struct stream *s, size_t at_a_time)
 {
 	struct dict d = { 0 };
@@ -300,7 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_kept_by_trigram),
-		cmocka_unit_test(test_loop_that_has_gone_round),
+		cmocka_unit_test(test_loop_that_has_repeated),
 		cmocka_unit_test(test_closure_that_is_evaluated_again),
 		cmocka_unit_test(test_function_whose_work_is_done_outside_too),
 	};

@@ -17,8 +17,11 @@ static bool hold(struct learn_midstep *a, uint32_t slot, uint64_t ns, uint32_t h
 					 .event = { .begin_ns = ns, .hints = hints } });
 }
 
-/* Launches of a forward pass, the rest of an optimizer's, and the next step's begin; the other thread was read before. */
-static void behind_the_first_phase(void **state)
+/*
+ * Launches of a forward pass, the rest of an optimizer's, and the next step's first ones; the other
+ * thread was read before.
+ */
+static void after_the_first_phase(void **state)
 {
 	struct learn_midstep a = { 0 };
 	(void)state;
@@ -56,7 +59,7 @@ static void room_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(behind_the_first_phase),
+		cmocka_unit_test(after_the_first_phase),
 		cmocka_unit_test(room_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,10 @@ static void test_plain(void **state)
 	sequence_free(&s);
 }
 
-/* Momentum: the first step's optimizer makes its buffers, so that three launches at its end come in no other step. */
+/*
+ * Momentum: the first step's optimizer makes its buffers, so three launches at its end come in no
+ * other step.
+ */
 static void test_first_step_without_the_anchor(void **state)
 {
 	(void)state;
@@ -127,8 +130,10 @@ static void test_first_step_without_the_anchor(void **state)
 	sequence_free(&s);
 }
 
-/* One batch of evaluation and the set-up behind it come before the first step: a step's first launches have come once more than its last ones, and
- * come in each later evaluation, too. */
+/*
+ * One batch of evaluation, and set-up after it, come before the first step. So a step's first
+ * launches have come once more often than its last ones. They also come in each later evaluation.
+ */
 static void test_batch_before_the_first_step(void **state)
 {
 	(void)state;
@@ -151,7 +156,10 @@ static void test_batch_before_the_first_step(void **state)
 	sequence_free(&s);
 }
 
-/* DDP makes the ranks' models alike by the launches of a bucket, which come once in each step, too, and stand in for the anchor. */
+/*
+ * DDP equalizes the ranks' models with launches of a bucket, which also come once in each step, and
+ * stand in for the anchor.
+ */
 static void launch_bucket(struct sequence *s, uint32_t thread)
 {
 	copy(s, thread, COPY_D2H, LEVEL_D2H);
@@ -183,7 +191,10 @@ static void test_backup_before_the_first_step(void **state)
 	sequence_free(&s);
 }
 
-/* Two optimizers of the same launches: a iteration's last three come twice in it, so that its anchor ends in the next one. */
+/*
+ * Two optimizers with the same launches: an iteration's last three come twice in it, so its anchor
+ * ends in the next one.
+ */
 static void test_end_before_the_anchor(void **state)
 {
 	(void)state;
@@ -297,7 +308,10 @@ static void test_noise(void **state)
 		train_step(&clean);
 	make_noisy(&inserted, &clean, 10, 0);
 	check_steps(&inserted, 0.93, 0.93, 15);
-	/* An anchor of three launches loses 6 % of its iterations when 2 % of the launches are lost. */
+	/*
+	 * An anchor of three launches loses 6 % of its iterations when 2 % of the launches are
+	 * lost.
+	 */
 	make_noisy(&dropped, &clean, 0, 20);
 	check_steps(&dropped, 0.85, 0.85, 30);
 	sequence_free(&clean);
@@ -374,7 +388,7 @@ static void test_batches_do_not_matter(void **state)
 	sequence_free(&s);
 }
 
-/* Sequences of other lengths: most launches' grids are new in every step, what is launched is not. */
+/* Sequences of other lengths: most launches' grids are new in every step, the kernels are not. */
 static void test_other_shapes(void **state)
 {
 	(void)state;
@@ -393,7 +407,10 @@ static void test_other_shapes(void **state)
 	sequence_free(&s);
 }
 
-/* Each request on one of three threads: what one of them launches is no other thread's backward pass. */
+/*
+ * Each request runs on one of three threads: what one of them launches is no other thread's
+ * backward pass.
+ */
 static void test_pool(void **state)
 {
 	(void)state;
@@ -411,8 +428,10 @@ static void test_pool(void **state)
 	sequence_free(&s);
 }
 
-/* One thread, no names: an evaluation is the forward pass over and over, and reads. While it runs the latter part of all holds
- * nothing else, but what has come so far is training. */
+/*
+ * One thread, no names: an evaluation repeats the forward pass, and reads. While it runs, the
+ * second half of everything holds nothing else, but the first half is training.
+ */
 static void test_evaluation_on_one_thread(void **state)
 {
 	(void)state;
@@ -453,8 +472,10 @@ static void test_log(void **state)
 	}
 }
 
-/* No optimizer and no copy at the end: the host's pause says where a iteration ends, though not where
- * waiting was. */
+/*
+ * No optimizer and no copy at the end: the host's pause shows where an iteration ends, though not
+ * where waiting was.
+ */
 static void test_gap(void **state)
 {
 	(void)state;
@@ -473,7 +494,9 @@ static void test_gap(void **state)
 	sequence_free(&s);
 }
 
-/* Ten calls that end with a value read back may be a layer: they are believed once forty have come. */
+/*
+ * Ten calls that end with a value read back may be a layer: they are believed once forty have come.
+ */
 static void test_read_back(void **state)
 {
 	(void)state;
@@ -487,7 +510,10 @@ static void test_read_back(void **state)
 	sequence_free(&s);
 }
 
-/* Each layer waits for a value, twelve layers a step: the first forward pass has enough turns for a step, but none of a step. */
+/*
+ * Each layer waits for a value, twelve layers a step: the first forward pass has enough iterations
+ * for a step, but none is a step.
+ */
 static void test_read_back_per_layer(void **state)
 {
 	(void)state;
@@ -522,7 +548,10 @@ static void test_many_alike(void **state)
 	sequence_free(&s);
 }
 
-/* Waits at the end of a warm-up and where a clock is started: they do not come back, so there is no loop around that they end. */
+/*
+ * Waits at the end of a warm-up and where a clock is started do not repeat, so they end no
+ * enclosing loop.
+ */
 static void test_waits_of_the_set_up(void **state)
 {
 	(void)state;
@@ -538,8 +567,11 @@ static void test_waits_of_the_set_up(void **state)
 	sequence_free(&s);
 }
 
-/* Waits that do come back, however far apart: the loop whose turns they end has not been seen often enough yet. */
-static void test_waits_of_a_loop_around(void **state)
+/*
+ * Waits that do repeat, however far apart: the loop whose iterations they end has not been seen
+ * often enough yet.
+ */
+static void test_waits_of_an_enclosing_loop(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
@@ -549,8 +581,11 @@ static void test_waits_of_a_loop_around(void **state)
 	sequence_free(&s);
 }
 
-/* What a step does behind its optimizer, an average of the weights with gradients scaled anew, is its own where frames say when its loop has
- * gone round; of micro-batches the first one that comes then is the next step's. */
+/*
+ * Work after a step's optimizer, an average of the weights and gradients rescaled, belongs to the
+ * step if frames show when its loop repeats. With micro-batches the first one after that belongs to
+ * the next step.
+ */
 static void test_loop_goes_back(void **state)
 {
 	(void)state;
@@ -572,9 +607,13 @@ static void test_loop_goes_back(void **state)
 	}
 }
 
-/* Two evaluations behind the optimizer begin with the training pass's launches: their ends are alike, and the next pass's first launches of its own
- * come too late. Steps end with the optimizer, between whole passes. As layers are alike too, what comes in both passes seems to go back. */
-static void test_evaluations_alike_behind_the_optimizer(void **state)
+/*
+ * Two evaluations after the optimizer begin with the training pass's launches. Their ends are
+ * alike, and the next pass's first launches of its own come too late. So steps end with the
+ * optimizer, between whole passes. As layers are alike too, what comes in both passes seems to go
+ * back.
+ */
+static void test_similar_evaluations_after_the_optimizer(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
@@ -596,8 +635,10 @@ static void test_evaluations_alike_behind_the_optimizer(void **state)
 	sequence_free(&s);
 }
 
-/* The loss that is read back behind the optimizer, with or without a launch between, is its step's; a copy that nobody waits
- * for, and one in the next step's first launches, are not. */
+/*
+ * A loss that is read back after the optimizer, with or without a launch between, belongs to that
+ * step. A copy that is not waited for, and one in the next step's first launches, do not.
+ */
 static void test_read_back_after_optimizer(void **state)
 {
 	(void)state;
@@ -726,7 +767,10 @@ static void test_conclude(void **state)
 	sequence_free(&s);
 }
 
-/* The kind of launches that keeps it thinking, now and then with an optimizer's: a few kernels in any order. */
+/*
+ * Launches that keep step learning busy: a few kernels in any order, now and then with an
+ * optimizer's.
+ */
 static void test_few_kernels_in_any_order(void **state)
 {
 	(void)state;
@@ -838,10 +882,10 @@ int main(void)
 		cmocka_unit_test(test_read_back_per_layer),
 		cmocka_unit_test(test_many_alike),
 		cmocka_unit_test(test_waits_of_the_set_up),
-		cmocka_unit_test(test_waits_of_a_loop_around),
+		cmocka_unit_test(test_waits_of_an_enclosing_loop),
 		cmocka_unit_test(test_read_back_after_optimizer),
 		cmocka_unit_test(test_loop_goes_back),
-		cmocka_unit_test(test_evaluations_alike_behind_the_optimizer),
+		cmocka_unit_test(test_similar_evaluations_after_the_optimizer),
 		cmocka_unit_test(test_short_iterations),
 		cmocka_unit_test(test_first_step_is_no_loop),
 		cmocka_unit_test(test_nothing_repeats),

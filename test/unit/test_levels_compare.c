@@ -93,7 +93,7 @@ static void the_other_one_first(void **state)
 	assert_int_equal(compare(&s), LEVELS_OTHER);
 }
 
-/* The end of the next step is none of this one's, however soon it comes. */
+/* The end of the next step is not one of this step, however soon it comes. */
 static void one_that_misses_a_step(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * Step learning's first answers on made launch sequences: what the first five steps already tell, and what they leave open. All else is in
- * test_levels.c.
+ * Step learning's first answers on made launch sequences: what the first five steps show already,
+ * and what they leave open. All else is in test_levels.c.
  */
 #include "test/steps/sequence.h"
 
@@ -95,7 +95,10 @@ static void evaluate(struct sequence *s, uint32_t batches, uint32_t layers)
 	}
 }
 
-/* Two batches of an evaluation come first, whose launches are a step's first ones, and more of them behind every tenth step. */
+/*
+ * Two batches of an evaluation come first, with a step's first launches, and more of them after
+ * every tenth step.
+ */
 static void test_evaluated_before_the_first_step(void **state)
 {
 	(void)state;
@@ -145,8 +148,8 @@ static void eager_steps(struct sequence *s, uint32_t n, uint32_t calls)
 	}
 }
 
-/* Their steps make so many calls that no share of all that came is the graphs' alone. */
-static void test_graphs_behind_long_steps(void **state)
+/* Their steps make too many calls for any share of the whole to be the graphs' alone. */
+static void test_graphs_after_long_steps(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
@@ -165,9 +168,11 @@ static void test_graphs_behind_long_steps(void **state)
 	sequence_free(&s);
 }
 
-/* Two graphs hold all but an optimizer that goes from parameter to parameter: few launches come before its first, and its loop is no more than the
- * step all the same. */
-static void test_optimizer_behind_graphs(void **state)
+/*
+ * Two graphs hold everything but an optimizer that updates parameter by parameter. Few launches
+ * come before its first one, and still its loop is no more than the step.
+ */
+static void test_optimizer_after_graphs(void **state)
 {
 	(void)state;
 	struct sequence s = { 0 };
@@ -199,7 +204,10 @@ static void test_one_launch_and_a_wait(void **state)
 	sequence_free(&s);
 }
 
-/* Where launches come and go the anchor is waited for a little longer than in the first iterations: else the step ends before it. */
+/*
+ * Where launches come and go, the anchor is waited for a little longer than in the first
+ * iterations. Otherwise the step ends before it.
+ */
 static void test_launches_between_come_and_go(void **state)
 {
 	(void)state;
@@ -223,8 +231,11 @@ static void test_launches_between_come_and_go(void **state)
 	sequence_free(&s);
 }
 
-/* A sample is thirty iterations, of which one in a few holds a launch that never comes again. Until the second sample's end has been read
- * nothing says that they belong together but that the first's was. */
+/*
+ * A sample is thirty iterations, of which one in a few holds a launch that never comes again. Until
+ * the second sample's end has been read, only the end of the first one shows that they belong
+ * together.
+ */
 static void test_read_once_so_far(void **state)
 {
 	(void)state;
@@ -249,8 +260,11 @@ static void test_read_once_so_far(void **state)
 	sequence_free(&s);
 }
 
-/* A game takes as many moves as it takes: no two iterations are alike, but that each ends with the optimizer. */
-static void test_optimizer_after_more_or_less(void **state)
+/*
+ * A game has any number of moves: no two iterations are alike, except that each ends with the
+ * optimizer.
+ */
+static void test_optimizer_after_a_varying_number_of_moves(void **state)
 {
 	(void)state;
 	static const int moves[] = { 12, 40, 9, 33, 25, 11, 38, 17 };
@@ -293,8 +307,10 @@ static void test_requests_that_differ(void **state)
 	sequence_free(&s);
 }
 
-/* Micro-batches, and behind every fourth an optimizer that nothing tells. Launches are lost, so that the step has no loop of its own that
- * would be found; the micro-batches' is not the step all the same. */
+/*
+ * Micro-batches, and after every fourth an optimizer that nothing identifies. Launches are lost, so
+ * that no loop of the step's own can be found. Still the micro-batches' loop is not the step.
+ */
 static void test_work_of_another_kind(void **state)
 {
 	(void)state;
@@ -314,7 +330,10 @@ static void test_work_of_another_kind(void **state)
 	sequence_free(&s);
 }
 
-/* An optimizer behind each of many calls, of which few are lost: what chance leaves behind once in some steps is no step. */
+/*
+ * An optimizer after each of many calls, of which few are lost: a coincidence left once in some
+ * steps is no step.
+ */
 static void test_chance_is_no_loop(void **state)
 {
 	(void)state;
@@ -333,8 +352,11 @@ static void test_chance_is_no_loop(void **state)
 	sequence_free(&s);
 }
 
-/* torch.compile: in the first step thousands of launches try out kernels, behind the first few of its forward pass, which are the only ones
- * that lie a first step and all others apart. The step still ends after its optimizer, and the first one is counted. */
+/*
+ * torch.compile: the first step has thousands of launches that try out kernels, after the first few
+ * of its forward pass. Only those few are a first step, and then single steps, apart. The step
+ * still ends after its optimizer, and the first one is counted.
+ */
 static void test_first_step_compiles(void **state)
 {
 	(void)state;
@@ -384,8 +406,11 @@ static void launch_of(struct sequence *s, uint32_t thread, uint32_t first, uint3
 			     hints | LEVEL_NAMED);
 }
 
-/* A trunk and one of three heads, drawn by chance; the optimizer's launches are as large as the head. No head's steps are a larger step, as
- * those of a GAN's two networks are, which come in the same order. What ends a step lies in the next one's first launches. */
+/*
+ * A trunk and one of three heads, chosen at random; the optimizer's launches are as large as the
+ * head. No head's steps form a larger step, as those of a GAN's two networks do, which come in the
+ * same order. What ends a step lies in the next one's first launches.
+ */
 static void test_one_of_several_heads(void **state)
 {
 	enum { HEADS = 1000, APART = 100 };
@@ -430,7 +455,10 @@ static void act(struct sequence *s)
 	copy(s, COPY_H2D, LEVEL_H2D);
 }
 
-/* As many steps as there are, but for one at either end: an end may lie before what comes in some steps only. */
+/*
+ * Counts all steps, except one at either end: a step may end before launches that come in some
+ * steps only.
+ */
 static void check_counts_all(const struct sequence *s)
 {
 	struct sequence_result r;
@@ -458,7 +486,10 @@ static void test_actor_every_third_step(void **state)
 	sequence_free(&s);
 }
 
-/* SAC: two critics of the same kernels learn one after the other, and every other step the actor, too. */
+/*
+ * SAC: two critics of the same kernels learn one after the other, and every other step the actor,
+ * too.
+ */
 static void test_two_critics_and_an_actor(void **state)
 {
 	enum { CRITICS = 1000, ACTOR = 1200 };
@@ -483,9 +514,12 @@ static void feed_waiting(struct sequence *s)
 	copy(s, COPY_H2D, LEVEL_H2D | LEVEL_SYNCED);
 }
 
-/* InfoGAN: in the generator's part and the last one the same two networks run on what is fed anew, between them the critic learns on its own. Both are
- * fed and wait, and are no agent's turns. The first iterations draw samples, too. */
-static void test_parts_of_an_iteration_that_are_fed(void **state)
+/*
+ * InfoGAN: in the generator's part and in the last one the same two networks run on new input;
+ * between them the critic learns on its own. Both parts copy input and wait, and are no steps of an
+ * agent. The first iterations draw samples, too.
+ */
+static void test_parts_of_an_iteration_with_input(void **state)
 {
 	enum { GENERATOR = 1000, CRITIC = 1100, LOSSES = 1200, TWO = 1300, LEARN = 1400 };
 	struct sequence s = { 0 };
@@ -514,7 +548,9 @@ static void test_parts_of_an_iteration_that_are_fed(void **state)
 	sequence_free(&s);
 }
 
-/* A sample's gradients, by as many backward passes: it is then taken or not, which the host asks. */
+/*
+ * A sample's gradients, one backward pass each. Then the host asks whether the sample is accepted.
+ */
 static void test_leapfrogs_of_a_sample(void **state)
 {
 	enum { POTENTIAL = 1000, HALF = 1100, TAKEN = 1200, LEAPFROGS = 4 };
@@ -546,12 +582,12 @@ int main(void)
 		cmocka_unit_test(test_optimizer_skipped_at_first),
 		cmocka_unit_test(test_evaluated_before_the_first_step),
 		cmocka_unit_test(test_every_other_iteration_has_the_optimizer),
-		cmocka_unit_test(test_graphs_behind_long_steps),
-		cmocka_unit_test(test_optimizer_behind_graphs),
+		cmocka_unit_test(test_graphs_after_long_steps),
+		cmocka_unit_test(test_optimizer_after_graphs),
 		cmocka_unit_test(test_one_launch_and_a_wait),
 		cmocka_unit_test(test_launches_between_come_and_go),
 		cmocka_unit_test(test_read_once_so_far),
-		cmocka_unit_test(test_optimizer_after_more_or_less),
+		cmocka_unit_test(test_optimizer_after_a_varying_number_of_moves),
 		cmocka_unit_test(test_requests_that_differ),
 		cmocka_unit_test(test_work_of_another_kind),
 		cmocka_unit_test(test_chance_is_no_loop),
@@ -559,7 +595,7 @@ int main(void)
 		cmocka_unit_test(test_one_of_several_heads),
 		cmocka_unit_test(test_actor_every_third_step),
 		cmocka_unit_test(test_two_critics_and_an_actor),
-		cmocka_unit_test(test_parts_of_an_iteration_that_are_fed),
+		cmocka_unit_test(test_parts_of_an_iteration_with_input),
 		cmocka_unit_test(test_leapfrogs_of_a_sample),
 		cmocka_unit_test(test_bare_loop_with_a_long_first_iteration),
 	};

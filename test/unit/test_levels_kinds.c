@@ -1,7 +1,7 @@
 /*
- * Step learning on made programs of every kind (test/steps/kinds.h): the suite that `make steps` prints whole, here one
- * variant of each kind and size, with floors that hold. What is made is checked too: a kind without anything that
- * comes once per step would ask for what nobody can do.
+ * Step learning on made programs of every kind (test/steps/kinds.h): the suite that `make steps`
+ * prints in full, here one variant of each kind and size, with floors that hold. The programs are
+ * checked too: a kind in which nothing comes once per step would ask for the impossible.
  */
 #include "test/steps/anchors.h"
 #include "test/steps/kinds.h"
@@ -48,7 +48,7 @@ static uint32_t differing(const struct program *a, const struct program *b)
 	return n;
 }
 
-static void test_noise_is_as_much_as_it_says(void **state)
+static void test_noise_is_as_strong_as_its_name(void **state)
 {
 	(void)state;
 	struct program p, noisy[NOISES];
@@ -122,9 +122,12 @@ static void test_floors(void **state)
 	assert_true(tally_share(n_right, n) < tally_share(sure.n_right[0], sure.n[0]));
 }
 
-/* No frames, and few kernels, nothing copied in some, or other sizes in each iteration: what else they do tells (iterations_are_waited(),
- * has_same_exchanges(), is_of_request_loop()). */
-static void test_loops_told_by_little(void **state)
+/*
+ * Loops without frames, with few kernels, nothing copied in some, or other sizes in each iteration:
+ * they are detected from what else they do (iterations_are_waited(), has_same_exchanges(),
+ * is_of_request_loop()).
+ */
+static void test_loops_with_little_evidence(void **state)
 {
 	static const char *const names[] = { "converging", "double_buffered", "growing_requests" };
 	(void)state;
@@ -153,9 +156,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_step_has_an_anchor),
-		cmocka_unit_test(test_noise_is_as_much_as_it_says),
+		cmocka_unit_test(test_noise_is_as_strong_as_its_name),
 		cmocka_unit_test(test_floors),
-		cmocka_unit_test(test_loops_told_by_little),
+		cmocka_unit_test(test_loops_with_little_evidence),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * Step learning where launches are inserted, lost or exchanged: that an answer is a step, or none is given. How often that is so on all kinds of
- * programs `make steps` says; here is what it once got wrong.
+ * Step learning where launches are inserted, lost or swapped: an answer is a step, or there is
+ * none. How often that holds for all kinds of programs is printed by `make steps`; these are cases
+ * that were once wrong.
  */
 #include "test/steps/kinds.h"
 #include "test/steps/noise.h"
@@ -46,8 +47,10 @@ static void launch_range(struct sequence *s, uint32_t thread, uint32_t first, ui
 	}
 }
 
-/* Launches that never come again are no optimizer's, though none of them came before the first backward pass: four micro-batches are not
- * taken for steps for good. */
+/*
+ * Launches that never come again are not an optimizer's, though none of them came before the first
+ * backward pass: four micro-batches are not taken for steps for good.
+ */
 static void test_inserted_are_no_tail(void **state)
 {
 	(void)state;
@@ -74,7 +77,7 @@ static void test_inserted_are_no_tail(void **state)
 }
 
 /* Kinds of programs of which an answer was false, most of them under noise. */
-static void test_told_wrong_once(void **state)
+static void test_once_answered_wrongly(void **state)
 {
 	(void)state;
 	static const struct {
@@ -97,14 +100,23 @@ static void test_told_wrong_once(void **state)
 		{ "extras", 0, 4, NOISE_INSERTED, EVIDENCE_LAUNCHES },
 		/* five iterations of three steps each, of which nothing was seen again */
 		{ "stochastic_depth", 1, 3, NOISE_SWAPPED, EVIDENCE_LAUNCHES },
-		/* in most iterations the same launches came, each with one exchange: a loop of some of them took the place of all */
+		/*
+		 * in most iterations the same launches came, each with one exchange: a loop of some
+		 * of them replaced the loop of all
+		 */
 		{ "continuous_batching", 2, 5, NOISE_INSERTED, EVIDENCE_LAUNCHES },
-		/* an epoch's shuffling and its smaller last batch were an optimizer, and the batches its micro-batches */
+		/*
+		 * an epoch's shuffling and its smaller last batch passed for an optimizer, and the
+		 * batches for its micro-batches
+		 */
 		{ "epochs", 1, 11, NOISE_NONE, EVIDENCE_LAUNCHES },
 		{ "epochs", 2, 10, NOISE_DROPPED, EVIDENCE_LAUNCHES },
 		/* five critic's steps were final before the generator's had come twice */
 		{ "critic_five", 2, 12, NOISE_DROPPED, EVIDENCE_LAUNCHES },
-		/* six iterations, and then the end stayed: a trigram that fails in one step of nine, or of many that come by chance */
+		/*
+		 * six iterations, and then the end stayed: a trigram that fails in one step of
+		 * nine, or one of the many that occur by chance
+		 */
 		{ "accumulate_8", 2, 10, NOISE_INSERTED, EVIDENCE_LAUNCHES },
 		{ "critic_five", 2, 3, NOISE_SWAPPED, EVIDENCE_LAUNCHES },
 	};
@@ -133,7 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inserted_are_no_tail),
-		cmocka_unit_test(test_told_wrong_once),
+		cmocka_unit_test(test_once_answered_wrongly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* Steps that are counted provisional do not stay so for ever: launches are journaled and held meanwhile. */
+/*
+ * Steps that are counted provisional do not stay so forever: meanwhile launches go to the journal
+ * and are kept.
+ */
 #include "core/steps/learn.h"
 
 #include <setjmp.h>
@@ -67,7 +70,7 @@ static struct stream begin(void)
 	return s;
 }
 
-static void ends_after_so_many_launches(void **state)
+static void ends_after_too_many_launches(void **state)
 {
 	struct stream s = begin();
 	(void)state;
@@ -82,7 +85,7 @@ static void ends_after_so_many_launches(void **state)
 	levels_free(s.levels);
 }
 
-static void ends_after_so_long(void **state)
+static void ends_after_too_long(void **state)
 {
 	struct stream s = begin();
 	(void)state;
@@ -118,8 +121,10 @@ static void ends_where_too_many_calls_are_held(void **state)
 	learn_stop(&l);
 }
 
-/* What Transformers' GPT-2 launches for a token, four layers: GROWS asks for another block as the cache grows, and the longest pause comes soon
- * behind it. */
+/*
+ * The launches of Transformers' GPT-2 for a token, with four layers. GROWS asks for another block
+ * as the cache grows; the longest pause comes soon after it.
+ */
 static const uint8_t token[] = {
 	0,  1,	1,  2,	2,  3,	4,  5,	6,  7,	0,  8,	9,  10, 10, 11, 12, 3,	8,  13, 14,
 	15, 14, 16, 14, 17, 18, 19, 12, 3,  8,	9,  10, 10, 11, 12, 3,	8,  13, 14, 15, 14,
@@ -149,7 +154,10 @@ static void decode(struct stream *s, uint64_t iteration)
 	}
 }
 
-/* In the latter part of the iterations the grown launch's place comes in all of them: that is no other step. */
+/*
+ * In the second half of the iterations the grown launch's place comes in all of them: that is no
+ * other step.
+ */
 static void counts_on_where_shapes_change(void **state)
 {
 	struct stream s = { .levels = levels_new() };
@@ -175,7 +183,9 @@ static void launch_grown(struct stream *s, uint64_t first, uint64_t n, uint64_t 
 		feed_sized(s, first + k, length / (3 + k % 4 * 3), LEVEL_FRAMED, 10000);
 }
 
-/* Some tokens are drafted by a small model and looked at by a large one; the host asks how many are right. */
+/*
+ * A small model drafts some tokens, a large one checks them, and the host reads how many are right.
+ */
 static uint64_t speculate(struct stream *s, uint64_t length, uint64_t round)
 {
 	for (uint64_t k = 0; k < DRAFTED; k++)
@@ -187,7 +197,10 @@ static uint64_t speculate(struct stream *s, uint64_t length, uint64_t round)
 	return length + 1 + round * 7 % 5 % (DRAFTED + 1);
 }
 
-/* Texts of a length each, so that three launches in a row seldom come in all of them: what comes once for each prompt is no other step. */
+/*
+ * Each text has its own length, so that three launches in a row seldom come in all of them. What
+ * comes once for each prompt is no other step.
+ */
 static void counts_rounds_of_many_prompts(void **state)
 {
 	struct stream s = { .levels = levels_new() };
@@ -212,8 +225,9 @@ static void counts_rounds_of_many_prompts(void **state)
 enum { DENOISE = 80, IMAGES = 50 };
 
 /*
- * One of the iterations that an image is made in: the last one makes a value of its own, so many launches before the end, where the others take one
- * that is there. Between images the next one is begun.
+ * One of the iterations that make an image. `before_end` launches before its end, the last one
+ * makes a value of its own, where the others use an existing one. Between images the next one is
+ * begun.
  */
 static void denoise(struct stream *s, uint64_t iteration, uint64_t before_end)
 {
@@ -228,7 +242,10 @@ static void denoise(struct stream *s, uint64_t iteration, uint64_t before_end)
 		feed(s, 600 + k, LEVEL_FRAMED, 5000);
 }
 
-/* What is counted provisional, and recorded, is not given up where another backup ends one step of fifty a launch sooner. */
+/*
+ * Recorded steps that are counted provisional are kept although another backup ends one step of
+ * fifty a launch earlier.
+ */
 static void stays_where_some_steps_have_one_launch_more(void **state)
 {
 	(void)state;
@@ -248,8 +265,8 @@ static void stays_where_some_steps_have_one_launch_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_after_so_many_launches),
-		cmocka_unit_test(ends_after_so_long),
+		cmocka_unit_test(ends_after_too_many_launches),
+		cmocka_unit_test(ends_after_too_long),
 		cmocka_unit_test(ends_where_too_many_calls_are_held),
 		cmocka_unit_test(counts_on_where_shapes_change),
 		cmocka_unit_test(counts_rounds_of_many_prompts),

@@ -1,4 +1,7 @@
-/* What calls of libraries amount to: operations, bytes, the work that belongs to them, and what lines and collectives get of it. */
+/*
+ * What calls of libraries amount to: operations, bytes, the work that belongs to them, and the
+ * shares of lines and collectives.
+ */
 #include "core/analysis/peak.h"
 #include "core/analysis/summary.h"
 #include "core/model/library.h"

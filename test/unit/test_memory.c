@@ -1,4 +1,7 @@
-/* Who holds what at the peak, what leaks, what is tried again: from calls as the journal has them. */
+/*
+ * Who holds what at the peak, what leaks, which allocations are retried: from calls as the journal
+ * has them.
+ */
 #include "core/model/memory.h"
 
 #include <setjmp.h>
@@ -99,7 +102,10 @@ static void a_reset_takes_all_of_a_device(void **state)
 	memory_free(&m);
 }
 
-/* `kept` bytes a step at stack 1 in the steps that `every` says; a buffer made anew each step at stack 2. */
+/*
+ * Keeps `kept` bytes a step at stack 1 in every `every`th step; makes a new buffer in each step at
+ * stack 2.
+ */
 static void run_steps(struct memory *m, unsigned steps, unsigned every, unsigned until)
 {
 	for (unsigned i = 0; i < steps; i++) {
@@ -204,7 +210,10 @@ static void retries(void **state)
 	memory_free(&m);
 }
 
-/* Programs begin with cudaFree(NULL); and what is freed may have been allocated before anything was recorded. */
+/*
+ * Programs begin with cudaFree(NULL), and a freed block may have been allocated before recording
+ * began.
+ */
 static void freed_where_nothing_was_allocated(void **state)
 {
 	struct memory m = { 0 };

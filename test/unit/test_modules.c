@@ -1,4 +1,7 @@
-/* Modules around calls, from made-up stacks: one call a stack, 10 ns each, one behind the other with 10 ns between. */
+/*
+ * Modules around calls, from made-up stacks: one call per stack, 10 ns each, one after the other
+ * with 10 ns between.
+ */
 #include "core/analysis/modules.h"
 #include "test/unit/made_stacks.h"
 #include "test/unit/made_step.h"
@@ -26,7 +29,10 @@ static void call(uint32_t stack)
 	made_call(at_ns, at_ns + 10, stack);
 }
 
-/* What holds whatever the step: spans nest, and the innermost ones around a call are its stack's modules. */
+/*
+ * Checks what holds for every step: spans nest, and the innermost ones around a call are its
+ * stack's modules.
+ */
 static void find(void)
 {
 	modules_find(&modules, &made_step, 0, made_some, &list);
@@ -133,7 +139,10 @@ static void native_frames_further_out_do_not_count(void **state)
 	expect(1, "Block", 1, 0, 1);
 }
 
-/* Decorators and hooks stand between; a function called forward that no module called is none. */
+/*
+ * Decorators and hooks lie between; a function called forward that no module called is not a
+ * module.
+ */
 static void what_is_a_module(void **state)
 {
 	(void)state;

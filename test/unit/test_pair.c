@@ -1,4 +1,7 @@
-/* Which call caused which GPU work: by pushed ids, by intervals, out of order, with records missing on either side. */
+/*
+ * Which call caused which GPU work: by pushed ids, by intervals, out of order, with records missing
+ * on either side.
+ */
 #include "core/source/journal/pair.h"
 #include "test/unit/pair_dict.h"
 
@@ -44,7 +47,10 @@ static struct rec_gpu work(uint32_t correlation, uint64_t begin)
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* Thread 1 made seqs 11..13 in the step (12 with a sync before it), thread 2 made 5 and 7: the record of 6 was lost. */
+/*
+ * Thread 1 made seqs 11..13 in the step (12 with a sync before it), thread 2 made 5 and 7: the
+ * record of 6 was lost.
+ */
 static const struct pair_input *example(void)
 {
 	static struct rec_call one[4], two[2];
@@ -98,7 +104,7 @@ static void test_by_pushed_ids_in_any_order(void **state)
 		assert_int_equal(answer[i], wanted[i]);
 }
 
-static void test_tells_earlier_later_lost_and_unknown_apart(void **state)
+static void test_distinguishes_earlier_later_lost_and_unknown(void **state)
 {
 	(void)state;
 	const struct rec_external externals[] = { external(1, 1, 10), external(2, 1, 14),
@@ -143,7 +149,10 @@ static void test_by_intervals(void **state)
 	check_intervals(apis, N(apis), works, wanted, N(works));
 }
 
-/* A runtime that is linked in statically is seen where it calls the driver, inside CUPTI's record of the runtime's own call. */
+/*
+ * A statically linked runtime is seen where it calls the driver, inside CUPTI's record of the
+ * runtime's own call.
+ */
 static void test_a_record_that_holds_the_call(void **state)
 {
 	(void)state;
@@ -163,7 +172,10 @@ static void test_a_record_that_holds_the_call(void **state)
 	check_intervals(apis, N(apis), works, wanted, N(works));
 }
 
-/* Clocks that differ by a little less than half a call still land in it; the pushed id wins over the interval. */
+/*
+ * Clocks that differ by a little less than half a call still agree; the pushed id takes precedence
+ * over the interval.
+ */
 static void test_skewed_clocks_and_both_kinds(void **state)
 {
 	(void)state;
@@ -218,7 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_pushed_ids_in_any_order),
-		cmocka_unit_test(test_tells_earlier_later_lost_and_unknown_apart),
+		cmocka_unit_test(test_distinguishes_earlier_later_lost_and_unknown),
 		cmocka_unit_test(test_by_intervals),
 		cmocka_unit_test(test_a_record_that_holds_the_call),
 		cmocka_unit_test(test_skewed_clocks_and_both_kinds),

@@ -1,4 +1,7 @@
-/* The call at whose start CUPTI came on, which has no record of its own: what of the unexplained work is its, and what is nobody's. */
+/*
+ * The call during whose start CUPTI was switched on, which has no record of its own: which of the
+ * unexplained work belongs to it, and which stays unpaired.
+ */
 #include "core/source/journal/pair_first.h"
 #include "test/unit/pair_dict.h"
 
@@ -32,7 +35,10 @@ static struct rec_gpu work(uint32_t correlation, uint64_t begin)
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* Calls 0 (before CUPTI was on), 1 (as it came on) and 2; of call 2 CUPTI has a record, of number 52. */
+/*
+ * Calls 0 (before CUPTI was on), 1 (as it was switched on) and 2. CUPTI has a record of call 2,
+ * with number 52.
+ */
 static void check(const struct rec_gpu *works, const uint32_t *wanted, size_t n_works,
 		  size_t n_apis)
 {

@@ -1,7 +1,10 @@
 /* Which call caused which GPU work where nothing but the order of both says so. */
 #include "test/unit/made_order.h"
 
-/* Launches of kernels [first, first + n), each with its kernel unless it is `but`. Correlations are 10 * kernel. */
+/*
+ * Launches of kernels [first, first + n), each with its kernel except `but`. Correlations are 10 *
+ * kernel.
+ */
 static void launch_row(uint32_t first, uint32_t n, uint32_t but)
 {
 	for (uint32_t k = first; k < first + n; k++) {
@@ -78,8 +81,11 @@ static void test_work_without_a_call(void **state)
 	assert_int_equal(found(36), 0);
 }
 
-/* Work that began before the first call is of calls that were made before, work behind the last call of ones that are not read. */
-static void test_leftovers_before_and_behind(void **state)
+/*
+ * Work that began before the first call belongs to earlier calls, work after the last call to calls
+ * that are not read.
+ */
+static void test_leftovers_before_and_after(void **state)
 {
 	(void)state;
 	uint64_t later = 1000000;
@@ -97,7 +103,10 @@ static void test_leftovers_before_and_behind(void **state)
 		assert_int_equal(found(10 + k), k);
 }
 
-/* ---- Windows close to each other: CUPTI is on throughout, and calls are recorded in one step of a few ---- */
+/*
+ * ---- Windows close to each other: CUPTI is on throughout, and calls are recorded in one step of a
+ * few ----
+ */
 
 enum { STEP_TICKS = 4000000, STEP_CALLS = 8, CALL_TICKS = 100000 };
 
@@ -132,7 +141,7 @@ static void each_has_its_own(const uint32_t *steps, uint32_t n_steps)
 			assert_int_equal(found(number_of(steps[i], k)), i * STEP_CALLS + k);
 }
 
-/* None, one, and so many that their work is more than is looked through for what agrees. */
+/* None, one, and more than the search for agreement looks through. */
 static void test_steps_between_are_not_recorded(void **state)
 {
 	static const uint32_t steps[] = { 1, 3, 4, 30 };
@@ -146,7 +155,10 @@ static void test_steps_between_are_not_recorded(void **state)
 	each_has_its_own(steps, 4);
 }
 
-/* The window before is handed on by then, and work of the steps between is still under way when this one begins. */
+/*
+ * The window before has been passed on by then, and work of the steps between is still under way
+ * when this one begins.
+ */
 static void test_unrecorded_work_comes_first(void **state)
 {
 	static const uint32_t step = 6;
@@ -159,7 +171,10 @@ static void test_unrecorded_work_comes_first(void **state)
 	each_has_its_own(&step, 1);
 }
 
-/* Nothing waits, and the GPU is two steps behind: work of the steps between fits as well, but for how many their calls were. */
+/*
+ * Nothing waits, and the GPU is two steps late. Work of the steps between fits as well, except for
+ * their number of calls.
+ */
 static void loop_runs_ahead(uint32_t from, uint32_t first, uint32_t second)
 {
 	for (uint32_t n = 1; n < second + 6; n++) {
@@ -212,8 +227,11 @@ static void test_some_of_what_is_between_is_gone(void **state)
 		assert_int_equal(found(number_of(9, k)), 8 * STEP_CALLS + k);
 }
 
-/* The last calls of a step are told by what comes behind it: the third's work is lost, and the next iteration's is not taken for it. */
-static void test_what_comes_behind_counts(void **state)
+/*
+ * A step's last calls are paired with the help of what follows: the third's work is lost, and the
+ * next iteration's is not taken for it.
+ */
+static void test_what_follows_counts(void **state)
 {
 	(void)state;
 	for (uint32_t iteration = 0; iteration < 3; iteration++)
@@ -289,7 +307,7 @@ static void test_two_threads_race(void **state)
 }
 
 /* The same kernel, too: then the streams tell, which are known by what most have. */
-static void test_streams_tell_racing_twins_apart(void **state)
+static void test_streams_distinguish_racing_twins(void **state)
 {
 	(void)state;
 	for (uint32_t k = 1; k <= 40; k++) {
@@ -375,7 +393,10 @@ static void test_copies_by_their_bytes(void **state)
 		assert_int_equal(found(10 + n), n == 2 ? 0 : n + 1);
 }
 
-/* A launch whose kernel has no name agrees by grid and block, one that is not described or a kernel that is not with any. */
+/*
+ * A launch whose kernel has no name agrees by grid and block. One that is not described, or a
+ * kernel that is not, agrees with any.
+ */
 static void test_names_that_are_not_known(void **state)
 {
 	(void)state;
@@ -405,7 +426,10 @@ static void test_numbers_that_wrap_around(void **state)
 		assert_int_equal(found(0xfffffff6u + k), k + 1);
 }
 
-/* Nothing agrees: nothing is made up, and half a million calls are done with (no time is asserted; it was 20 s where each place was looked at anew). */
+/*
+ * Nothing agrees: nothing is made up, and half a million calls are processed (no time is asserted;
+ * it was 20 s when each place was searched anew).
+ */
 static void test_nothing_agrees(void **state)
 {
 	(void)state;
@@ -428,16 +452,16 @@ int main(void)
 		CASE(test_a_call_without_work),
 		CASE(test_calls_that_have_none),
 		CASE(test_work_without_a_call),
-		CASE(test_leftovers_before_and_behind),
+		CASE(test_leftovers_before_and_after),
 		CASE(test_steps_between_are_not_recorded),
 		CASE(test_unrecorded_work_comes_first),
 		CASE(test_as_many_calls_are_between),
 		CASE(test_some_of_what_is_between_is_gone),
-		CASE(test_what_comes_behind_counts),
+		CASE(test_what_follows_counts),
 		CASE(test_lost_calls),
 		CASE(test_lost_work),
 		CASE(test_two_threads_race),
-		CASE(test_streams_tell_racing_twins_apart),
+		CASE(test_streams_distinguish_racing_twins),
 		CASE(test_a_handle_of_several_streams),
 		CASE(test_strays_while_threads_race),
 		CASE(test_a_graph_is_one_call),

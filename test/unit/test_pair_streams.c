@@ -1,4 +1,7 @@
-/* Pairing by order where a stream is not simply a handle: devices, threads' default streams, handles used again, graphs, windows. */
+/*
+ * Pairing by order where a stream is not simply a handle: devices, threads' default streams, reused
+ * handles, graphs, windows.
+ */
 #include "test/unit/made_order.h"
 
 enum { ITERATIONS = 60, SWAPPED = 7 };
@@ -8,7 +11,10 @@ static void check_row(uint32_t thread, uint32_t correlation, uint32_t seq)
 	assert_int_equal(found(correlation), thread * 1000000 + seq);
 }
 
-/* Two threads launch the same kernel at the same moment, each on its stream; at times CUPTI numbers them the other way around. */
+/*
+ * Two threads launch the same kernel at the same moment, each on its stream; at times CUPTI numbers
+ * them in the other order.
+ */
 static void race(uint32_t iteration, uint32_t correlation, const uint16_t *hooks,
 		 const uint64_t *handles, const uint32_t *streams, const uint8_t *devices)
 {
@@ -70,7 +76,7 @@ static void test_default_streams_of_threads(void **state)
 }
 
 /* Destroyed and made again, a stream has its old handle and a new number. */
-static void test_a_handle_used_again(void **state)
+static void test_a_reused_handle(void **state)
 {
 	static const uint64_t handles[] = { 0xa0, 0xb0 };
 	(void)state;
@@ -85,7 +91,10 @@ static void test_a_handle_used_again(void **state)
 		check_race(k, k * 2, k);
 }
 
-/* While CUPTI is off calls go on and make no work that is seen; in the first window a kernel is lost. */
+/*
+ * While CUPTI is off, calls continue and make no work that is seen. In the first window a kernel is
+ * lost.
+ */
 static void test_several_windows(void **state)
 {
 	(void)state;
@@ -148,7 +157,10 @@ static void test_graphs_race(void **state)
 		check_race(k, k * 2, k);
 }
 
-/* All kernels are alike and one is lost: what was waited for had ended, so it is none of the calls behind the wait. */
+/*
+ * All kernels are alike and one is lost. What was waited for had ended, so it belongs to no call
+ * after the wait.
+ */
 static void test_waits_bound_what_is_lost(void **state)
 {
 	enum { LAUNCHES = 10, LONG = 100000 };
@@ -182,7 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_two_devices),
 		CASE(test_default_streams_of_threads),
-		CASE(test_a_handle_used_again),
+		CASE(test_a_reused_handle),
 		CASE(test_several_windows),
 		CASE(test_graphs_between_launches),
 		CASE(test_graphs_race),

@@ -73,7 +73,7 @@ static struct journal_builder *example(void)
 		/* every third overlaps the one before it */
 		jb_work(b, 2, REC_KERNEL, 1, i * 1000 + 700, i % 3 ? 900 : 1500, i, 7);
 	}
-	jb_work(b, 2, REC_MEMSET, 0, 5000, 100, 99999, 8); /* nobody's */
+	jb_work(b, 2, REC_MEMSET, 0, 5000, 100, 99999, 8); /* of no call */
 	jb_step(b, 1, STEP_BEGIN, 400000, 2, SCHED_NONE);
 	jb_end(b, 500000);
 	return b;
@@ -168,7 +168,10 @@ static void test_arrows_join_each_launch_to_its_kernel(void **state)
 	jb_free(b);
 }
 
-/* Calls of one thread that overlap (a damaged journal) are clipped, not misnested: the decoder asserts nesting. */
+/*
+ * Calls of one thread that overlap (a damaged journal) are clipped, not misnested: the decoder
+ * asserts nesting.
+ */
 static void test_never_misnests(void **state)
 {
 	(void)state;
@@ -376,7 +379,7 @@ static void test_says_why_a_file_cannot_be_written(void **state)
 	assert_non_null(strstr(e.text, "/proc/nowhere"));
 }
 
-/* A disk that takes no more (here: a limit on file sizes): an error in words, and nothing is left behind. */
+/* A full disk (here: a limit on file sizes) gives an error in words, and no file is left. */
 static void test_leaves_nothing_where_the_disk_is_full(void **state)
 {
 	(void)state;

@@ -1,4 +1,7 @@
-/* Which phase a stack belongs to, and how a step is divided among the phases of its calls. Times are microseconds. */
+/*
+ * Which phase a stack belongs to, and how a step is divided among the phases of its calls. Times
+ * are microseconds.
+ */
 #include "core/analysis/phases.h"
 #include "test/unit/made_stacks.h"
 
@@ -70,7 +73,10 @@ static void plain_stacks(void **state)
 	expect_part(STACK(USER, "cudaMalloc"), PART_NONE);
 }
 
-/* Whoever keeps it, the average of the weights is the optimizer's; the class that it is kept in is a module, too. */
+/*
+ * Whoever keeps it, the average of the weights belongs to the optimizer; the class that keeps it is
+ * a module, too.
+ */
 static void averages_of_the_weights(void **state)
 {
 	(void)state;
@@ -110,7 +116,10 @@ static void passes_within_others(void **state)
 	expect_part(STACK(STEP, "train.py:closure", CALL, "train.py:Net.forward"), PART_MODULE);
 	expect_part(STACK(STEP, "train.py:closure", SITE "torch/_tensor.py:backward"),
 		    PART_BACKWARD);
-	/* what it computes itself, as the loss, is the user's; but not what an optimizer of the user's own does */
+	/*
+	 * what the closure computes itself, such as the loss, is the user's; what an optimizer of
+	 * the user's own does is not
+	 */
 	expect_part(STACK(LBFGS, "train.py:closure", "at::_ops::mean"), PART_USER);
 	expect_part(STACK(LBFGS, "at::_ops::dot"), PART_OPTIMIZER);
 	expect_part(STACK(STEP, "train.py:Own.step", "at::_ops::mul"), PART_OPTIMIZER);
@@ -122,7 +131,10 @@ static void passes_within_others(void **state)
 	/* a Function's own backward() that uses functional operators */
 	expect_part(STACK(ENGINE, "m.py:F.backward", SITE "torch/nn/functional.py:conv1d"),
 		    PART_BACKWARD);
-	/* transforms that are modules; a gradient within a forward pass; an optimizer within a hook of the backward pass */
+	/*
+	 * transforms that are modules; a gradient within a forward pass; an optimizer within a hook
+	 * of the backward pass
+	 */
 	expect_part(STACK(USER, LOADER, "data.py:Images.__getitem__", CALL), PART_LOADER);
 	expect_part(STACK(USER, CALL, "m.py:Force.forward", SITE "torch/autograd/__init__.py:grad"),
 		    PART_BACKWARD);
@@ -237,7 +249,7 @@ static void a_step(void **state)
 	call(1, 200, 210, STACK(USER, "at::_ops::mul")); /* the loss */
 	call(1, 250, 260, back);
 	call(1, 600, 610, opt);
-	call(1, 700, 710, STACK(USER, "at::_ops::add_")); /* after it: nobody's */
+	call(1, 700, 710, STACK(USER, "at::_ops::add_")); /* after it: unassigned */
 	call(2, 300, 310, grad);
 	call(2, 400, 500, grad);
 	find();
@@ -265,7 +277,7 @@ static void time_behind_a_loader_is_its(void **state)
 }
 
 /* Accelerate's copies a batch, and gets the next one before it hands this one on. */
-static void a_loader_that_copies_waits_behind(void **state)
+static void a_loader_that_copies_waits_afterwards(void **state)
 {
 	static const char *const shard = SITE "accelerate/data_loader.py:DataLoaderShard.__iter__";
 	(void)state;
@@ -290,7 +302,7 @@ static void a_batch_within_an_optimizers_step(void **state)
 	expect(2, PART_OPTIMIZER, 110, 210);
 }
 
-/* A library's training loop hands in a closure, too; a decorator of PyTorch's is none. */
+/* A library's training loop also passes a closure; a decorator of PyTorch's is not one. */
 static void a_batch_within_a_librarys_closure(void **state)
 {
 	(void)state;
@@ -322,8 +334,11 @@ static void call_of(uint8_t category, double begin_us, double end_us, uint32_t s
 
 #define CUDA_OF_USER USER, "at::_ops::_to_copy", "at::_ops::copy_"
 
-/* A DataLoader's pinned batch that is given up where the loop takes the next one, once at the step's end and once at its begin: an
- * event on the loop's own line. An allocation by the copy's operator goes with it. */
+/*
+ * A DataLoader's pinned batch that is freed where the loop takes the next one, once at the step's
+ * end and once at its begin: an event on the loop's own line. An allocation by the copy's operator
+ * belongs to it.
+ */
 static void preparing_a_batch_is_awaiting_it(void **state)
 {
 	(void)state;
@@ -344,8 +359,10 @@ static void preparing_a_batch_is_awaiting_it(void **state)
 
 #define ZERO_GRAD USER, SITE "torch/optim/optimizer.py:Optimizer.zero_grad"
 
-/* Gradients that are set to zero between the loader and the copy, behind an event of the batch before or without one; and ahead of a loader
- * that takes longer. */
+/*
+ * Gradients that are set to zero between the loader and the copy, after an event of the previous
+ * batch or without one; and before a loader that takes longer.
+ */
 static void gradients_are_zeroed_ahead_of_the_batch(void **state)
 {
 	uint32_t zero = STACK(ZERO_GRAD), model = STACK(MODEL), opt = STACK(STEP);
@@ -462,7 +479,10 @@ static void closures_are_no_evaluation(void **state)
 	expect(6, PART_MODULE, 310, 360);
 }
 
-/* What the loop does behind its optimizer, in a step that was cut there: called further down than backward(), before the model. */
+/*
+ * What the loop does after its optimizer, in a step that was cut there: called further down than
+ * backward(), before the model.
+ */
 static void evaluation_of_the_iteration_before(void **state)
 {
 	(void)state;
@@ -484,7 +504,10 @@ static void evaluation_of_the_iteration_before(void **state)
 	expect(1, PART_MODULE, 60, 160);
 	end(state);
 	begin(state);
-	/* the next iteration's forward pass is made behind the optimizer: there is no other one of this model */
+	/*
+	 * the next iteration's forward pass comes after the optimizer: there is no other one of
+	 * this model
+	 */
 	model = STACK("train.py:<module>@31", CALL, "train.py:Net.forward", "at::_ops::mm");
 	loss = STACK("train.py:<module>@27", CALL, "loss.py:Loss.forward");
 	back = STACK("train.py:<module>@28", SITE "torch/_tensor.py:Tensor.backward");
@@ -495,7 +518,10 @@ static void evaluation_of_the_iteration_before(void **state)
 	expect(0, PART_MODULE, 0, 60);
 }
 
-/* Behind the optimizer of a step that was cut there `n_copies` to the host are made, at `save`; then come the model and backward(). */
+/*
+ * After the optimizer of a step that was cut there, makes `n_copies` to the host, at `save`; then
+ * come the model and backward().
+ */
 static void iteration_with_reads(uint32_t save, uint64_t n_copies)
 {
 	for (uint64_t i = 0; i < n_copies; i++) {
@@ -531,7 +557,10 @@ static void reads_of_the_iteration_before(void **state)
 	expect(1, PART_MODULE, 150, 160);
 }
 
-/* A forward pass of three layers, a block for each, of which the last `n_kept` are there until the backward pass. */
+/*
+ * A forward pass of three layers, with a block for each. The last `n_kept` blocks live until the
+ * backward pass.
+ */
 static void pass_of_layers(uint64_t at, const uint32_t layers[3], size_t n_kept)
 {
 	for (uint64_t i = 0; i < 3; i++) {
@@ -632,7 +661,7 @@ static void calls_without_stacks(void **state)
 }
 
 /* PROF_STACKS=sync, none: what comes next is a value that is read, or the backward pass. */
-static void hardly_a_call_with_a_stack(void **state)
+static void few_calls_with_stacks(void **state)
 {
 	(void)state;
 	call(1, 100, 110, 0);
@@ -663,8 +692,11 @@ static void threads_of_others_are_lanes_of_their_own(void **state)
 
 #define FETCHING "/usr/lib/python3.11/threading.py:Thread.run", "train.py:fetch", "at::_ops::to"
 
-/* The loop's thread waits in a queue, and computes as soon as there is a batch; or it was at something else, and one was copied meanwhile. */
-static void batches_of_a_thread_of_ones_own(void **state)
+/*
+ * The loop's thread waits in a queue and computes as soon as there is a batch; or it did something
+ * else while a batch was copied.
+ */
+static void batches_of_the_users_own_thread(void **state)
 {
 	uint32_t model = STACK(MODEL), opt = STACK(STEP), fetch = STACK(FETCHING);
 	(void)state;
@@ -760,7 +792,7 @@ int main(void)
 		test(native_frames_alone),
 		test(a_step),
 		test(time_behind_a_loader_is_its),
-		test(a_loader_that_copies_waits_behind),
+		test(a_loader_that_copies_waits_afterwards),
 		test(a_batch_within_an_optimizers_step),
 		test(a_batch_within_a_librarys_closure),
 		test(small_copies_are_no_batch),
@@ -776,9 +808,9 @@ int main(void)
 		test(reads_of_the_iteration_before),
 		test(forward_alone_is_no_evaluation),
 		test(calls_without_stacks),
-		test(hardly_a_call_with_a_stack),
+		test(few_calls_with_stacks),
 		test(threads_of_others_are_lanes_of_their_own),
-		test(batches_of_a_thread_of_ones_own),
+		test(batches_of_the_users_own_thread),
 		test(a_step_that_begins_with_a_batch_of_another_thread),
 		test(copies_of_a_librarys_thread_are_no_batches),
 		test(a_program_of_another_kind),

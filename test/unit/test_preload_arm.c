@@ -1,4 +1,7 @@
-/* Which action a step has: the schedule, windows that something asked for, the flight recorder, steps that get other numbers. */
+/*
+ * Which action a step has: the schedule, windows on request, the flight recorder, steps that are
+ * renumbered.
+ */
 #include "preload/arm.h"
 
 #include <setjmp.h>
@@ -64,7 +67,7 @@ static void test_asked_when_the_schedule_is_over(void **state)
 	expect(&a, 18, "NNWRRRSNN");
 }
 
-/* Steps that nobody counted, of a program that went over to other work, are no steps to the schedule. */
+/* Uncounted steps, of a program that switched to other work, are no steps for the schedule. */
 static void test_skipped_steps_cost_no_window(void **state)
 {
 	(void)state;
@@ -123,7 +126,7 @@ static void test_asked_from_a_step_on(void **state)
 	expect(&a, 131, "NNWWSN");
 }
 
-static void test_asked_beside_the_schedule(void **state)
+static void test_asked_alongside_the_schedule(void **state)
 {
 	(void)state;
 	struct arm a = recorded("wait=4,active=2,repeat=0");
@@ -217,7 +220,7 @@ int main(void)
 		cmocka_unit_test(test_asked_of_a_schedule_without_numbers),
 		cmocka_unit_test(test_asked_again_while_a_window_lasts),
 		cmocka_unit_test(test_asked_from_a_step_on),
-		cmocka_unit_test(test_asked_beside_the_schedule),
+		cmocka_unit_test(test_asked_alongside_the_schedule),
 		cmocka_unit_test(test_late_lock_moves_the_schedule),
 		cmocka_unit_test(test_steps_get_their_numbers),
 		cmocka_unit_test(test_flight),

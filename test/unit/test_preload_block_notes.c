@@ -1,4 +1,7 @@
-/* Notes of memory reports: what one word can say, and what many come to, against a plain list of what is live. */
+/*
+ * Notes of memory reports: what one word can hold, and what many add up to, against a plain list of
+ * live blocks.
+ */
 #include "preload/block_notes.h"
 
 #include <setjmp.h>

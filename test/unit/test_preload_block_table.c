@@ -1,4 +1,7 @@
-/* The table of live blocks: found again whatever came and went around them, several devices at once. */
+/*
+ * The table of live blocks: found again whatever came and went around them, several devices at
+ * once.
+ */
 #include "preload/block_table.h"
 
 #include <pthread.h>

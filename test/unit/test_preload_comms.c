@@ -1,4 +1,7 @@
-/* Communicators of NCCL by handle: names that are the same in all ranks, counts, and what the library is asked. */
+/*
+ * NCCL communicators by handle: names that are the same in all ranks, counts, and which functions
+ * of the library are called.
+ */
 #include "preload/comms.h"
 #include "preload/libs.h"
 
@@ -70,7 +73,7 @@ static void test_named_by_id_and_counted(void **state)
 	assert_int_equal(n_asked, 0);
 }
 
-static void test_an_unknown_one_is_asked_once(void **state)
+static void test_an_unknown_communicator_is_asked_once(void **state)
 {
 	(void)state;
 	n_asked = 0;
@@ -83,7 +86,7 @@ static void test_an_unknown_one_is_asked_once(void **state)
 	assert_int_equal(l.nccl.comm, 0);
 }
 
-static void test_none_is_not_asked(void **state)
+static void test_no_communicator_is_not_asked(void **state)
 {
 	(void)state;
 	n_asked = 0;
@@ -107,7 +110,7 @@ static void test_a_split_is_named_by_its_parent(void **state)
 	assert_int_equal(filled(comm(20)).nccl.n_ranks, 7);
 }
 
-static void test_places_are_used_again(void **state)
+static void test_places_are_reused(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < sizeof(places); i++) {
@@ -122,10 +125,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_named_by_id_and_counted),
-		cmocka_unit_test(test_an_unknown_one_is_asked_once),
-		cmocka_unit_test(test_none_is_not_asked),
+		cmocka_unit_test(test_an_unknown_communicator_is_asked_once),
+		cmocka_unit_test(test_no_communicator_is_not_asked),
 		cmocka_unit_test(test_a_split_is_named_by_its_parent),
-		cmocka_unit_test(test_places_are_used_again),
+		cmocka_unit_test(test_places_are_reused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,10 @@
 
 enum { USUAL_TICKS = 1000 };
 
-/* `n` steps of that length; the number of the first one behind which there is a look, and for how many; 0: none of them. */
+/*
+ * Adds `n` steps of that length. Returns the number of the first step after which there is a look
+ * (0: none of them), and sets for how many.
+ */
 static uint64_t first_look(struct doubt *d, uint64_t n, uint64_t ticks, uint64_t *looks)
 {
 	for (uint64_t i = 1; i <= n; i++)
@@ -96,8 +99,11 @@ static void test_a_thread_that_comes(void **state)
 		assert_int_equal(doubt_step(&(struct doubt){ 0 }, USUAL_TICKS, 400), 0);
 }
 
-/* A loader's thread came first, the backward pass's before the next look for one was due: it waits for that. */
-static void test_a_thread_that_comes_soon_behind_another(void **state)
+/*
+ * A loader's thread came first, and the backward pass's before the next look for one was due: it
+ * waits for that look.
+ */
+static void test_a_thread_that_comes_soon_after_another(void **state)
 {
 	(void)state;
 	struct doubt d = { 0 };
@@ -120,7 +126,7 @@ int main(void)
 		cmocka_unit_test(test_steps_that_get_longer),
 		cmocka_unit_test(test_a_little_longer_is_nothing),
 		cmocka_unit_test(test_a_thread_that_comes),
-		cmocka_unit_test(test_a_thread_that_comes_soon_behind_another),
+		cmocka_unit_test(test_a_thread_that_comes_soon_after_another),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* NVTX's own header calling the injection, in this process: what it answers, and what the journal then holds. */
+/*
+ * NVTX's own header calls the injection, in this process: what it returns, and what the journal
+ * then holds.
+ */
 #include <nvtx3/nvToolsExt.h>
 
 #include "core/source/journal/reader.h"
@@ -261,7 +264,10 @@ static void test_more_than_is_kept(void **state)
 
 enum { THREADS = 8, ROUNDS = 2000 };
 
-/* Each thread has made a range, while recording was on: on a busy machine all could be done before it is on once more. */
+/*
+ * Each thread has made a range while recording was on: on a busy machine all could finish before it
+ * is on again.
+ */
 static pthread_barrier_t one_made;
 
 static void *makes_ranges(void *argument)

@@ -1,6 +1,6 @@
 /*
- * Python's frames read from hand-made interpreters by way of the whole library half, verification included. What a real interpreter has is
- * tested by test/e2e/test_python_frames.py.
+ * Python's frames read from hand-made interpreters by the library's whole Python half, verification
+ * included. Real interpreters are tested by test/e2e/test_python_frames.py.
  */
 #include "preload/python_verify.h"
 #include "preload/python_walk.h"
@@ -162,7 +162,9 @@ static void test_walk(void **state)
 	}
 }
 
-/* The same frames at the same places, once run by one activation of the evaluator and once by two. */
+/*
+ * The same frames at the same places, once run by one activation of the evaluator and once by two.
+ */
 static void test_entries_are_part_of_the_number(void **state)
 {
 	(void)state;

@@ -1,4 +1,7 @@
-/* Python's texts and code objects, of hand-made interpreters: read, told apart, and their room used up. */
+/*
+ * Python's texts and code objects, of hand-made interpreters: read, distinguished, and their room
+ * used up.
+ */
 #include "preload/python_text.h"
 #include "test/unit/made_python.h"
 
@@ -60,7 +63,7 @@ static void test_equal_code_has_one_id(void **state)
 	}
 }
 
-static void test_an_address_used_again(void **state)
+static void test_a_reused_address(void **state)
 {
 	(void)state;
 	for (int i = 0; i < ROWS; i++) {
@@ -123,7 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(test_texts),
 		test(test_equal_code_has_one_id),
-		test(test_an_address_used_again),
+		test(test_a_reused_address),
 		test(test_more_code_than_there_is_room),
 		test(test_the_lock_is_not_entered_twice),
 	};

@@ -1,4 +1,7 @@
-/* The hook table as the library has it: every row can be looked up, has a wrapper of its own, and says of itself what fits its name. */
+/*
+ * The hook table in the library: every row can be looked up, has a wrapper of its own, and has
+ * attributes that fit its name.
+ */
 #include "preload/hook.h"
 #include "preload/lookup.h"
 
@@ -86,7 +89,7 @@ static void test_facts_fit_the_names(void **state)
 }
 
 /* Of two rows that one name may give, the version must tell which. */
-static void test_versions_tell_rows_apart(void **state)
+static void test_versions_distinguish_rows(void **state)
 {
 	(void)state;
 	for (int i = 0; i < HOOK_COUNT; i++)
@@ -107,7 +110,7 @@ int main(void)
 		cmocka_unit_test(test_other_names_find_none),
 		cmocka_unit_test(test_wrappers_are_distinct),
 		cmocka_unit_test(test_facts_fit_the_names),
-		cmocka_unit_test(test_versions_tell_rows_apart),
+		cmocka_unit_test(test_versions_distinguish_rows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* Native and Python frames in one order: stacks by hand, each case one that the interpreters really make. */
+/*
+ * Native and Python frames in one order: hand-made stacks, each a case that interpreters really
+ * produce.
+ */
 #include "preload/stack_merge.h"
 
 #include "core/runtime/record.h"
@@ -72,7 +75,10 @@ static void test_no_native(void **state)
 	assert_int_equal(flags, STACK_TRUNCATED);
 }
 
-/* The unwinder stopped at code without unwind information: what lies further out follows, and the stack says so already. */
+/*
+ * The unwinder stopped at code without unwind information: frames further out follow, and the stack
+ * is marked already.
+ */
 static void test_native_truncated(void **state)
 {
 	const struct python_frame python[] = { { .code = 1, .is_entry = true, .marker = 0x780 },
@@ -89,7 +95,10 @@ static void test_no_markers(void **state)
 	expect(2, python, 2, 0, "n0 n1 p0 p1", STACK_UNMERGED);
 }
 
-/* A coroutine library switched stacks: a marker that no frame holds must not keep the others from theirs. */
+/*
+ * A coroutine library switched stacks: a marker that no frame holds must not keep the others from
+ * theirs.
+ */
 static void test_a_missed_run(void **state)
 {
 	const struct python_frame python[] = { { .code = 1, .is_entry = true, .marker = 0x80 },

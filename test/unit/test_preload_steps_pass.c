@@ -1,6 +1,7 @@
 /*
- * Launches that counting lets by (preload/steps.h): what is kept of them makes the same window as looking at each of them would, wherever the
- * next look comes, and those that complete the anchor or its backup are never let by.
+ * Launches that counting skips (preload/steps.h): what is kept of them makes the same window as
+ * looking at each of them would, wherever the next look comes. Those that complete the anchor or
+ * its backup are never skipped.
  */
 #include "preload/steps.h"
 
@@ -46,7 +47,7 @@ static void check_settled(uint32_t looked_at, uint32_t n)
 	assert_int_equal(hook_thread.tokens, looked_at + n + 1);
 }
 
-static void test_window_is_as_if_all_were_looked_at(void **state)
+static void test_window_is_as_if_all_were_examined(void **state)
 {
 	(void)state;
 	for (uint32_t looked_at = 0; looked_at < 6; looked_at++)
@@ -54,7 +55,7 @@ static void test_window_is_as_if_all_were_looked_at(void **state)
 			check_settled(looked_at, n);
 }
 
-static void test_anchors_are_looked_at(void **state)
+static void test_anchors_are_examined(void **state)
 {
 	(void)state;
 	hook_thread = (struct hook_thread){ 0 };
@@ -66,8 +67,8 @@ static void test_anchors_are_looked_at(void **state)
 	hook_switch.steps = (struct steps_hot){ 0 };
 }
 
-/* Whether steps go on is looked at once in so many launches, let by or not. */
-static void test_some_are_looked_at_all_the_same(void **state)
+/* Whether steps continue is checked once per N launches, skipped or not. */
+static void test_some_are_still_examined(void **state)
 {
 	(void)state;
 	uint32_t n_passed = 0, unused;
@@ -90,9 +91,9 @@ static void test_some_are_looked_at_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_window_is_as_if_all_were_looked_at),
-		cmocka_unit_test(test_anchors_are_looked_at),
-		cmocka_unit_test(test_some_are_looked_at_all_the_same),
+		cmocka_unit_test(test_window_is_as_if_all_were_examined),
+		cmocka_unit_test(test_anchors_are_examined),
+		cmocka_unit_test(test_some_are_still_examined),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* Which launches are new to the process (preload/steps_seen.h): each of them twice, and not for ever. */
+/*
+ * Which launches are new to the process (preload/steps_seen.h): each of them twice, and not
+ * forever.
+ */
 #include "preload/steps_seen.h"
 
 #include <setjmp.h>

@@ -1,4 +1,7 @@
-/* The unwinder on chains of many shapes: frames, hashes, callers that change under inner frames that stay, depth. */
+/*
+ * The unwinder on chains of many shapes: frames, hashes, callers that change under inner frames
+ * that stay, depth.
+ */
 #include "test/unit/unwind_check.h"
 
 #include <malloc.h>
@@ -51,7 +54,10 @@ static void keep_stack(void *arg)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* The same function of two objects has frames of the same size: nothing but return addresses tells the stacks apart. */
+/*
+ * The same function of two objects has frames of the same size: only return addresses distinguish
+ * the stacks.
+ */
 static void test_other_callers_at_the_same_place(void **state)
 {
 	(void)state;
@@ -83,8 +89,9 @@ static void test_order_counts(void **state)
 }
 
 /*
- * Frames of a size that can be chosen, so that different callers leave the stack pointer where it was: what is left of other frames
- * then lies where it was, too. `flexible` is measured from bp, `rigid` has no use for it.
+ * Frames of a chosen size, so that different callers leave the stack pointer at the same place.
+ * Then remains of other frames lie at the same place, too. `flexible` is measured from bp, `rigid`
+ * does not use it.
  */
 enum { ROOM_STEP = 16, ROOM_LEAST = 64, ROOM_MOST = 1024 };
 
@@ -197,8 +204,11 @@ static void test_callers_change_and_inner_frames_stay(void **state)
 		chain_function *dead[] = { busy, rigid, a, b };
 		chain_function *alive[] = { busy, flexible, a, b };
 		assert_told_apart((struct path){ dead, 4 }, (struct path){ alive, 4 }, leaf);
-		/* in the room of the one's large frame the other has two; nothing but bp tells which it is, since the return
-		 * addresses of the one are where they were: that of rigid is the same for both of its callees */
+		/*
+		 * In the room of one chain's large frame the other chain has two. Only bp shows
+		 * which chain it is, since the return addresses of the first are unchanged: rigid's
+		 * is the same for both of its callees.
+		 */
 		chain_function *one[] = { rigid, flexible, a, b };
 		chain_function *two[] = { rigid, rigid, flexible, a, b };
 		assert_told_apart((struct path){ one, 4 }, (struct path){ two, 5 }, leaf);
@@ -241,7 +251,10 @@ static void walk_and_keep(void *arg)
 
 enum { PATHS = 6, DEEP = 30, KEEPING_ITERATIONS = 800, LEARNED_BY = 6 * PATHS };
 
-/* Turns that keep and turns that ask with something else; in the end one that only asks, and one when objects are gone. */
+/*
+ * Iterations that keep and iterations that ask with something else; at the end one that only asks,
+ * and one after objects are unloaded.
+ */
 static __attribute__((noinline)) struct keeping plan_of(unsigned iteration, unsigned variant)
 {
 	if (iteration == KEEPING_ITERATIONS + 1)
@@ -264,7 +277,9 @@ static __attribute__((noinline)) void check_kept(unsigned iteration, unsigned va
 	unwind_keep(mine, k->number + 1, k->with, 99); /* of no walk: nothing is kept */
 }
 
-/* What was kept of a stack comes again with that stack and the same `with`, and with nothing else. */
+/*
+ * What was kept with a stack is returned for that stack and the same `with`, and for nothing else.
+ */
 static void test_what_is_kept_with_a_stack(void **state)
 {
 	(void)state;

@@ -1,4 +1,7 @@
-/* The unwinder across signals, code without unwind information, other stacks, threads, and objects that take each other's place. */
+/*
+ * The unwinder across signals, code without unwind information, other stacks, threads, and objects
+ * that take each other's place.
+ */
 #include "test/unit/unwind_check.h"
 
 #include <pthread.h>
@@ -45,7 +48,10 @@ static void run_signal(int flags)
 	assert_int_equal(signal_walked[0].hash, signal_walked[1].hash);
 }
 
-/* Emulators may lack the system call by which stacks of unknown extent and code without an object are looked at. */
+/*
+ * Emulators may lack the system call that reads stacks of unknown extent and code without an
+ * object.
+ */
 static void need_copies(void)
 {
 	char from = 1, to = 0;
@@ -213,7 +219,10 @@ static void test_code_without_frame_pointer(void **state)
 
 static ucontext_t context_main, context_other;
 
-/* The context's first function returns into code of libc without unwind information, so the walk can't know that this is the end. */
+/*
+ * The context's first function returns into code of libc without unwind information, so the walk
+ * can't know that this is the end.
+ */
 static void check_other_stack(void *arg)
 {
 	static struct walked w;
@@ -257,7 +266,10 @@ static void test_context_switch(void **state)
 
 /* ---- Threads ---- */
 
-/* Who waits too long for another's learning goes on with a part of the stack; the next walk has it all. */
+/*
+ * A thread that waits too long for another's learning continues with a part of the stack; the next
+ * walk has all of it.
+ */
 static void check_stack_at_last(void *arg)
 {
 	static __thread struct walked w;
@@ -290,7 +302,9 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* The second round runs on states that threads of the first have left, and finds the rules stale. */
+/*
+ * The second round runs on states that threads of the first have left, and finds the rules stale.
+ */
 static void test_threads(void **state)
 {
 	(void)state;

@@ -1,4 +1,7 @@
-/* Journals of PROF_STEP=auto made into traces afterwards: steps learned from the journal alone, numbers mended backwards. */
+/*
+ * Journals of PROF_STEP=auto made into traces afterwards: steps learned from the journal alone,
+ * earlier numbers corrected.
+ */
 #include "core/runtime/token.h"
 #include "core/source/process/driver_parts.h"
 #include "export/process.h"
@@ -42,7 +45,10 @@ static uint64_t token_of_launch(uint32_t i)
 	return token_launch(0x1000 + i, grid, block);
 }
 
-/* A loop of distinct launches whose last three are an optimizer's; the first step has some set-up before it. */
+/*
+ * A loop of distinct launches whose last three are an optimizer's; the first step has some set-up
+ * before it.
+ */
 static struct journal_builder *learning_run(const char *schedule)
 {
 	struct journal_builder *b = jb_new(64, 4096);
@@ -163,7 +169,7 @@ static void test_abstains_where_nothing_repeats(void **state)
 	jb_free(b);
 }
 
-static void test_says_what_told_the_steps(void **state)
+static void test_says_what_detected_the_steps(void **state)
 {
 	(void)state;
 	for (uint32_t wants = 0; wants < 2; wants++) {
@@ -217,10 +223,10 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 }
 
 /*
- * The library adopted the anchor during step 20 and locked two steps later: what it counted itself, what it numbered itself, and
- * what was over before then make one sequence.
+ * The library adopted the anchor during step 20 and locked two steps later. What it counted itself,
+ * what it numbered itself, and what was over before then form one sequence.
  */
-static void test_numbers_are_mended_backwards(void **state)
+static void test_earlier_numbers_are_corrected(void **state)
 {
 	(void)state;
 	struct journal_builder *b = learning_run("always");
@@ -313,7 +319,7 @@ int main(void)
 		cmocka_unit_test(test_always_splits_all_of_the_run),
 		cmocka_unit_test(test_says_when_the_schedule_came_too_late),
 		cmocka_unit_test(test_abstains_where_nothing_repeats),
-		cmocka_unit_test(test_says_what_told_the_steps),
+		cmocka_unit_test(test_says_what_detected_the_steps),
 		cmocka_unit_test(test_says_why_no_step_of_that_kind_came),
 		cmocka_unit_test(test_numbers_are_mended_backwards),
 		cmocka_unit_test(test_several_anchors_take_two_passes),

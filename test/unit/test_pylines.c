@@ -1,7 +1,8 @@
 /*
- * Lines from CPython's three kinds of line tables. The tables and what they must give come from interpreters 3.9.18, 3.10.13 and
- * 3.11.7 (co_lnotab or co_linetable, and dis or co_lines()) for one function with multi-line calls, a loop and a finally.
- * Damaged tables lie right before a page that cannot be read.
+ * Lines from CPython's three kinds of line tables. The tables and the expected lines come from
+ * interpreters 3.9.18, 3.10.13 and 3.11.7 (co_lnotab or co_linetable, and dis or co_lines()) for
+ * one function with multi-line calls, a loop and a finally. Damaged tables lie right before a page
+ * that cannot be read.
  */
 #include "core/source/journal/pylines.h"
 

@@ -1,4 +1,7 @@
-/* The application's ranges, from their records to a step's model: what is matched, cut, lost and forgotten. */
+/*
+ * The application's ranges, from their records to a step's model: what is matched, cut, lost and
+ * forgotten.
+ */
 #include "core/source/journal/ingest.h"
 #include "test/unit/journal_ingest.h"
 
@@ -160,7 +163,10 @@ static struct seen ingest_file(const struct journal_builder *b)
 	return seen;
 }
 
-/* Two recorded steps, [1000, 2000) and [2000, 3000): a range over both, one in each, one of a thread that makes no call. */
+/*
+ * Two recorded steps, [1000, 2000) and [2000, 3000): a range over both, one in each, one of a
+ * thread that makes no call.
+ */
 static void test_ranges_are_cut_at_the_steps_edges(void **state)
 {
 	(void)state;

@@ -29,8 +29,11 @@ static void alone_or_far_apart(void **state)
 	assert_int_equal(MEET({ true, true, 100, 101 }, { true, true, 59, 60 }), 0);
 }
 
-/* Its number is no pace: a third rank, which knows its steps only now, or one whose numbers went back. */
-static void a_leap_is_no_pace(void **state)
+/*
+ * Its number gives no pace: a third rank whose steps were found only now, or one whose numbers went
+ * back.
+ */
+static void a_jump_gives_no_pace(void **state)
 {
 	(void)state;
 	assert_int_equal(MEET({ true, true, 5000, 5010 }, { true, true, 5000, 5008 },
@@ -44,7 +47,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ahead_of_the_foremost),
 		cmocka_unit_test(alone_or_far_apart),
-		cmocka_unit_test(a_leap_is_no_pace),
+		cmocka_unit_test(a_jump_gives_no_pace),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static void all_begin_when_all_know(void **state)
 	end(&j);
 }
 
-static void who_never_knows_is_not_waited_for(void **state)
+static void a_rank_without_steps_is_not_waited_for(void **state)
 {
 	(void)state;
 	struct job j;
@@ -133,7 +133,10 @@ static void who_never_knows_is_not_waited_for(void **state)
 	end(&j);
 }
 
-/* Step `number` of the second one is under way, `apart` more in the first; which may be one ahead. */
+/*
+ * Step `number` of the second rank is under way. The first rank is `apart` steps further, and may
+ * be one more ahead.
+ */
 static void are_in_step(struct job *j, uint64_t number, uint64_t apart, bool is_ahead)
 {
 	atomic_store(&steps_of(j->second)->current, number);
@@ -168,7 +171,7 @@ static void all_begin_anew_when_all_train(void **state)
 }
 
 /* Their schedule has begun, with the steps of an evaluation that all made. */
-static void who_has_begun_waits_for_the_training_of_all(void **state)
+static void ranks_that_began_wait_until_all_train(void **state)
 {
 	(void)state;
 	struct job j;
@@ -193,7 +196,7 @@ static void who_has_begun_waits_for_the_training_of_all(void **state)
 	end(&j);
 }
 
-static void nobody_waits(void **state)
+static void no_rank_waits(void **state)
 {
 	(void)state;
 	struct job j;
@@ -209,10 +212,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_begin_when_all_know),
-		cmocka_unit_test(who_never_knows_is_not_waited_for),
+		cmocka_unit_test(a_rank_without_steps_is_not_waited_for),
 		cmocka_unit_test(all_begin_anew_when_all_train),
-		cmocka_unit_test(who_has_begun_waits_for_the_training_of_all),
-		cmocka_unit_test(nobody_waits),
+		cmocka_unit_test(ranks_that_began_wait_until_all_train),
+		cmocka_unit_test(no_rank_waits),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,4 +1,6 @@
-/* The reader on good journals, on journals cut at every byte, and on journals with random damage. */
+/*
+ * The reader on good journals, on journals cut at every byte, and on journals with random damage.
+ */
 #include "core/source/journal/dict.h"
 #include "core/source/journal/reader.h"
 #include "test/unit/journal_builder.h"
@@ -173,7 +175,10 @@ static void test_refuses_what_is_no_journal(void **state)
 	jb_free(b);
 }
 
-/* 4,000 files with up to 20 bytes changed each: any answer but a crash, and never more records than bytes allow. */
+/*
+ * 4,000 files with up to 20 bytes changed each: any answer but a crash, and never more records than
+ * bytes allow.
+ */
 static void test_survives_random_damage(void **state)
 {
 	(void)state;
@@ -206,7 +211,10 @@ static void test_survives_random_damage(void **state)
 	jb_free(b);
 }
 
-/* Records of one journal with a flipped bit each: those a run cannot have written, and none else, are left out. */
+/*
+ * Records of one journal with a flipped bit each: exactly those that a run cannot have written are
+ * left out.
+ */
 static void test_leaves_out_impossible_records(void **state)
 {
 	(void)state;
@@ -236,7 +244,7 @@ static void test_leaves_out_impossible_records(void **state)
 }
 
 /* Threads may outlive main(): ten minutes of their calls are kept. */
-static void test_calls_behind_the_noted_end_are_kept(void **state)
+static void test_calls_after_the_noted_end_are_kept(void **state)
 {
 	(void)state;
 	struct journal_builder *b = example(20);
@@ -276,7 +284,7 @@ int main(void)
 		cmocka_unit_test(test_refuses_what_is_no_journal),
 		cmocka_unit_test(test_survives_random_damage),
 		cmocka_unit_test(test_leaves_out_impossible_records),
-		cmocka_unit_test(test_calls_behind_the_noted_end_are_kept),
+		cmocka_unit_test(test_calls_after_the_noted_end_are_kept),
 		cmocka_unit_test(test_steps_over_a_torn_dictionary_record),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

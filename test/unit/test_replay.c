@@ -1,4 +1,7 @@
-/* The replay against machines whose times are exact: unchanged it gives what was recorded, changed what the mended program takes. */
+/*
+ * The replay against machines whose times are exact: unchanged it gives the recorded time, changed
+ * the fixed program's time.
+ */
 #include "core/whatif/whatif.h"
 #include "test/unit/line_frames.h"
 #include "test/unit/twin_programs.h"
@@ -72,11 +75,11 @@ static void steps_are_played_in_whole_iterations(void **state)
 	}
 }
 
-static const struct mending {
+static const struct fix {
 	const char *name;
 	twin_step step;
 	struct whatif_change change;
-} mendings[] = {
+} fixes[] = {
 	{ "waits, device bound", device_bound, { .kind = WHATIF_WAIT, .site = WAIT } },
 	{ "waits, host bound", host_bound, { .kind = WHATIF_WAIT, .site = WAIT } },
 	{ "waits, disturbed", disturbed, { .kind = WHATIF_WAIT, .site = WAIT } },
@@ -105,11 +108,11 @@ static const struct mending {
 	  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT } },
 };
 
-static void gain_is_what_mending_wins(void **state)
+static void gain_is_what_the_fix_saves(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(mendings) / sizeof(*mendings); i++) {
-		const struct mending *m = &mendings[i];
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(*fixes); i++) {
+		const struct fix *m = &fixes[i];
 		struct twin *tw = record(m->step);
 		double truth = (twin_measure(m->step, false) - twin_measure(m->step, true)) / 1e3;
 		struct whatif_result r = play(tw, &m->change, 1);
@@ -123,8 +126,8 @@ static void gain_is_what_mending_wins(void **state)
 static void recording_is_not_promised(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(mendings) / sizeof(*mendings); i++) {
-		const struct mending *m = &mendings[i];
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(*fixes); i++) {
+		const struct fix *m = &fixes[i];
 		struct twin *tw = mem_zero(sizeof(*tw));
 		tw->recording = 2;
 		make_frames();
@@ -151,8 +154,8 @@ static void saved_now_and_then(struct twin *tw)
 	twin_wait_stream(tw, 1, WAIT);
 }
 
-/* One of four steps takes many times as long: what recording cost is of the calls, of which it has no more. */
-static void a_long_step_is_no_dearer_to_record(void **state)
+/* One of four steps takes many times as long. Recording costs per call, of which it has no more. */
+static void a_long_step_costs_no_more_to_record(void **state)
 {
 	(void)state;
 	struct twin *tw = record_steps(saved_now_and_then, 8);
@@ -200,8 +203,8 @@ static void two_changes_at_once(void **state)
 static void less_is_never_slower(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(mendings) / sizeof(*mendings); i++) {
-		struct twin *tw = record(mendings[i].step);
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(*fixes); i++) {
+		struct twin *tw = record(fixes[i].step);
 		for (uint8_t what = 0; what < WHATIF_FREES_N; what++) {
 			const struct whatif_change change = { .kind = WHATIF_FREE, .what = what };
 			struct whatif_result r = play(tw, &change, 1);
@@ -226,7 +229,7 @@ static void a_pause_at_the_cut_counts(void **state)
 	twin_free(tw);
 }
 
-static void free_launches_win_what_they_cost(void **state)
+static void free_launches_save_what_they_cost(void **state)
 {
 	static const struct whatif_change change = { .kind = WHATIF_FREE,
 						     .what = WHATIF_FREE_LAUNCH };
@@ -237,7 +240,7 @@ static void free_launches_win_what_they_cost(void **state)
 	twin_free(tw);
 }
 
-static void what_is_not_there_is_refused(void **state)
+static void what_is_missing_is_refused(void **state)
 {
 	struct whatif_change line = { .kind = WHATIF_WAIT, .file = "train.py", .line = 700 };
 	static const struct whatif_change kernel = { .kind = WHATIF_KERNEL, .pattern = "winograd" };
@@ -287,15 +290,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unchanged_is_measured),
 		cmocka_unit_test(steps_are_played_in_whole_iterations),
-		cmocka_unit_test(gain_is_what_mending_wins),
+		cmocka_unit_test(gain_is_what_the_fix_saves),
 		cmocka_unit_test(recording_is_not_promised),
-		cmocka_unit_test(a_long_step_is_no_dearer_to_record),
+		cmocka_unit_test(a_long_step_costs_no_more_to_record),
 		cmocka_unit_test(steps_end_where_their_work_does),
 		cmocka_unit_test(two_changes_at_once),
 		cmocka_unit_test(less_is_never_slower),
 		cmocka_unit_test(a_pause_at_the_cut_counts),
-		cmocka_unit_test(free_launches_win_what_they_cost),
-		cmocka_unit_test(what_is_not_there_is_refused),
+		cmocka_unit_test(free_launches_save_what_they_cost),
+		cmocka_unit_test(what_is_missing_is_refused),
 		cmocka_unit_test(options_are_parsed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

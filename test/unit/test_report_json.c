@@ -352,7 +352,7 @@ static void test_numbers(void **state)
 	json_decref(o);
 }
 
-/* The library's line under the user's, where it is told apart. */
+/* The library's line under the user's, where it is known. */
 static void test_lines_of_a_library(void **state)
 {
 	json_t *o = make(), *syncs = json_object_get(o, "syncs"),

@@ -53,7 +53,7 @@ static const struct report_collective *row_of(const struct report *r, size_t i)
 	return &r->processes.at[i]->collectives.at[0];
 }
 
-static void test_who_comes_first_waits(void **state)
+static void test_the_first_to_arrive_waits(void **state)
 {
 	struct report r;
 	(void)state;
@@ -124,7 +124,7 @@ static void test_alone_nothing_is_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_comes_first_waits),
+		cmocka_unit_test(test_the_first_to_arrive_waits),
 		cmocka_unit_test(test_a_group_waits_once),
 		cmocka_unit_test(test_joined_again_and_again),
 		cmocka_unit_test(test_alone_nothing_is_known),

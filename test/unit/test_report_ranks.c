@@ -72,7 +72,7 @@ static void test_no_phase_explains_it(void **state)
 	report_free(&r);
 }
 
-static void test_nobody_is_waited_for(void **state)
+static void test_no_rank_is_waited_for(void **state)
 {
 	struct report r;
 	(void)state;
@@ -124,7 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_last_one_does_not_wait),
 		cmocka_unit_test(test_no_phase_explains_it),
-		cmocka_unit_test(test_nobody_is_waited_for),
+		cmocka_unit_test(test_no_rank_is_waited_for),
 		cmocka_unit_test(test_what_is_no_job_of_ranks),
 		cmocka_unit_test(test_in_words),
 	};

@@ -372,7 +372,7 @@ static void test_host_that_ran_ahead(void **state)
 /*
  * One length of a step on a screen; where the recorded ones were not like the others, it is said.
  */
-static void test_what_gains_are_of(void **state)
+static void test_what_gains_refer_to(void **state)
 {
 	static const struct {
 		double step_ms, recorded_ms;
@@ -402,7 +402,7 @@ static void test_what_gains_are_of(void **state)
 	}
 }
 
-static void test_what_disturbed_steps_are_held_against(void **state)
+static void test_what_disturbed_steps_are_compared_with(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
 	       *replay = json_object_get(p, "replay");
@@ -416,7 +416,7 @@ static void test_what_disturbed_steps_are_held_against(void **state)
 	json_decref(root);
 }
 
-/* However little it wins beside others. */
+/* However little it saves compared with others. */
 static void test_what_the_verdict_rests_on_has_a_row(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
@@ -638,7 +638,7 @@ static void test_verdict_unknown(void **state)
 	json_decref(root);
 }
 
-/* Steps were told apart, but none of them was recorded. */
+/* Steps were detected, but none of them was recorded. */
 static void test_no_step_recorded(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
@@ -654,7 +654,7 @@ static void test_no_step_recorded(void **state)
 }
 
 /* Steps whose work ran behind them say little of the GPU. */
-static void test_work_behind_the_steps(void **state)
+static void test_work_after_the_steps(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
 	       *gpu = json_array_get(json_object_get(p, "gpu"), 0);
@@ -868,13 +868,13 @@ int main(void)
 		cmocka_unit_test(test_memory_that_grows),
 		cmocka_unit_test(test_host_that_ran_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
-		cmocka_unit_test(test_what_gains_are_of),
-		cmocka_unit_test(test_what_disturbed_steps_are_held_against),
+		cmocka_unit_test(test_what_gains_refer_to),
+		cmocka_unit_test(test_what_disturbed_steps_are_compared_with),
 		cmocka_unit_test(test_gains_that_overlap),
 		cmocka_unit_test(test_what_the_verdict_rests_on_has_a_row),
 		cmocka_unit_test(test_corrected_steps),
 		cmocka_unit_test(test_what_recording_cost),
-		cmocka_unit_test(test_work_behind_the_steps),
+		cmocka_unit_test(test_work_after_the_steps),
 		cmocka_unit_test(test_no_step_recorded),
 		cmocka_unit_test(test_lines_of_a_library),
 		cmocka_unit_test(test_slow_steps),

@@ -48,7 +48,10 @@ static void check_operators(const struct model_call *c)
 			    !strcmp(list.at[i - 1]->function, last));
 }
 
-/* What holds whatever the step: spans nest, with each other and with the calls; each call lies in its operators. */
+/*
+ * Checks what holds for every step: spans nest, with each other and with the calls; each call lies
+ * in its operators.
+ */
 static void find(void)
 {
 	spans_find(&spans, &made_step, 0, made_some, &found);
@@ -125,7 +128,7 @@ static void test_an_operator_that_begins_again_is_another_run(void **state)
 	(void)state;
 	uint32_t first = STACK("engine", "at::_ops::node", "at::_ops::mm", "gemm");
 	uint32_t second = STACK("engine", "at::_ops::node", "line 2", "at::_ops::mm", "gemm");
-	for (uint64_t at = 0; at < 2000; at += 1000) { /* too soon to be told by a pause */
+	for (uint64_t at = 0; at < 2000; at += 1000) { /* too soon to be distinguished by a pause */
 		made_call(at + 100, at + 110, first);
 		made_call(at + 200, at + 210, second);
 	}
@@ -218,7 +221,7 @@ static void test_blocks_do_not_reach_over_ranges(void **state)
 	expect(0, "at::_ops::linear", 150, 160, 0);
 }
 
-static void test_ranges_that_cross_stand_beside(void **state)
+static void test_crossing_ranges_stand_side_by_side(void **state)
 {
 	(void)state;
 	made_call(100, 200, 0);
@@ -298,7 +301,7 @@ int main(void)
 		test(test_operators_end_where_ranges_do),
 		test(test_operators_begin_where_they_allocate),
 		test(test_blocks_do_not_reach_over_ranges),
-		test(test_ranges_that_cross_stand_beside),
+		test(test_crossing_ranges_stand_side_by_side),
 		cmocka_unit_test_teardown(test_whatever_comes_nests, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

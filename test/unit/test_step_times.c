@@ -1,4 +1,4 @@
-/* Steps' lengths: the warm-up told apart, percentiles of the rest, bounded memory. */
+/* Steps' lengths: the warm-up separated, percentiles of the rest, bounded memory. */
 #include "core/analysis/step_times.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static struct findings fill(const double *ms, size_t n)
 	return f;
 }
 
-static void warm_up_told_apart(void **state)
+static void warm_up_is_separated(void **state)
 {
 	const double ms[] = { 90, 40, 16, 10, 11, 10, 17, 9, 10, 10, 10, 12 };
 	(void)state;
@@ -118,7 +118,10 @@ static void slow_steps_among_unsteady_ones(void **state)
 	assert_float_equal(f.slow.least_ms, 180, 1e-6);
 }
 
-/* Two are chance, and what every third step does is the rule; twice as long is a tenth more time in all. */
+/*
+ * Two are chance, and what every third step does is the rule; twice as long is a tenth more time in
+ * all.
+ */
 static void no_slow_steps(void **state)
 {
 	double ms[400];
@@ -180,7 +183,7 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(warm_up_told_apart),
+		cmocka_unit_test(warm_up_is_separated),
 		cmocka_unit_test(steady_from_the_start),
 		cmocka_unit_test(slow_for_half_the_run),
 		cmocka_unit_test(recorded_in_the_warm_up),

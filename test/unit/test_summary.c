@@ -1,4 +1,6 @@
-/* Kernels, copies, lines and operators of hand-made steps; what is known of the whole run, from a journal. */
+/*
+ * Kernels, copies, lines and operators of hand-made steps; totals of the whole run, from a journal.
+ */
 #include "core/analysis/summary.h"
 #include "core/analysis/summary_run.h"
 #include "core/source/journal/ingest.h"
@@ -70,7 +72,7 @@ static void fill(struct fixture *f)
 }
 
 /* They were met in another order. */
-static void rows_of_equal_time_stand_by_name(void **state)
+static void rows_of_equal_time_are_sorted_by_name(void **state)
 {
 	struct fixture *f = *state;
 	static const char *const names[] = { "scale_c", "scale_a", "scale_d", "scale_b" };
@@ -159,7 +161,10 @@ static void copies_agree_with_waits(void **state)
 	assert_true(f->f.copies.at[0].blocking);
 }
 
-/* A batch from pageable memory, with two small tensors that are copied aside: the row's bytes are what is waited for. */
+/*
+ * A batch from pageable memory, with two small tensors that are copied without a wait: the row's
+ * bytes are those waited for.
+ */
 static void a_batch_is_waited_for(void **state)
 {
 	struct fixture *f = *state;
@@ -216,7 +221,10 @@ static void lines_of_a_full_queue(void **state)
 	assert_float_equal(f->f.lines.at[1].host_ms, 0.010, 1e-9);
 }
 
-/* The second launch of stack 1 begins another run of its operator; that of stack 3 is the same run as the one before it. */
+/*
+ * The second launch of stack 1 begins another run of its operator; that of stack 3 is the same run
+ * as the one before it.
+ */
 static void operators(void **state)
 {
 	struct fixture *f = *state;
@@ -250,8 +258,11 @@ static void averaged_over_steps_with_gpu_times(void **state)
 	assert_string_equal(f->f.unavailable.at[1].what, "GPU times");
 }
 
-/* As the first screen shows them: by what the host spends in them, however much of the GPU's time they launched. */
-static void phases_come_by_host_time(void **state)
+/*
+ * Sorted as on the first screen: by the host time spent in them, however much GPU time they
+ * launched.
+ */
+static void phases_are_sorted_by_host_time(void **state)
 {
 	struct fixture *f = *state;
 	struct phase_sums *s = &f->a.timeline.phase_sums;
@@ -266,8 +277,8 @@ static void phases_come_by_host_time(void **state)
 	assert_string_equal(f->f.phases.at[1].name, "forward");
 }
 
-/* Beside the mean of all steps that of usual ones, which stands on the first screen. */
-static void phases_of_usual_steps(void **state)
+/* Besides the mean of all steps, that of typical ones, which the first screen shows. */
+static void phases_of_typical_steps(void **state)
 {
 	static const bool is_typical[2] = { true, false };
 	struct fixture *f = *state;
@@ -289,7 +300,7 @@ static void phases_of_usual_steps(void **state)
 }
 
 /* Phases are told, so what cannot be said is not "phases". */
-static void phases_that_are_guessed_are_told(void **state)
+static void guessed_phases_are_reported(void **state)
 {
 	struct fixture *f = *state;
 	struct phase_sums *s = &f->a.timeline.phase_sums;
@@ -306,7 +317,7 @@ static void phases_that_are_guessed_are_told(void **state)
 	assert_string_equal(f->f.unavailable.at[2].what, "phases of all calls");
 }
 
-static void names_that_are_missing_are_said(void **state)
+static void missing_names_are_reported(void **state)
 {
 	struct fixture *f = *state;
 	made_diagnostic = "/home/me/shapes.so: the file has changed since the run";
@@ -332,7 +343,10 @@ static void count_step(void *context, struct ingest *f, struct model_step *m)
 
 enum { MS = 1000000, STEPS = 12 };
 
-/* Steps of 10 ms, the first two of 40; memory that grows by 100 bytes a step; a launch that took 5 ms in step 0. */
+/*
+ * Steps of 10 ms, the first two of 40; memory that grows by 100 bytes a step; a launch that took 5
+ * ms in step 0.
+ */
 static void write_journal(const char *path)
 {
 	struct journal_builder *b = jb_new(16, JOURNAL_CHUNK_BYTES);
@@ -392,7 +406,10 @@ static void what_the_run_says(void **state)
 	unlink(path);
 }
 
-/* Frees of an allocator that needs room, each followed by the allocation that it was for; and such that the user asked for. */
+/*
+ * Frees of an allocator that needs room, each followed by the allocation that it was for; and frees
+ * that the user asked for.
+ */
 static void retries_within_an_allocator(void **state)
 {
 	struct fixture *f = *state;
@@ -445,7 +462,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(kernels),
-		TEST(rows_of_equal_time_stand_by_name),
+		TEST(rows_of_equal_time_are_sorted_by_name),
 		TEST(copies),
 		TEST(copies_agree_with_waits),
 		TEST(a_batch_is_waited_for),
@@ -455,10 +472,10 @@ int main(void)
 		TEST(operators),
 		TEST(retries_within_an_allocator),
 		TEST(averaged_over_steps_with_gpu_times),
-		TEST(phases_come_by_host_time),
-		TEST(phases_that_are_guessed_are_told),
-		TEST(phases_of_usual_steps),
-		TEST(names_that_are_missing_are_said),
+		TEST(phases_are_sorted_by_host_time),
+		TEST(guessed_phases_are_reported),
+		TEST(phases_of_typical_steps),
+		TEST(missing_names_are_reported),
 		cmocka_unit_test(what_the_run_says),
 		cmocka_unit_test(one_window_may_be_the_machine),
 	};

@@ -1,4 +1,7 @@
-/* Steps side by side: one order over threads and streams, links kept, waits told from what is over before. */
+/*
+ * Consecutive steps: one order over threads and streams, links kept, waits distinguished from those
+ * for work that is over already.
+ */
 #include "core/analysis/timeline.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/order.h"
@@ -103,7 +106,10 @@ static void looked_up_once(void **state)
 	assert_int_equal(f->a.timeline.calls.at[3].about, 0);
 }
 
-/* Each fact has a bit of its own: an engine's thread asks for nothing, and backward() makes no room. */
+/*
+ * Each fact has a bit of its own: an engine's thread asks for nothing, and backward() makes no
+ * room.
+ */
 static void facts_of_a_stack(void **state)
 {
 	struct fixture *f = *state;

@@ -1,4 +1,7 @@
-/* Which traces stay: the first and the newest, within limits of number and size; files that go are gone. */
+/*
+ * Which traces are kept: the first and the newest, within limits of number and size. The others are
+ * deleted.
+ */
 #include "export/trace_keep.h"
 
 #include <setjmp.h>
@@ -31,7 +34,10 @@ static bool is_there(const char *name)
 	return !access(path, F_OK);
 }
 
-/* Adds `n` files of `bytes` each; the numbers of those that are kept, as text. Every one is there, and no other. */
+/*
+ * Adds `n` files of `bytes` each. Returns the numbers of those that are kept, as text; checks that
+ * exactly those exist.
+ */
 static const char *kept(const struct trace_limits *limits, unsigned n, size_t bytes,
 			struct trace_keep *k)
 {

@@ -27,7 +27,7 @@ static void test_a_queue_holds_what_is_left_in_order(void **state)
 	queue_free(&q);
 }
 
-static void test_what_lay_before_a_queue_is_used_again(void **state)
+static void test_space_before_a_queue_is_reused(void **state)
 {
 	(void)state;
 	QUEUE(uint64_t) q = { 0 };
@@ -46,7 +46,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_queue_holds_what_is_left_in_order),
-		cmocka_unit_test(test_what_lay_before_a_queue_is_used_again),
+		cmocka_unit_test(test_space_before_a_queue_is_reused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

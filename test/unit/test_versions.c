@@ -55,7 +55,7 @@ static void test_what_is_not_known_is_left_out(void **state)
 	json_decref(o);
 }
 
-static void test_torch_says_it_beside_its_libraries(void **state)
+static void test_torch_version_next_to_its_libraries(void **state)
 {
 	char folder[] = "/tmp/test-versions-XXXXXX", path[PATH_MAX], maps[PATH_MAX];
 	(void)state;
@@ -83,7 +83,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers_are_those_of_the_files),
 		cmocka_unit_test(test_what_is_not_known_is_left_out),
-		cmocka_unit_test(test_torch_says_it_beside_its_libraries),
+		cmocka_unit_test(test_torch_version_next_to_its_libraries),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

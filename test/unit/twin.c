@@ -212,10 +212,10 @@ void twin_record(struct twin *tw, twin_step step, int steps)
 	tw->is_recording = false;
 }
 
-double twin_measure(twin_step step, bool is_mended)
+double twin_measure(twin_step step, bool is_fixed)
 {
 	struct twin *tw = mem_zero(sizeof(*tw));
-	tw->is_mended = is_mended;
+	tw->is_fixed = is_fixed;
 	for (int i = 0; i < STEADY_AFTER; i++)
 		step(tw);
 	double begin = furthest(tw);

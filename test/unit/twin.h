@@ -1,7 +1,7 @@
 /*
- * A machine whose times are exact, for tests of the replay: a program is a function that makes calls, one step after the other, and
- * is run as it is and mended. What is recorded of the first becomes a timeline; what the second takes is the truth. Times are
- * microseconds.
+ * A machine whose times are exact, for tests of the replay. A program is a function that makes
+ * calls, one step after the other, and runs both unchanged and fixed. The recording of the first
+ * becomes a timeline; the time of the second is the truth. Times are microseconds.
  */
 #ifndef TEST_UNIT_TWIN_H
 #define TEST_UNIT_TWIN_H
@@ -21,7 +21,7 @@ struct twin {
 	struct step_builder b;
 	struct analyzer a;
 	double now[TWIN_THREADS], stream[TWIN_STREAMS], event[TWIN_EVENTS];
-	bool is_recording, is_mended;
+	bool is_recording, is_fixed;
 	uint64_t number;
 	uint32_t seed;
 	bool has_queue;		  /* launches wait until the one TWIN_QUEUE before them is done */
@@ -39,7 +39,7 @@ typedef void (*twin_step)(struct twin *);
 /* Records `steps` steps into tw->t, after as many that are not. */
 void twin_record(struct twin *tw, twin_step step, int steps);
 /* What a step takes once it is steady; nothing is recorded. */
-double twin_measure(twin_step step, bool is_mended);
+double twin_measure(twin_step step, bool is_fixed);
 void twin_free(struct twin *tw);
 
 /* ---- What a program may do ---- */

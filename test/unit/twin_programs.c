@@ -8,7 +8,7 @@ static void layers(struct twin *tw, double host_us, double gpu_us, double update
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, host_us);
 		twin_launch(tw, 1, gpu_us, "layer", 1 + (uint32_t)i);
-		if (!tw->is_mended)
+		if (!tw->is_fixed)
 			twin_wait_stream(tw, 1, WAIT);
 	}
 	twin_host(tw, update_us);
@@ -34,7 +34,7 @@ void polling(struct twin *tw)
 		twin_host(tw, 20);
 		twin_launch(tw, 1, 60, "layer", 1 + (uint32_t)i);
 		twin_record_event(tw, 1, 3, 2);
-		if (!tw->is_mended)
+		if (!tw->is_fixed)
 			twin_poll_event(tw, 3, WAIT);
 	}
 	twin_host(tw, 15);
@@ -47,7 +47,7 @@ void hidden(struct twin *tw)
 	twin_host(tw, 300);
 	twin_launch(tw, 1, 400, "long", 1);
 	twin_record_event(tw, 1, 3, 2);
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_wait_event(tw, 3, WAIT);
 	twin_wait_device(tw, OTHER_WAIT);
 }
@@ -57,19 +57,22 @@ void hidden_both(struct twin *tw)
 	twin_host(tw, 300);
 	twin_launch(tw, 1, 400, "long", 1);
 	twin_record_event(tw, 1, 3, 2);
-	if (!tw->is_mended) {
+	if (!tw->is_fixed) {
 		twin_wait_event(tw, 3, WAIT);
 		twin_wait_device(tw, OTHER_WAIT);
 	}
 }
 
-/* A value is copied out on one line and waited for on the next; where its memory is pageable, the copy waits itself. */
+/*
+ * A value is copied out on one line and waited for on the next. If its memory is pageable, the copy
+ * itself waits.
+ */
 static void read_value(struct twin *tw, bool is_pageable)
 {
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 20);
 		twin_launch(tw, 1, 60, "layer", 1 + (uint32_t)i);
-		if (tw->is_mended)
+		if (tw->is_fixed)
 			continue;
 		twin_copy(tw, 1, COPY_D2H, 8, 2, is_pageable, COPY);
 		twin_wait_stream(tw, 1, WAIT);
@@ -86,18 +89,24 @@ void read_on_two_lines_pageable(struct twin *tw)
 	read_value(tw, true);
 }
 
-/* A batch is copied from pageable memory; mended: from pinned memory, beside the kernels of the step before. */
+/*
+ * A batch is copied from pageable memory. Fixed: from pinned memory, while the kernels of the step
+ * before run.
+ */
 void blocking_copy(struct twin *tw)
 {
 	twin_host(tw, 40);
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 90, !tw->is_mended, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 90, !tw->is_fixed, COPY);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
 	}
 }
 
-/* A few numbers are copied in the middle of a step: the host, which was ahead, waits for all before them. */
+/*
+ * A few numbers are copied in the middle of a step: the host, which was ahead, waits for all work
+ * before them.
+ */
 void constants(struct twin *tw)
 {
 	const uint64_t bytes = 16;
@@ -105,7 +114,7 @@ void constants(struct twin *tw)
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
 	}
-	twin_copy(tw, 1, COPY_H2D, bytes, 2, !tw->is_mended, COPY);
+	twin_copy(tw, 1, COPY_H2D, bytes, 2, !tw->is_fixed, COPY);
 	twin_host(tw, 40);
 }
 
@@ -114,7 +123,7 @@ void pageable_batch(struct twin *tw)
 {
 	twin_host(tw, 40);
 	twin_copy(tw, 2, COPY_H2D, 4 << 20, 50, false, 3);
-	twin_copy(tw, 1, COPY_H2D, 8 << 20, tw->is_mended ? 100 : 400, !tw->is_mended, COPY);
+	twin_copy(tw, 1, COPY_H2D, 8 << 20, tw->is_fixed ? 100 : 400, !tw->is_fixed, COPY);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
@@ -123,37 +132,40 @@ void pageable_batch(struct twin *tw)
 
 void allocating(struct twin *tw)
 {
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_malloc(tw, 60, MALLOC);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 25);
 		twin_launch(tw, 1, 35, "layer", 1 + (uint32_t)i);
 	}
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_free_memory(tw, 40, FREE);
 }
 
-/* Memory is given back to the driver in each step, which takes less time than asking for it again. */
+/* Memory is returned to the driver in each step, which takes less time than asking for it again. */
 void giving_back(struct twin *tw)
 {
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_malloc(tw, 150, MALLOC);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 25);
 		twin_launch(tw, 1, 10, "layer", 1 + (uint32_t)i);
 	}
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_free_memory(tw, 60, FREE);
 }
 
-/* All of a result is fetched in each step, and the host waits for it before it goes on; mended: it looks at it later. */
+/*
+ * All of a result is fetched in each step, and the host waits for it before it continues. Fixed: it
+ * looks at it later.
+ */
 void fetching(struct twin *tw)
 {
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
 	}
-	twin_copy(tw, 1, COPY_D2H, 1 << 20, 40, !tw->is_mended, COPY);
+	twin_copy(tw, 1, COPY_D2H, 1 << 20, 40, !tw->is_fixed, COPY);
 	twin_host(tw, 100);
 }
 
@@ -165,7 +177,7 @@ void slow_input_behind(struct twin *tw)
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
 	}
-	twin_host(tw, tw->is_mended ? 12 : 900);
+	twin_host(tw, tw->is_fixed ? 12 : 900);
 }
 
 /* The same, and between the batch and its copy a call is made, the step's last one. */
@@ -176,7 +188,7 @@ void slow_input_asked(struct twin *tw)
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
 	}
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_host(tw, 900);
 	twin_record_event(tw, 1, 1, NEXT);
 }
@@ -189,7 +201,7 @@ void two_streams(struct twin *tw)
 		twin_launch(tw, 1, 70, "left", 1);
 		twin_record_event(tw, 1, 1, 2);
 		twin_launch(tw, 2, 20, "right", 3);
-		if (!tw->is_mended)
+		if (!tw->is_fixed)
 			twin_stream_wait(tw, 2, 1, WAIT);
 		twin_launch(tw, 2, 60, "joined", 4);
 		twin_record_event(tw, 2, 2, 5);
@@ -202,7 +214,7 @@ void taking_turns(struct twin *tw)
 {
 	twin_launch(tw, 1, 300, "left", 1);
 	twin_record_event(tw, 1, 1, 2);
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_stream_wait(tw, 2, 1, WAIT);
 	twin_launch(tw, 2, 280, "right", 3);
 	twin_record_event(tw, 2, 2, 4);
@@ -215,7 +227,7 @@ void free_running(struct twin *tw)
 {
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 5);
-		twin_launch(tw, 1, tw->is_mended ? 20 : 40, "gemm", 1);
+		twin_launch(tw, 1, tw->is_fixed ? 20 : 40, "gemm", 1);
 		twin_launch(tw, 1, 10, "relu", 2);
 	}
 }
@@ -245,29 +257,31 @@ void launching_both_passes(struct twin *tw)
 	}
 }
 
-/* Many small kernels from one line, between which the device needs a moment. Mended: the last of them alone takes the host time, and
- * they lie as close as in a graph. */
+/*
+ * Many small kernels from one line, between which the device needs a moment. Fixed: only the last
+ * of them takes host time, and they are as close as in a graph.
+ */
 void one_launch(struct twin *tw)
 {
 	const double in_graph = 0.096;
-	tw->between = tw->is_mended ? in_graph : 1.2;
+	tw->between = tw->is_fixed ? in_graph : 1.2;
 	twin_host(tw, 100);
 	for (int i = 0; i < LAYERS * 8; i++) {
-		if (tw->is_mended && i)
+		if (tw->is_fixed && i)
 			tw->now[0] -= TWIN_ISSUE_US;
 		twin_launch(tw, 1, 2, "tiny", 1);
 	}
 }
 
-/* The same, and the host works between them; mended: before the first one alone. */
+/* The same, and the host works between them. Fixed: only before the first one. */
 void chatty_line(struct twin *tw)
 {
 	const double in_graph = 0.096;
-	tw->between = tw->is_mended ? in_graph : 1.2;
+	tw->between = tw->is_fixed ? in_graph : 1.2;
 	twin_host(tw, 100);
 	twin_launch(tw, 1, 1, "first", 2);
 	for (int i = 0; i < LAYERS * 8; i++) {
-		if (!tw->is_mended)
+		if (!tw->is_fixed)
 			twin_host(tw, 6);
 		else if (i)
 			tw->now[0] -= TWIN_ISSUE_US;
@@ -289,7 +303,7 @@ static void take_batch(struct twin *tw)
 /* Each step reads its batch for a long time, then copies it. */
 void slow_input(struct twin *tw)
 {
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_host(tw, 500);
 	take_batch(tw);
 }
@@ -299,7 +313,7 @@ void slow_loader(struct twin *tw)
 {
 	twin_host(tw, 12);
 	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, LOADER);
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_host(tw, 900);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
@@ -307,10 +321,13 @@ void slow_loader(struct twin *tw)
 	}
 }
 
-/* A thread of the loader's pins the next batch while the program is on its way from this one's copy to its first layer. */
+/*
+ * A loader thread pins the next batch while the program is between this batch's copy and its first
+ * layer.
+ */
 void pinning_thread(struct twin *tw)
 {
-	twin_host(tw, tw->is_mended ? 12 : 500);
+	twin_host(tw, tw->is_fixed ? 12 : 500);
 	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
 	twin_record_event(tw, 1, 1, COPY);
 	tw->thread = 1;
@@ -324,11 +341,11 @@ void pinning_thread(struct twin *tw)
 	}
 }
 
-/* The loader's own calls, which no line of the user's makes, are all that is seen of the wait for it. */
+/* Only the loader's own calls, which no line of the user's makes, are seen of the wait for it. */
 void lineless_loader(struct twin *tw)
 {
 	twin_record_event(tw, 1, 1, LOADERS_THREAD);
-	twin_host(tw, tw->is_mended ? 12 : 700);
+	twin_host(tw, tw->is_fixed ? 12 : 700);
 	twin_record_event(tw, 1, 1, LOADERS_THREAD);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
@@ -339,7 +356,7 @@ void lineless_loader(struct twin *tw)
 /* Every other batch takes nine times as long to read. */
 void uneven_input(struct twin *tw)
 {
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_host(tw, tw->steps_made++ % 2 ? 900 : 100);
 	take_batch(tw);
 }
@@ -348,7 +365,7 @@ void uneven_input(struct twin *tw)
 void busy_before(struct twin *tw)
 {
 	twin_launch(tw, 1, 10, "first", NEXT);
-	twin_host(tw, tw->is_mended ? 10 : 600);
+	twin_host(tw, tw->is_fixed ? 10 : 600);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 4);
 		twin_launch(tw, 1, 10, "layer", 1);
@@ -359,7 +376,7 @@ void short_wait(struct twin *tw)
 {
 	twin_host(tw, 25);
 	twin_launch(tw, 1, 25, "layer", 1);
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_wait_stream(tw, 1, WAIT);
 }
 
@@ -377,13 +394,13 @@ static void input_and_launches(struct twin *tw, double input_us)
 /* A quarter of the step, and launches fill the rest. */
 void some_input(struct twin *tw)
 {
-	input_and_launches(tw, tw->is_mended ? 10 : 180);
+	input_and_launches(tw, tw->is_fixed ? 10 : 180);
 }
 
 /* An eighth. */
 void a_little_input(struct twin *tw)
 {
-	input_and_launches(tw, tw->is_mended ? 10 : 80);
+	input_and_launches(tw, tw->is_fixed ? 10 : 80);
 }
 
 /* A second thread waits for its own stream while the first goes on. */
@@ -397,7 +414,7 @@ void two_threads(struct twin *tw)
 	tw->thread = 1;
 	tw->now[1] = fmax(tw->now[1], begin + 30);
 	for (int i = 0; i < 3; i++) {
-		twin_launch(tw, 2, 40, "beside", 20);
+		twin_launch(tw, 2, 40, "alongside", 20);
 		twin_wait_stream(tw, 2, OTHER_WAIT);
 	}
 	tw->thread = 0;
@@ -406,30 +423,36 @@ void two_threads(struct twin *tw)
 /* Slow input and a wait in every layer, about as bad as each other. */
 void two_causes(struct twin *tw)
 {
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_host(tw, 300);
 	twin_host(tw, 10);
 	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 50);
 		twin_launch(tw, 1, 50, "layer", 1 + (uint32_t)i);
-		if (!tw->is_mended)
+		if (!tw->is_fixed)
 			twin_wait_stream(tw, 1, WAIT);
 	}
 }
 
-/* In every third step the host's processor is taken while it waits; mended it loses that time elsewhere. */
+/*
+ * In every third step the host's processor is taken away while it waits. Fixed: it loses that time
+ * elsewhere.
+ */
 void disturbed(struct twin *tw)
 {
 	bool is_taken = tw->steps_made++ % 3 == 0;
-	if (is_taken && !tw->is_mended)
+	if (is_taken && !tw->is_fixed)
 		tw->stall = 600;
 	host_bound(tw);
-	if (is_taken && tw->is_mended)
+	if (is_taken && tw->is_fixed)
 		twin_host(tw, 600);
 }
 
-/* Two buffers in turn: the next batch is made and copied while the device computes; the host waits for the buffer that it fills. */
+/*
+ * Two buffers alternately: the next batch is made and copied while the device computes; the host
+ * waits for the buffer that it fills.
+ */
 void prefetching(struct twin *tw)
 {
 	int slot = (int)(tw->steps_made & 1), copied = 3 + slot, next = 3 + !slot, used = 5 + slot;
@@ -445,11 +468,11 @@ void prefetching(struct twin *tw)
 	tw->steps_made++;
 }
 
-/* A wait in each step, and in each fourth the machine has something else to do, mended or not. */
+/* A wait in each step; in each fourth the machine has something else to do, fixed or not. */
 void held_up(struct twin *tw)
 {
 	twin_launch(tw, 1, 300, "layer", 1);
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_wait_stream(tw, 1, WAIT);
 	twin_host(tw, 50);
 	if (tw->steps_made++ % 4 == 3)
@@ -462,7 +485,7 @@ void checkpoint(struct twin *tw)
 	twin_host(tw, 200);
 	twin_launch(tw, 1, 20, "layer", 1);
 	if (tw->steps_made++ % 4 == 3)
-		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_mended, COPY);
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_fixed, COPY);
 }
 
 /* Before the copy of each fourth step, at the end of the one before, the host is busy. */
@@ -484,7 +507,7 @@ void checkpoint_of_a_line(struct twin *tw)
 	twin_launch(tw, 1, 20, "layer", 1);
 	twin_launch(tw, 1, 5, "sum", COPY);
 	if (tw->steps_made++ % 4 == 3)
-		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_mended, COPY);
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 400, !tw->is_fixed, COPY);
 }
 
 /* Small kernels of one line; each fourth step has more of another's. */
@@ -501,22 +524,25 @@ void launching_now_and_then(struct twin *tw)
 void two_kinds(struct twin *tw)
 {
 	twin_launch(tw, 1, 100, "layer", 1);
-	twin_copy(tw, 1, COPY_D2H, 1 << 23, 50, !tw->is_mended, WAIT);
+	twin_copy(tw, 1, COPY_D2H, 1 << 23, 50, !tw->is_fixed, WAIT);
 	twin_host(tw, 100);
 	twin_launch(tw, 1, 300, "layer", 1);
 	twin_host(tw, 50);
-	if (!tw->is_mended)
+	if (!tw->is_fixed)
 		twin_wait_stream(tw, 1, WAIT);
 	twin_host(tw, 10);
 }
 
-/* One line copies a batch in, and out what the step before has computed, and a value: what goes in takes longest. */
+/*
+ * One line copies a batch in, and copies out the step before's result, and a value. What goes in
+ * takes longest.
+ */
 void in_and_out(struct twin *tw)
 {
 	twin_host(tw, 40);
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 35, !tw->is_mended, COPY);
-	twin_copy(tw, 1, COPY_D2H, 1 << 16, 8, !tw->is_mended, COPY);
-	twin_copy(tw, 1, COPY_D2H, 8, 1, !tw->is_mended, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 35, !tw->is_fixed, COPY);
+	twin_copy(tw, 1, COPY_D2H, 1 << 16, 8, !tw->is_fixed, COPY);
+	twin_copy(tw, 1, COPY_D2H, 8, 1, !tw->is_fixed, COPY);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
@@ -530,6 +556,6 @@ void logging(struct twin *tw)
 	twin_launch(tw, 1, 95, "layer", 1);
 	if (tw->steps_made++ % 3 == 2) {
 		twin_host(tw, 5);
-		twin_copy(tw, 1, COPY_D2H, 1 << 23, 200, !tw->is_mended, COPY);
+		twin_copy(tw, 1, COPY_D2H, 1 << 23, 200, !tw->is_fixed, COPY);
 	}
 }

@@ -1,4 +1,4 @@
-/* Programs with a fault each, for a struct twin: `is_mended` leaves it out. */
+/* Programs with a fault each, for a struct twin: `is_fixed` leaves it out. */
 #ifndef TEST_UNIT_TWIN_PROGRAMS_H
 #define TEST_UNIT_TWIN_PROGRAMS_H
 

@@ -1,6 +1,6 @@
 /*
- * The unwinder against libgcc's, which knows nothing of libunwind, on chains of functions of many shapes (chain/). Included by the one
- * file that is the test program.
+ * Compares the unwinder with libgcc's, which does not use libunwind, on chains of functions of many
+ * shapes (chain/). Included by the one file that is the test program.
  */
 #ifndef TEST_UNIT_UNWIND_CHECK_H
 #define TEST_UNIT_UNWIND_CHECK_H
@@ -83,7 +83,7 @@ static inline unsigned true_frames(const struct stack *s)
 	return n;
 }
 
-/* What libgcc calls the CFA of the frame that a signal interrupted is a matter of taste on aarch64. */
+/* libgcc's CFA of the frame that a signal interrupted is arbitrary on aarch64. */
 static inline bool is_told(uint64_t caller_ip)
 {
 #if defined(__aarch64__)
@@ -186,7 +186,7 @@ static __attribute__((noinline, unused)) uint64_t walk_here(void)
 	return unwind_walk(mine, &regs, 0, &kept);
 }
 
-/* The code of a chain and then the chain's objects, found beside the program. */
+/* Loads the code of a chain and then the chain's objects, found next to the program. */
 static inline int load_chains(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-"""torch.compile of a small transformer: attention by scaled_dot_product_attention, bfloat16 autocast, AdamW.
+"""torch.compile of a small transformer: attention by scaled_dot_product_attention, bfloat16
+autocast, AdamW.
 
 usage: compiled.py STEPS [MODE]      MODE: torch.compile's; eager: not compiled
 """
@@ -15,10 +16,12 @@ class Block(nn.Module):
         super().__init__()
         self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
+        self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(),
+                                 nn.Linear(4 * WIDTH, WIDTH))
 
     def forward(self, x):
-        q, k, v = self.qkv(self.before(x)).view(*x.shape[:2], 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        q, k, v = (self.qkv(self.before(x)).view(*x.shape[:2], 3, HEADS, WIDTH // HEADS)
+                   .permute(2, 0, 3, 1, 4))
         seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(seen.transpose(1, 2).reshape(x.shape))
         return x + self.mlp(self.between(x))

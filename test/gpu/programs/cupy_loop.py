@@ -6,7 +6,8 @@ import sys
 
 import cupy
 
-scale = cupy.RawKernel('extern "C" __global__ void scale(float *x, float f) { x[blockIdx.x * blockDim.x + threadIdx.x] *= f; }', "scale")
+scale = cupy.RawKernel('extern "C" __global__ void scale(float *x, float f) '
+                       '{ x[blockIdx.x * blockDim.x + threadIdx.x] *= f; }', "scale")
 a = cupy.ones((512, 512), dtype=cupy.float32) / 512
 total = 0.0
 for _ in range(int(sys.argv[1])):

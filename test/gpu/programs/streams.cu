@@ -1,4 +1,5 @@
-// Two streams, an event between them, a graph launched each iteration, memory from the stream's pool, a small copy back.
+// Two streams, an event between them, a graph launched in each iteration, memory from the stream's
+// pool, a small copy back.
 // usage: streams STEPS
 #include <cstdio>
 #include <cstdlib>
@@ -45,7 +46,8 @@ int main(int, char **argv)
 	cudaGraphExec_t graph = captured(on_device, compute);
 	for (int step = 0; step < atoi(argv[1]); step++) {
 		void *scratch;
-		cudaMemcpyAsync(on_device, on_host, N * sizeof(float), cudaMemcpyHostToDevice, copies);
+		cudaMemcpyAsync(on_device, on_host, N * sizeof(float), cudaMemcpyHostToDevice,
+				copies);
 		cudaEventRecord(there, copies);
 		cudaStreamWaitEvent(compute, there, 0);
 		add<<<N / THREADS, THREADS, 0, compute>>>(on_device);
@@ -53,7 +55,8 @@ int main(int, char **argv)
 		cudaMallocAsync(&scratch, N, compute);
 		cudaMemsetAsync(scratch, 0, N, compute);
 		cudaFreeAsync(scratch, compute);
-		cudaMemcpyAsync(on_host, on_device, 16 * sizeof(float), cudaMemcpyDeviceToHost, compute);
+		cudaMemcpyAsync(on_host, on_device, 16 * sizeof(float), cudaMemcpyDeviceToHost,
+				compute);
 		cudaStreamSynchronize(compute);
 	}
 	printf("%s %.4f\n", cudaGetErrorString(cudaGetLastError()), on_host[0]);

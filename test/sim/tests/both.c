@@ -1,4 +1,7 @@
-/* Both runtimes and both CUPTIs in one process, on one engine; the runtimes by name, with no link to either. */
+/*
+ * Both runtimes and both CUPTIs in one process, on one engine; the runtimes by name, with no link
+ * to either.
+ */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
- * Checks of the simulated GPU's tests: each prints one line, "ok NAME" or "not ok NAME: why". Times are those of the
- * host, so a check that needs an upper bound takes the best of a few tries.
+ * Checks of the simulated GPU's tests: each prints one line, "ok NAME" or "not ok NAME: why". Times
+ * are those of the host, so a check that needs an upper bound takes the best of a few tries.
  */
 #ifndef TEST_SIM_CHECK_H
 #define TEST_SIM_CHECK_H

@@ -1,4 +1,7 @@
-/* Data, memory and errors: what comes back, what reads as zeros, limits, pointers, virtual memory, the error state. */
+/*
+ * Data, memory and errors: what comes back, what reads as zeros, limits, pointers, virtual memory,
+ * the error state.
+ */
 #include "test/sim/tests/check.h"
 
 #include <cuda.h>
@@ -45,7 +48,7 @@ static void round_trips(void)
 	check(pitch >= 64 && !memcmp(grid, back, N), "two-dimensional copies", "they differ");
 }
 
-/* PROFSIM_KERNEL_RESULTS as it is by default; each read but the first differs from it in one thing. */
+/* PROFSIM_KERNEL_RESULTS with its default; each read but the first differs from it in one thing. */
 static void results(void)
 {
 	static const char all[] = "reduce_and_kernel_cuda_lambda";
@@ -142,7 +145,7 @@ static void pointers(void)
 	check(*(int *)managed == 7, "the host writes managed memory", "it cannot");
 	check(cudaFree(plain) == cudaErrorInvalidValue, "freeing a foreign pointer is an error",
 	      "it worked");
-	check(cudaFree(NULL) == cudaSuccess, "freeing NULL is none", "an error");
+	check(cudaFree(NULL) == cudaSuccess, "freeing NULL is not an error", "an error");
 	(void)cudaGetLastError();
 }
 

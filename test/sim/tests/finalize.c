@@ -1,5 +1,5 @@
 /*
- * What cuptiFinalize breaks and what it mends. Usage: finalize MODE, one of graphs, ids, copies.
+ * What cuptiFinalize breaks and what it repairs. Usage: finalize MODE, one of graphs, ids, copies.
  */
 #include "test/sim/tests/check.h"
 
@@ -40,7 +40,7 @@ static void start(void)
 	NEED(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
-/* So many launches and a wait, no other call. */
+/* Makes `launches` launches and a wait, no other call. */
 static void record(const void *kernel, int launches)
 {
 	kernels = copies = externals = 0;
@@ -171,7 +171,10 @@ static void copy_late(enum cudaMemcpyKind sort)
 			     sort, NULL));
 }
 
-/* Both sorts on, one kernel and one copy: so many kernels are recorded, and the copy. */
+/*
+ * Switches both kinds on and runs one kernel and one copy: `wanted` kernels are recorded, and the
+ * copy.
+ */
 static void check_both(int wanted, const char *name)
 {
 	const void *kernel = kernel_named("work_2us");
@@ -231,15 +234,15 @@ static void check_copies(void)
 	check_both(0, "with copies they are not");
 	NEED(cuptiFinalize());
 	start();
-	check_both(1, "cuptiFinalize mends it");
+	check_both(1, "cuptiFinalize repairs it");
 	NEED(cudaLaunchHostFunc(NULL, wait_for_stop, NULL));
 	copy_late(cudaMemcpyDeviceToDevice);
 	off(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-	check_both(0, "behind a host function too");
+	check_both(0, "after a host function too");
 	NEED(cuptiFinalize());
 	start();
-	check_both(1, "and mended too");
+	check_both(1, "and repaired too");
 	NEED(cudaLaunchHostFunc(NULL, wait_for_stop, NULL));
 	copy_late(cudaMemcpyDeviceToDevice);
 	NEED(cudaDeviceSynchronize());

@@ -1,5 +1,8 @@
-/* The libraries' stand-ins: what a call launches, on which stream, how long it takes (PROFSIM_KERNEL_TIMES), what questions get. Run with
- * PROFSIM_TRUTH, which says what the device did. */
+/*
+ * The libraries' stand-ins: what a call launches, on which stream, how long it takes
+ * (PROFSIM_KERNEL_TIMES), what queries return. Run with PROFSIM_TRUTH, which records what the
+ * device did.
+ */
 #include "test/sim/tests/check.h"
 
 #include <dlfcn.h>
@@ -145,7 +148,10 @@ static void semi_structured(cudaStream_t stream, unsigned id)
 	check(count_works() - before == 3, "a search tries", "%d", count_works() - before);
 }
 
-/* Bytes of a file come into memory of the device and back, past its end fewer, with no operation of the device. */
+/*
+ * A file's bytes reach device memory and come back, fewer past its end, with no operation of the
+ * device.
+ */
 static void files(void)
 {
 	struct {
@@ -216,7 +222,10 @@ static void fourier(cudaStream_t stream, unsigned id)
 	      "a plan that is gone does nothing", "it did");
 }
 
-/* As cuDNN's front end does: an operation into a graph, that into an engine, a configuration, a plan. */
+/*
+ * As cuDNN's front end does: puts an operation into a graph, that into an engine, a configuration,
+ * a plan.
+ */
 static void convolution(cudaStream_t stream, unsigned id, int operation, const char *kernel,
 			double us)
 {
@@ -246,7 +255,10 @@ static void convolution(cudaStream_t stream, unsigned id, int operation, const c
 	check_work(kernel, us, id);
 }
 
-/* Weights lie side by side: each matrix ends where the next begins, and all of them within the space. */
+/*
+ * Weights are adjacent: each matrix ends where the next begins, and all of them lie within the
+ * space.
+ */
 /* `number`: bytes of one of cudnnDataType_t `data` */
 static void recurrent(cudaStream_t stream, unsigned id, int data, size_t number)
 {

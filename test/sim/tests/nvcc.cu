@@ -1,4 +1,5 @@
-// A program as nvcc makes it: launch stubs, symbols, templates, managed variables, a lambda for a stream callback.
+// A program as nvcc makes it: launch stubs, symbols, templates, managed variables, a lambda for a
+// stream callback.
 #include "test/sim/tests/check.h"
 
 __constant__ float coefficients[16];
@@ -48,7 +49,8 @@ int main()
 	const char *name;
 	NEED(cudaFuncGetAttributes(&attributes, busy_700us<4>));
 	NEED(cudaFuncGetName(&name, (const void *)busy_700us<4>));
-	check(attributes.maxThreadsPerBlock == 1024 && strstr(name, "busy_700us"), "nvcc: a kernel's attributes", "%s", name);
+	check(attributes.maxThreadsPerBlock == 1024 && strstr(name, "busy_700us"),
+	      "nvcc: a kernel's attributes", "%s", name);
 	int blocks;
 	NEED(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 256, 0));
 	check(blocks == 8, "nvcc: occupancy", "%d", blocks);

@@ -1,6 +1,6 @@
 /*
- * CUPTI's records against what the program did. Usage: records MODE, one of records, clock, busy, missing, drop, refuse,
- * flush, worker, subscriber.
+ * CUPTI's records against what the program did. Usage: records MODE, one of records, clock, busy,
+ * missing, drop, refuse, flush, worker, subscriber.
  */
 #include "test/sim/tests/check.h"
 

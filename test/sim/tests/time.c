@@ -1,4 +1,7 @@
-/* Order and time: streams, default streams, blocking copies, syncs, events, graphs, host functions, full queues. */
+/*
+ * Order and time: streams, default streams, blocking copies, syncs, events, graphs, host functions,
+ * full queues.
+ */
 #include "test/sim/tests/check.h"
 
 #include <math.h>
@@ -15,7 +18,10 @@ static const void *long_kernel;
 #define LONG_US 100000
 #define AT_ONCE (0.9 * LONG_US)
 
-/* The device time of `work` on two streams, and the least host time of launching and waiting for it. */
+/*
+ * Measures the device time of `work` on two streams, and the minimum host time of launching it and
+ * waiting for it.
+ */
 static double timed(void (*work)(cudaStream_t, cudaStream_t), cudaStream_t a, cudaStream_t b)
 {
 	double best = 1e9;
@@ -353,7 +359,10 @@ static void queue(void)
 		least = whole < least ? whole : least;
 		most = whole - submit > most ? whole - submit : most;
 	}
-	/* 1200 launches of 3 us are 3.6 ms; the 1025th waits for the first to end, and so on: 176 kernels of 20 us. */
+	/*
+	 * 1200 launches of 3 us are 3.6 ms; the 1025th waits for the first to end, and so on: 176
+	 * kernels of 20 us.
+	 */
 	check(least > 24000 && most > 15000, "launches run ahead of the device",
 	      "%.0f us in all, %.0f of them after the launches", least, most);
 	t = now_us();

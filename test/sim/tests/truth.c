@@ -1,4 +1,7 @@
-/* Work of every sort, with CUPTI's records written to stdout in the form of the truth file, for run-tests.sh to compare. */
+/*
+ * Work of every kind, with CUPTI's records written to stdout in the format of the truth file, for
+ * run-tests.sh to compare.
+ */
 #include "test/sim/tests/check.h"
 
 #include <cupti.h>

@@ -1,4 +1,5 @@
-"""Behind the optimizer each step has more to do: a weights' average of the user's own, and a running loss."""
+"""Each step does more work after the optimizer: it updates the user's own average of the weights
+and a running loss."""
 import copy
 
 import torch

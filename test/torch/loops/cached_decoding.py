@@ -1,4 +1,5 @@
-"""Greedy decoding with a cache of keys and values: a token is a step; a prompt's first one has no cache to add to."""
+"""Greedy decoding with a cache of keys and values. A token is a step; a prompt's first token has no
+cache to extend."""
 import random
 
 import torch
@@ -28,7 +29,8 @@ class Block(nn.Module):
 blocks = nn.ModuleList(Block() for _ in range(3)).cuda()
 with torch.inference_mode():
     for _ in range(10):
-        token, caches, text = torch.randint(0, WORDS, (1, random.randint(5, 40))).cuda(), [None] * 3, []
+        token, caches, text = (torch.randint(0, WORDS, (1, random.randint(5, 40))).cuda(),
+                               [None] * 3, [])
         for _ in range(random.randint(8, 16)):
             x = embedding(token)
             for i, block in enumerate(blocks):

@@ -1,4 +1,5 @@
-"""A checkpoint behind every second step, of more parameters than a step has launches, each copied to the host."""
+"""A checkpoint after every second step. It has more parameters than a step has launches, and each
+is copied to the host."""
 import io
 
 import torch
@@ -7,7 +8,8 @@ from torch import nn
 import marks
 
 model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).cuda()
-model.scales = nn.ParameterList(nn.Parameter(torch.ones(16 + i, device="cuda")) for i in range(36))  # of which few are used
+# Few of these are used.
+model.scales = nn.ParameterList(nn.Parameter(torch.ones(16 + i, device="cuda")) for i in range(36))
 optimizer = torch.optim.Adam(model.parameters())
 for step in range(120):
     loss = model[:3](torch.randn(16, 64, device="cuda")).square().mean()

@@ -6,7 +6,8 @@ import marks
 
 
 def block(n_in, n_out):
-    return nn.Sequential(nn.Conv2d(n_in, n_out, 3, padding=1), nn.BatchNorm2d(n_out), nn.ReLU(), nn.MaxPool2d(2))
+    return nn.Sequential(nn.Conv2d(n_in, n_out, 3, padding=1), nn.BatchNorm2d(n_out), nn.ReLU(),
+                         nn.MaxPool2d(2))
 
 
 model = nn.Sequential(block(3, 8), block(8, 16), nn.Flatten(), nn.Linear(16 * 16, 10)).cuda()

@@ -1,4 +1,5 @@
-"""A server's engine: an iteration takes in one request that waits, of any length, or goes on by a token with all that run. Each answer is read."""
+"""A server's engine. An iteration either takes in one waiting request, of any length, or advances
+all running requests by one token. The host reads each answer."""
 import random
 
 import torch
@@ -13,18 +14,23 @@ random.seed(2)
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
-        self.norm, self.qkv, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.mlp = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 128), nn.SiLU(), nn.Linear(128, WIDTH))
+        self.norm, self.qkv, self.out = (nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH),
+                                         nn.Linear(WIDTH, WIDTH))
+        self.mlp = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 128), nn.SiLU(),
+                                 nn.Linear(128, WIDTH))
         self.keys, self.values = torch.zeros(2, SLOTS, LONGEST, WIDTH, device="cuda")
 
     def forward(self, x, slots, at):
         q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
         self.keys[slots[:, None], at], self.values[slots[:, None], at] = k, v
         if x.shape[1] > 1:
-            attended = nn.functional.scaled_dot_product_attention(q[:, None], k[:, None], v[:, None], is_causal=True)
+            attended = nn.functional.scaled_dot_product_attention(q[:, None], k[:, None],
+                                                                  v[:, None], is_causal=True)
         else:
             mask = torch.arange(LONGEST, device="cuda")[None] <= at
-            attended = nn.functional.scaled_dot_product_attention(q[:, None], self.keys[slots][:, None], self.values[slots][:, None],
+            attended = nn.functional.scaled_dot_product_attention(q[:, None],
+                                                                  self.keys[slots][:, None],
+                                                                  self.values[slots][:, None],
                                                                   attn_mask=mask[:, None, None])
         x = x + self.out(attended[:, 0])
         return x + self.mlp(x)
@@ -48,7 +54,8 @@ with torch.inference_mode():
             waiting.append(random.randint(4, 40))
         if waiting and free:
             length, slot = waiting.pop(0), free.pop()
-            next_tokens(torch.zeros(1, length, dtype=torch.long), torch.tensor([slot]), torch.arange(length)[None])
+            next_tokens(torch.zeros(1, length, dtype=torch.long), torch.tensor([slot]),
+                        torch.arange(length)[None])
             running[slot] = [length, random.randint(5, 25)]
         else:
             next_tokens(torch.zeros(len(running), 1, dtype=torch.long), torch.tensor(list(running)),

@@ -1,16 +1,19 @@
-"""A model is tested at length before its training begins, in batches of which each is much like a step's first half."""
+"""A model is evaluated for long before its training begins. Each batch looks much like the first
+half of a step."""
 import torch
 from torch import nn
 
 import marks
 
-model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10)).cuda()
+model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(),
+                      nn.Linear(128, 10)).cuda()
 
 
 @torch.no_grad()
 def evaluate(batches):
     model.eval()
-    right = sum((model(torch.randn(32, 64).cuda()).argmax(1) == 0).sum().item() for _ in range(batches))
+    right = sum((model(torch.randn(32, 64).cuda()).argmax(1) == 0).sum().item()
+                for _ in range(batches))
     model.train()
     return right
 

@@ -1,4 +1,5 @@
-"""Several tasks: each step draws one of three heads, of different depths, on a trunk that they share."""
+"""Multi-task training: each step picks one of three heads, of different depths, at random, on a
+shared trunk."""
 import random
 
 import torch
@@ -17,7 +18,8 @@ optimizer = torch.optim.AdamW([*trunk.parameters(), *heads.parameters()])
 for step in range(120):
     head = random.choices(range(3), (5, 3, 2))[0]
     out = heads[head](trunk(torch.randn(16, 64).cuda()))
-    loss = out.square().mean() if head == 1 else nn.functional.cross_entropy(out, torch.zeros(16, dtype=torch.long).cuda())
+    loss = (out.square().mean() if head == 1
+            else nn.functional.cross_entropy(out, torch.zeros(16, dtype=torch.long).cuda()))
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

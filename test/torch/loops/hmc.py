@@ -1,4 +1,5 @@
-"""Hamiltonian Monte Carlo: a sample is ten leapfrogs, each with a gradient of the potential, and is taken or not."""
+"""Hamiltonian Monte Carlo. A sample takes ten leapfrog steps, each with a gradient of the
+potential, and is accepted or rejected."""
 import torch
 
 import marks
@@ -9,7 +10,8 @@ labels = (data.sum(1) > 0).float()
 
 def potential(q):
     logits = data @ q
-    return torch.nn.functional.binary_cross_entropy_with_logits(logits, labels, reduction="sum") + 0.5 * q.square().sum()
+    return (torch.nn.functional.binary_cross_entropy_with_logits(logits, labels, reduction="sum")
+            + 0.5 * q.square().sum())
 
 
 def gradient(q):

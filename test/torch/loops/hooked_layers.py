@@ -1,4 +1,5 @@
-"""Embeddings of batches; a hook on each layer reads whether what came out is a number: a read within the model ends no step."""
+"""Embeds batches. A hook on each layer reads whether its output is finite: a read within the model
+ends no step."""
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
-"""L-BFGS with a line search: as many evaluations of the closure as it takes, of a batch that is new in each step, whose loss is read behind it."""
+"""L-BFGS with a line search. A step evaluates the closure as often as it needs, on a new batch, and
+the loss is read after the step."""
 import random
 
 import torch
@@ -7,9 +8,12 @@ from torch import nn
 import marks
 
 random.seed(0)
-model = nn.Sequential(nn.Linear(16, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1)).cuda()
-# what the simulated GPU computes is zero: no gradient is to be small enough, and how the loss falls is drawn
-optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4, line_search_fn="strong_wolfe", tolerance_grad=-1, tolerance_change=-1)
+model = nn.Sequential(nn.Linear(16, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(),
+                      nn.Linear(64, 1)).cuda()
+# The simulated GPU computes zeros. So no gradient may count as small enough, and the loss falls at
+# random.
+optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4, line_search_fn="strong_wolfe",
+                              tolerance_grad=-1, tolerance_change=-1)
 for step in range(60):
     inputs, targets = torch.randn(64, 16).cuda(), torch.randn(64, 1).cuda()
 

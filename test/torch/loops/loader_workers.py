@@ -8,7 +8,8 @@ import marks
 
 def main():
     data = TensorDataset(torch.randn(16 * 21 + 5, 64), torch.zeros(16 * 21 + 5, dtype=torch.long))
-    loader = DataLoader(data, batch_size=16, shuffle=True, num_workers=2, pin_memory=True, persistent_workers=True)
+    loader = DataLoader(data, batch_size=16, shuffle=True, num_workers=2, pin_memory=True,
+                        persistent_workers=True)
     model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10)).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     for _ in range(3):

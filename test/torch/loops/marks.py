@@ -1,5 +1,5 @@
-"""True ends of steps, for the tests alone: step() notes the time, and the times (CLOCK_MONOTONIC, ns) are written to the file
-that TRUE_STEPS names when the program ends. profrun knows nothing of it."""
+"""True ends of steps, for the tests only. step() notes the time (CLOCK_MONOTONIC, ns). The times
+are written to the file named by TRUE_STEPS when the program ends. profrun does not use them."""
 import atexit
 import os
 import time

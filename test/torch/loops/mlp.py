@@ -5,7 +5,8 @@ from torch import nn
 import marks
 
 device = torch.device("cuda")
-model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10)).to(device)
+model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(),
+                      nn.Linear(128, 10)).to(device)
 optimizer = torch.optim.Adam(model.parameters())
 total = 0.0
 for step in range(60):

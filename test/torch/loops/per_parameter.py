@@ -1,10 +1,12 @@
-"""An optimizer that goes through its parameters one by one, with kernels that the forward pass launches, too."""
+"""An optimizer that updates its parameters one by one, with kernels that the forward pass launches,
+too."""
 import torch
 from torch import nn
 
 import marks
 
-model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(5)], nn.Linear(64, 8)).cuda()
+model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(5)],
+                      nn.Linear(64, 8)).cuda()
 parameters = list(model.parameters())
 means, squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
 for step in range(120):

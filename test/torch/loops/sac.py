@@ -1,5 +1,5 @@
-"""SAC: two critics with an optimizer each, and every other step two of the actor and of the temperature, as implementations make up for the
-delay."""
+"""SAC: two critics with an optimizer each. Every other step makes two updates of the actor and of
+the temperature, as implementations do to compensate for the delay."""
 import copy
 import random
 
@@ -12,13 +12,16 @@ OBSERVED, ACTIONS, LEARNING_STARTS, POLICY_FREQUENCY = 6, 2, 20, 2
 
 
 def net(inputs, outputs):
-    return nn.Sequential(nn.Linear(inputs, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, outputs)).cuda()
+    return nn.Sequential(nn.Linear(inputs, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(),
+                         nn.Linear(64, outputs)).cuda()
 
 
 actor, q1, q2 = net(OBSERVED, 2 * ACTIONS), net(OBSERVED + ACTIONS, 1), net(OBSERVED + ACTIONS, 1)
 target_q1, target_q2 = copy.deepcopy(q1), copy.deepcopy(q2)
 log_alpha = torch.zeros(1, device="cuda", requires_grad=True)
-of_actor, of_q1, of_q2, of_alpha = (torch.optim.Adam(p, lr=3e-4) for p in (actor.parameters(), q1.parameters(), q2.parameters(), [log_alpha]))
+of_actor, of_q1, of_q2, of_alpha = (
+    torch.optim.Adam(p, lr=3e-4)
+    for p in (actor.parameters(), q1.parameters(), q2.parameters(), [log_alpha]))
 
 
 def act(observations):
@@ -41,7 +44,8 @@ for step in range(200):
     observation = following
     if step < LEARNING_STARTS:
         continue
-    observations, actions, rewards, followings = (torch.stack(x).cuda() for x in zip(*random.choices(memory, k=32)))
+    observations, actions, rewards, followings = (torch.stack(x).cuda()
+                                                  for x in zip(*random.choices(memory, k=32)))
     with torch.no_grad():
         following_actions, log_p = act(followings)
         inputs = torch.cat([followings, following_actions], 1)

@@ -1,4 +1,5 @@
-"""Sharpness-aware minimization as it is mostly written: an optimizer around an optimizer, which asks the closure a second time."""
+"""Sharpness-aware minimization as most write it: an optimizer that wraps another one and calls the
+closure a second time."""
 import torch
 from torch import nn
 
@@ -13,7 +14,8 @@ class SAM(torch.optim.Optimizer):
 
     @torch.no_grad()
     def first_step(self):
-        norm = torch.norm(torch.stack([p.grad.norm(p=2) for group in self.param_groups for p in group["params"]]), p=2)
+        norm = torch.norm(torch.stack([p.grad.norm(p=2) for group in self.param_groups
+                                       for p in group["params"]]), p=2)
         for group in self.param_groups:
             scale = group["rho"] / (norm + 1e-12)
             for p in group["params"]:
@@ -38,7 +40,8 @@ class SAM(torch.optim.Optimizer):
         self.second_step()
 
 
-model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).cuda()
+model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(),
+                      nn.Linear(64, 10)).cuda()
 optimizer = SAM(model.parameters(), torch.optim.SGD, lr=0.1, momentum=0.9)
 for step in range(60):
     inputs, labels = torch.randn(16, 32).cuda(), torch.randint(10, (16,)).cuda()

@@ -17,5 +17,6 @@ def train(model, optimizer, width, steps):
 
 first = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)).cuda()
 train(first, torch.optim.SGD(first.parameters(), lr=0.1), 64, 60)
-second = nn.Sequential(*[nn.Sequential(nn.LayerNorm(96), nn.Linear(96, 96), nn.GELU()) for _ in range(4)]).cuda()
+second = nn.Sequential(*[nn.Sequential(nn.LayerNorm(96), nn.Linear(96, 96), nn.GELU())
+                         for _ in range(4)]).cuda()
 train(second, torch.optim.Adam(second.parameters()), 96, 120)

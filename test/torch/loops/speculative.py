@@ -1,4 +1,5 @@
-"""Speculative decoding: a small model drafts four tokens, a large one looks at all of them at once; what both agree on is taken."""
+"""Speculative decoding: a small model drafts four tokens, a large one checks all of them at once.
+Those that both agree on are kept."""
 import random
 
 import torch
@@ -13,7 +14,9 @@ class Decoder(nn.Module):
     def __init__(self, width, layers):
         super().__init__()
         self.tokens = nn.Embedding(100, width)
-        self.layers = nn.ModuleList(nn.TransformerEncoderLayer(width, 4, 2 * width, batch_first=True, dropout=0) for _ in range(layers))
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(width, 4, 2 * width, batch_first=True, dropout=0)
+            for _ in range(layers))
         self.head = nn.Linear(width, 100)
 
     def forward(self, ids):

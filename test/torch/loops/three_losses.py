@@ -1,5 +1,5 @@
-"""An InfoGAN's iteration: the losses of a generator, a critic and of what both tell each other, an optimizer each; an iteration is a step. The first one draws
-samples, too."""
+"""An InfoGAN's iteration, which is a step: the losses of the generator, of the critic, and of the
+information that they share, with an optimizer each. The generator's part draws samples, too."""
 import torch
 from torch import nn
 
@@ -19,7 +19,9 @@ trunk = nn.Sequential(*block(32, 64), *block(64, 64)).cuda()
 validity, code = nn.Linear(64, 1).cuda(), nn.Linear(64, 4).cuda()
 kind = nn.Sequential(nn.Linear(64, 2), nn.Softmax(1)).cuda()
 of_critic = [p for model in (trunk, validity, kind, code) for p in model.parameters()]
-optimizer_g, optimizer_d, optimizer_info = (torch.optim.Adam(p) for p in (generator.parameters(), of_critic, [*generator.parameters(), *of_critic]))
+optimizer_g, optimizer_d, optimizer_info = (
+    torch.optim.Adam(p)
+    for p in (generator.parameters(), of_critic, [*generator.parameters(), *of_critic]))
 
 
 def critic(images):
@@ -33,7 +35,8 @@ def drawn(n=16):
 
 
 for iteration in range(100):
-    ones, zeros = torch.empty(16, 1, device="cuda").fill_(1), torch.empty(16, 1, device="cuda").fill_(0)
+    ones, zeros = (torch.empty(16, 1, device="cuda").fill_(1),
+                   torch.empty(16, 1, device="cuda").fill_(0))
     real = torch.rand(16, 32).cuda()
     optimizer_g.zero_grad()
     made = generator(torch.cat(drawn(), 1))
@@ -47,7 +50,8 @@ for iteration in range(100):
     optimizer_info.zero_grad()
     wanted_kind, inputs = torch.randint(0, 2, (16,)).cuda(), drawn()
     _, found_kind, found_code = critic(generator(torch.cat(inputs, 1)))
-    loss_info = nn.functional.cross_entropy(found_kind, wanted_kind) + 0.1 * mse(found_code, inputs[2])
+    loss_info = (nn.functional.cross_entropy(found_kind, wanted_kind)
+                 + 0.1 * mse(found_code, inputs[2]))
     loss_info.backward()
     optimizer_info.step()
     print(loss_d.item(), loss_g.item(), loss_info.item())

@@ -1,4 +1,5 @@
-"""Transformers' Trainer: GPT-2 from a configuration, a step every two backward passes, logging, evaluation every ten."""
+"""Transformers' Trainer: GPT-2 from a configuration. A step has two backward passes; it logs, and
+evaluates every ten steps."""
 import tempfile
 
 import torch
@@ -26,6 +27,9 @@ class Mark(TrainerCallback):
 
 model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=2, n_embd=64, vocab_size=500, n_positions=64))
 with tempfile.TemporaryDirectory() as folder:
-    arguments = TrainingArguments(folder, per_device_train_batch_size=8, gradient_accumulation_steps=2, max_steps=40, logging_steps=5,
-                                  eval_strategy="steps", eval_steps=10, report_to=[], save_strategy="no", disable_tqdm=True)
-    Trainer(model, arguments, train_dataset=Data(400), eval_dataset=Data(24), callbacks=[Mark()]).train()
+    arguments = TrainingArguments(folder, per_device_train_batch_size=8,
+                                  gradient_accumulation_steps=2, max_steps=40, logging_steps=5,
+                                  eval_strategy="steps", eval_steps=10, report_to=[],
+                                  save_strategy="no", disable_tqdm=True)
+    Trainer(model, arguments, train_dataset=Data(400), eval_dataset=Data(24),
+            callbacks=[Mark()]).train()

@@ -1,4 +1,5 @@
-"""Behind each step the same function evaluates the model twice, on two parts of the data, whose ends look alike; its layers do, too."""
+"""After each step one function evaluates the model twice, on two parts of the data. Their ends look
+alike, and so do the model's layers."""
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
-"""PyTorch's DDP example, for torchrun: every rank trains on its part of the data, one of them with slow input.
+"""PyTorch's DDP example, for torchrun. Every rank trains on its part of the data; one of them has
+slow input.
 
 usage: ddp.py STEPS [SLOW-RANK]
 """
@@ -28,7 +29,8 @@ def main():
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    model = DistributedDataParallel(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).cuda())
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(64, 64), nn.ReLU(),
+                                                  nn.Linear(64, 10)).cuda())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     data = Samples()
     n = 0

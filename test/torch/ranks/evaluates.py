@@ -1,8 +1,9 @@
-"""A loop like nanoGPT's under DDP, for torchrun: the loss is estimated over many batches first, by all ranks or by rank 0 alone, which is when
-nothing but forward passes is seen; then it trains, two micro-batches to a step.
+"""A loop like nanoGPT's under DDP, for torchrun. First the loss is estimated over many batches, by
+all ranks or by rank 0 alone; during that time only forward passes are seen. Then it trains, with
+two micro-batches per step.
 
 usage: evaluates.py all|first BATCHES STEPS MARKS
-Each rank writes when its steps began to MARKS.<rank>, a line each (CLOCK_MONOTONIC, ns).
+Each rank writes to MARKS.<rank> when its steps began, one line each (CLOCK_MONOTONIC, ns).
 """
 import sys
 import time

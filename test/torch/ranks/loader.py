@@ -1,4 +1,5 @@
-"""A DataLoader whose workers are started by fork or by spawn, with pinned memory. usage: loader.py fork|spawn STEPS"""
+"""A DataLoader with pinned memory, whose workers are started by fork or by spawn. usage: loader.py
+fork|spawn STEPS"""
 import sys
 
 import torch
@@ -21,10 +22,12 @@ def main():
     how, steps = sys.argv[1], int(sys.argv[2])
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = DataLoader(Samples(4 * steps), batch_size=4, num_workers=2, multiprocessing_context=how, pin_memory=True)
+    loader = DataLoader(Samples(4 * steps), batch_size=4, num_workers=2,
+                        multiprocessing_context=how, pin_memory=True)
     n = 0
     for x, y in loader:
-        loss = nn.functional.cross_entropy(model(x.cuda(non_blocking=True)), y.cuda(non_blocking=True))
+        loss = nn.functional.cross_entropy(model(x.cuda(non_blocking=True)),
+                                           y.cuda(non_blocking=True))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

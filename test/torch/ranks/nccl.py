@@ -1,4 +1,6 @@
-"""DDP on two or more ranks, as torchrun starts them: an MLP whose gradients NCCL sums. usage: nccl.py [--steps N] [--sleep RANK MS]"""
+"""DDP on two or more ranks, as torchrun starts them: an MLP whose gradients NCCL sums.
+
+usage: nccl.py [--steps N] [--sleep RANK MS]"""
 import argparse
 import os
 import time
@@ -16,7 +18,8 @@ dist.init_process_group("nccl")
 rank, ranks = dist.get_rank(), dist.get_world_size()
 torch.cuda.set_device(0)
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)).cuda()
+model = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(),
+                      nn.Linear(256, 10)).cuda()
 model = nn.parallel.DistributedDataParallel(model, device_ids=[0])
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(args.steps):
@@ -30,5 +33,7 @@ for step in range(args.steps):
     loss.item()
 gathered = [torch.zeros(1, dtype=torch.int64, device="cuda") for _ in range(ranks)]
 dist.all_gather(gathered, torch.tensor([rank + 7]).cuda())
-os.write(1, f"rank {rank} of {ranks}: {args.steps} steps, gathered {[int(t.item()) for t in gathered]}\n".encode())  # in one piece
+# One write, so that the ranks' lines do not mix.
+os.write(1, (f"rank {rank} of {ranks}: {args.steps} steps, "
+             f"gathered {[int(t.item()) for t in gathered]}\n").encode())
 dist.destroy_process_group()

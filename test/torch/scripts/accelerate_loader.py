@@ -1,4 +1,5 @@
-"""A small network under accelerate, whose loader copies a batch and then waits for the next one before it hands this one on."""
+"""A small network under accelerate, whose loader copies a batch, then waits for the next one before
+it returns the first."""
 import time
 
 import torch
@@ -22,8 +23,10 @@ class Rows(Dataset):
 
 def main():
     accelerator = Accelerator()
-    model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(8)], nn.Linear(64, 4))
-    model, optimizer, loader = accelerator.prepare(model, torch.optim.Adam(model.parameters()), DataLoader(Rows(), batch_size=8))
+    model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(8)],
+                          nn.Linear(64, 4))
+    model, optimizer, loader = accelerator.prepare(model, torch.optim.Adam(model.parameters()),
+                                                   DataLoader(Rows(), batch_size=8))
     batches = iter(loader)
     for _ in clock.steps(STEPS):
         rows, labels = next(batches)  # PLANTED

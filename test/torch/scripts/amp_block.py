@@ -1,4 +1,5 @@
-"""A transformer block under autocast with a GradScaler, whose step reads back whether gradients were finite."""
+"""A transformer block under autocast with a GradScaler, whose step reads back whether the gradients
+were finite."""
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
-"""The scripts' own account: how many steps there were and how long one took, as JSON in the last line of standard output."""
+"""The scripts' own clock: prints how many steps there were and how long one took, as JSON in the
+last line of stdout."""
 import json
 import statistics
 import time
@@ -7,7 +8,8 @@ WARM = 5
 
 
 def steps(n, **more):
-    """Numbers of steps; `more` are functions whose results, asked behind the warm-up and at the end, are said as growth per step."""
+    """Yields the steps' numbers. `more` are functions that are called after the warm-up and at the
+    end; their results are reported as growth per step."""
     marks = []
     for i in range(n):
         if i == WARM:
@@ -16,5 +18,6 @@ def steps(n, **more):
         yield i
     grown = {name: (ask() - before[name]) / (n - WARM) for name, ask in more.items()}
     each_ms = [(end - begin) * 1e3 for begin, end in zip(marks[WARM:], marks[WARM + 1:])]
-    print(json.dumps({"steps": n, "median_ms": statistics.median(each_ms), "least_ms": min(each_ms), "mean_ms": statistics.mean(each_ms),
+    print(json.dumps({"steps": n, "median_ms": statistics.median(each_ms), "least_ms": min(each_ms),
+                      "mean_ms": statistics.mean(each_ms),
                       **grown}), flush=True)

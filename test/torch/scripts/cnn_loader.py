@@ -20,7 +20,8 @@ class Images(Dataset):
 
 
 def main():
-    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 256, 10)).cuda()
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(),
+                          nn.Linear(8 * 256, 10)).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     loader = iter(DataLoader(Images(), batch_size=4, num_workers=1, pin_memory=True))
     for _ in clock.steps(STEPS):

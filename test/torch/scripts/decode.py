@@ -1,4 +1,7 @@
-"""Requests of a language model, answered token by token from a cache that grows, each token read by the host: `decode.py REQUESTS`."""
+"""A language model answers requests token by token, from a cache that grows. The host reads each
+token.
+
+usage: decode.py REQUESTS"""
 import sys
 
 import torch
@@ -10,7 +13,8 @@ WIDTH, LAYERS, TOKENS, PROMPT = 64, 4, 16, 12
 class Layer(nn.Module):
     def __init__(self):
         super().__init__()
-        self.qkv, self.out, self.norm = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH)
+        self.qkv, self.out, self.norm = (nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH),
+                                         nn.LayerNorm(WIDTH))
 
     def forward(self, x, cache):
         q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
@@ -19,7 +23,9 @@ class Layer(nn.Module):
         return x + self.out(nn.functional.scaled_dot_product_attention(q, k, v)), (k, v)
 
 
-embedding, layers, head = nn.Embedding(100, WIDTH).cuda(), nn.ModuleList(Layer() for _ in range(LAYERS)).cuda(), nn.Linear(WIDTH, 100).cuda()
+embedding, layers, head = (nn.Embedding(100, WIDTH).cuda(),
+                           nn.ModuleList(Layer() for _ in range(LAYERS)).cuda(),
+                           nn.Linear(WIDTH, 100).cuda())
 
 
 @torch.inference_mode()

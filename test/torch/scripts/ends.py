@@ -1,4 +1,6 @@
-"""Trains, and ends in the middle. usage: ends.py exception|_exit|wait     wait: for a signal, with the words "step 40" on stdout"""
+"""Trains, and ends in the middle.
+
+usage: ends.py exception|_exit|wait     wait: prints "step 40" and waits for a signal"""
 import os
 import sys
 import time

@@ -1,4 +1,5 @@
-"""Whole steps are captured as a CUDA graph and replayed; the batch is copied into the graph's input first, and its loss read."""
+"""Whole steps are captured as a CUDA graph and replayed. The batch is first copied to the graph's
+input; the loss is read afterwards."""
 import torch
 from torch import nn
 

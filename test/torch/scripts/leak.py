@@ -1,4 +1,5 @@
-"""The losses of all steps are kept to be summed up later, and each keeps its graph, and with it the activations."""
+"""The losses of all steps are kept to be summed later. Each keeps its graph, and with it the
+activations."""
 import torch
 from torch import nn
 

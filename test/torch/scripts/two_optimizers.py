@@ -1,4 +1,5 @@
-"""Generator and critic, with an optimizer each; what the critic says is read for a log every step."""
+"""Generator and critic, with an optimizer each. The critic's output is read for a log in every
+step."""
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
-"""Transformers' Trainer: GPT-2 from a configuration, two backward passes a step, a log line every ten."""
+"""Transformers' Trainer: GPT-2 from a configuration, two backward passes per step, a log line every
+ten steps."""
 import sys
 import tempfile
 
@@ -18,6 +19,8 @@ class Sentences(torch.utils.data.Dataset):
 torch.manual_seed(0)
 model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=2, n_embd=64, vocab_size=500, n_positions=64))
 with tempfile.TemporaryDirectory() as folder:
-    arguments = TrainingArguments(folder, per_device_train_batch_size=4, gradient_accumulation_steps=2, max_steps=int(sys.argv[1]),
-                                  logging_steps=10, report_to=[], save_strategy="no", disable_tqdm=True)
+    arguments = TrainingArguments(folder, per_device_train_batch_size=4,
+                                  gradient_accumulation_steps=2, max_steps=int(sys.argv[1]),
+                                  logging_steps=10, report_to=[], save_strategy="no",
+                                  disable_tqdm=True)
     print("trained", Trainer(model, arguments, train_dataset=Sentences()).train().global_step)

@@ -1,4 +1,5 @@
-"""nn.Transformer, encoder and decoder, learning to copy: masks, label smoothing, Adam with a warm-up."""
+"""nn.Transformer, encoder and decoder, learning to copy: masks, label smoothing, Adam with a
+warm-up."""
 import sys
 
 import torch
@@ -11,12 +12,14 @@ class Seq2Seq(nn.Module):
     def __init__(self):
         super().__init__()
         self.embedding = nn.Embedding(WORDS, WIDTH)
-        self.transformer = nn.Transformer(WIDTH, 4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=128, batch_first=True)
+        self.transformer = nn.Transformer(WIDTH, 4, num_encoder_layers=2, num_decoder_layers=2,
+                                          dim_feedforward=128, batch_first=True)
         self.head = nn.Linear(WIDTH, WORDS)
 
     def forward(self, source, target):
         mask = nn.Transformer.generate_square_subsequent_mask(target.size(1), device=target.device)
-        return self.head(self.transformer(self.embedding(source), self.embedding(target), tgt_mask=mask))
+        return self.head(self.transformer(self.embedding(source), self.embedding(target),
+                                          tgt_mask=mask))
 
 
 torch.manual_seed(0)

@@ -1,4 +1,5 @@
-"""torchvision's resnet18 from random weights, as in PyTorch's ImageNet example: SGD with momentum, cross entropy, top-1 accuracy."""
+"""torchvision's resnet18 from random weights, as in PyTorch's ImageNet example: SGD with momentum,
+cross entropy, top-1 accuracy."""
 import sys
 
 import torch

@@ -1,4 +1,5 @@
-"""timm's vision transformer from random weights, with its mixup-free loss, AdamW and cosine schedule."""
+"""timm's vision transformer from random weights, with its mixup-free loss, AdamW and cosine
+schedule."""
 import sys
 
 import timm
@@ -8,7 +9,8 @@ import torch
 from timm.loss import LabelSmoothingCrossEntropy
 
 steps = int(sys.argv[1])
-model = timm.create_model("vit_tiny_patch16_224", pretrained=False, img_size=32, depth=2, num_classes=10).cuda()
+model = timm.create_model("vit_tiny_patch16_224", pretrained=False, img_size=32, depth=2,
+                          num_classes=10).cuda()
 optimizer = timm.optim.create_optimizer_v2(model, opt="adamw", lr=1e-3, weight_decay=0.05)
 scheduler = timm.scheduler.CosineLRScheduler(optimizer, t_initial=steps)
 loss_fn = LabelSmoothingCrossEntropy(0.1).cuda()

@@ -1,6 +1,7 @@
 /*
- * One object of chain functions, built several times: frames without and with a frame pointer, of many sizes, with alloca,
- * aligned anew, and with the caller's arguments reached through a register kept for that (DRAP).
+ * One object of chain functions, built several times: frames with and without a frame pointer, of
+ * many sizes, with alloca, realigned, and with the caller's arguments reached through a register
+ * kept for that (DRAP).
  */
 #include "test/unit/chain/chain.h"
 
@@ -67,7 +68,7 @@ static __attribute__((noinline)) long aligned(struct chain *c, long left)
 	return got + left;
 }
 
-/* A seventh argument lies on the stack: with a frame aligned anew it needs a register of its own. */
+/* A seventh argument lies on the stack: with a realigned frame it needs a register of its own. */
 static __attribute__((noinline)) long seven(struct chain *c, long left, long a, long b, long d,
 					    long e, volatile long f)
 {

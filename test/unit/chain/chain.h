@@ -1,6 +1,7 @@
 /*
- * Call chains through functions of many shapes, in several shared objects: the stacks that the unwinder's tests and its
- * benchmark walk. A chain is a list of functions; each calls the next, the last one calls `leaf`.
+ * Call chains through functions of many shapes, in several shared objects: the stacks that the
+ * unwinder's tests and its benchmark walk. A chain is a list of functions; each calls the next, the
+ * last one calls `leaf`.
  */
 #ifndef TEST_UNIT_CHAIN_H
 #define TEST_UNIT_CHAIN_H

@@ -1,4 +1,7 @@
-/* Built twice, with frames of two sizes: the same code bytes but for those, at the same addresses if one object takes the other's place. */
+/*
+ * Built twice, with frames of two sizes. All other code bytes are the same, at the same addresses
+ * if one object takes the other's place.
+ */
 #include "test/unit/chain/chain.h"
 
 chain_function swap;
