@@ -321,7 +321,7 @@ int main(void)
 		cmocka_unit_test(test_abstains_where_nothing_repeats),
 		cmocka_unit_test(test_says_what_detected_the_steps),
 		cmocka_unit_test(test_says_why_no_step_of_that_kind_came),
-		cmocka_unit_test(test_numbers_are_mended_backwards),
+		cmocka_unit_test(test_earlier_numbers_are_corrected),
 		cmocka_unit_test(test_several_anchors_take_two_passes),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
