@@ -1,4 +1,6 @@
 """Compares two traces, or two reports."""
+import json
+
 from trace import Trace
 
 CLOCK_NS = 10  # each reading of a journal measures the ratio of ticks to nanoseconds again
@@ -51,6 +53,16 @@ def trace_differences(ours, theirs, most=5):
     return found[:most]
 
 
+def in_one_order(rows):
+    """Sorts a list's rows by all but their times: rows of equal time may be in either order."""
+    def names(row):
+        if not isinstance(row, dict):
+            return ""
+        return json.dumps({k: v for k, v in row.items() if not isinstance(v, float)},
+                          sort_keys=True)
+    return sorted(rows, key=names) if all(isinstance(row, dict) for row in rows) else rows
+
+
 def report_differences(ours, theirs, where="", most=5):
     """Returns the first differences as texts. Numbers may differ by the clock's calibration."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
@@ -61,7 +73,7 @@ def report_differences(ours, theirs, where="", most=5):
     if isinstance(ours, list) and isinstance(theirs, list):
         found = ([] if len(ours) == len(theirs)
                  else [f"{where}: {len(ours)} and {len(theirs)} entries"])
-        for i, (a, b) in enumerate(zip(ours, theirs)):
+        for i, (a, b) in enumerate(zip(in_one_order(ours), in_one_order(theirs))):
             found += report_differences(a, b, f"{where}[{i}]", most)
         return found[:most]
     if (isinstance(ours, (int, float)) and isinstance(theirs, (int, float))
