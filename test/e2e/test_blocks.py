@@ -72,10 +72,26 @@ class Blocks(Case):
 
     def test_windows_that_begin_amid_reports(self):
         """Whatever a report was doing when recording began, its block is in the list, has a record, or both: at a window's end all are known."""
-        command = [prog("c10_main"), prog("c10_new/race.so"), "300", "100"]
-        run = self.preloaded(command, **SETTINGS, PROF_STACKS="none", PROF_CUPTI="off", PROF_BUFFER_MB="1024",
-                             PROF_SCHEDULE="skip_first=2,wait=2,warmup=0,active=1,repeat=0")
-        blocks = sorted(run.journal().of(BLOCK), key=lambda b: b.ticks)  # stable: the list follows its "known"
+        sums = []
+        for _ in range(10):  # a busy machine runs the reporting thread in few of the short windows
+            sums += self.sums_at_windows_ends()
+            if len(sums) > 20:
+                break
+        self.assertGreater(len(sums), 20)
+        self.assertEqual([pair for pair in sums if pair[0] != pair[1]], [])
+
+    def sums_at_windows_ends(self):
+        """For each window with reports: what its list and records add up to, and what is allocated."""
+        run = self.preloaded(
+            [prog("c10_main"), prog("c10_new/race.so"), "300", "100"],
+            **SETTINGS,
+            PROF_STACKS="none",
+            PROF_CUPTI="off",
+            PROF_BUFFER_MB="1024",
+            PROF_SCHEDULE="skip_first=2,wait=2,warmup=0,active=1,repeat=0",
+        )
+        # stable: the list follows its "known"
+        blocks = sorted(run.journal().of(BLOCK), key=lambda b: b.ticks)
         live, sums = {}, []
         for b in blocks:
             if b.event == "known":
@@ -87,9 +103,7 @@ class Blocks(Case):
                 live[b.address] = b.bytes
             if b.event in ("made", "freed"):
                 sums[-1] = (sum(live.values()), b.allocated)
-        sums = [pair for pair in sums if pair]
-        self.assertGreater(len(sums), 20)
-        self.assertEqual([pair for pair in sums if pair[0] != pair[1]], [])
+        return [pair for pair in sums if pair]
 
     def test_report(self):
         run = self.profiled(command("new", STEPS), ARMED, **SETTINGS)
