@@ -27,11 +27,18 @@ static inline struct journal_header *known_journal(void)
 	return found;
 }
 
-static inline bool known_is_all(const struct journal_header *journal)
+enum {
+	KNOWN_SURE_AFTER = 150
+}; /* steps: by then the collector has seen enough of them to be sure */
+
+static inline bool known_is_all(const struct journal_header *journal, int n_steps)
 {
-	return !journal || journal->steps.mode != STEP_MODE_AUTO ||
-	       (!step_state_is_learning(journal->steps.state) &&
-		journal->steps.start_is_named == journal->steps.waits_for_start);
+	if (!journal || journal->steps.mode != STEP_MODE_AUTO)
+		return true;
+	return !step_state_is_learning(journal->steps.state) &&
+	       journal->steps.start_is_named == journal->steps.waits_for_start &&
+	       (n_steps < KNOWN_SURE_AFTER ||
+		journal->steps.sure_generation == journal->steps.anchor_generation);
 }
 
 /*
@@ -41,7 +48,7 @@ static inline bool known_is_all(const struct journal_header *journal)
  */
 static inline void known_pace(void)
 {
-	static int pace_ms = -1;
+	static int pace_ms = -1, n_steps;
 	static struct journal_header *journal;
 	if (pace_ms < 0)
 		pace_ms = atoi(getenv("PACE_MS") ?: "0");
@@ -49,7 +56,8 @@ static inline void known_pace(void)
 		return;
 	if (!journal)
 		journal = known_journal();
-	for (int ms = 0; ms < pace_ms && !known_is_all(journal); ms++)
+	n_steps++;
+	for (int ms = 0; ms < pace_ms && !known_is_all(journal, n_steps); ms++)
 		usleep(1000);
 }
 

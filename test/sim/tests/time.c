@@ -7,9 +7,10 @@
 #include <math.h>
 #include <unistd.h>
 
-#define BETWEEN(value, low, high, name)                                                        \
-	check((value) >= (low) && (value) <= (high), name, "%.1f us, not %.0f to %.0f", value, \
-	      (double)(low), (double)(high))
+static void between(double value, double low, double high, const char *name)
+{
+	check(value >= low && value <= high, name, "%.1f us, not %.0f to %.0f", value, low, high);
+}
 
 static const void *half_ms, *one_ms;
 
@@ -25,7 +26,7 @@ static const void *long_kernel;
 static double timed(void (*work)(cudaStream_t, cudaStream_t), cudaStream_t a, cudaStream_t b)
 {
 	double best = 1e9;
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < 5 * TRIES; i++) {
 		NEED(cudaDeviceSynchronize());
 		double t = now_us();
 		work(a, b);
@@ -56,17 +57,17 @@ static void streams(void)
 	NEED(cudaStreamCreate(&b));
 	NEED(cudaStreamCreateWithFlags(&free_a, cudaStreamNonBlocking));
 	NEED(cudaStreamCreateWithFlags(&free_b, cudaStreamNonBlocking));
-	BETWEEN(timed(on_one, a, b), 1000, 1150, "one stream keeps order");
-	BETWEEN(timed(on_two, a, b), 500, 650, "two streams overlap");
-	BETWEEN(timed(on_two, NULL, a), 1000, 1150, "legacy stream, then a blocking one: in order");
-	BETWEEN(timed(on_two, a, NULL), 1000, 1150,
+	between(timed(on_one, a, b), 1000, 1150, "one stream keeps order");
+	between(timed(on_two, a, b), 500, 650, "two streams overlap");
+	between(timed(on_two, NULL, a), 1000, 1150, "legacy stream, then a blocking one: in order");
+	between(timed(on_two, a, NULL), 1000, 1150,
 		"a blocking stream, then the legacy one: in order");
-	BETWEEN(timed(on_two, NULL, free_a), 500, 650, "legacy and non-blocking stream overlap");
-	BETWEEN(timed(on_two, cudaStreamPerThread, a), 500, 650,
+	between(timed(on_two, NULL, free_a), 500, 650, "legacy and non-blocking stream overlap");
+	between(timed(on_two, cudaStreamPerThread, a), 500, 650,
 		"per-thread default stream and another overlap");
-	BETWEEN(timed(on_two, cudaStreamPerThread, NULL), 1000, 1150,
+	between(timed(on_two, cudaStreamPerThread, NULL), 1000, 1150,
 		"per-thread and legacy stream: in order");
-	BETWEEN(timed(on_two, free_a, free_b), 500, 650, "two non-blocking streams overlap");
+	between(timed(on_two, free_a, free_b), 500, 650, "two non-blocking streams overlap");
 	launch(long_kernel, free_a);
 	double t = now_us();
 	NEED(cudaStreamSynchronize(free_b));
