@@ -1,6 +1,6 @@
 # `make help` lists the goals. Objects go to build/obj, products to build/.
-#   V=1 shows whole commands, WERROR=1 turns warnings into errors, SAN=address,undefined builds with
-#   sanitizers into build/san-address-undefined.
+#   V=1 shows whole commands, QUIET=1 none, WERROR=1 turns warnings into errors,
+#   SAN=address,undefined builds with sanitizers into build/san-address-undefined.
 # A fragment (test/*/NAME.mk) adds its products as prerequisites of sim, prog or bench-programs. It
 # may use $(BUILD) $(CC) $(CFLAGS) $(LDFLAGS) $(CUDA_HOME) $(CUDA_INCLUDE) $(NVCC) (may be empty)
 # and $(Q).
@@ -18,7 +18,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
+say = $(if $(V)$(QUIET),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 CUDA_HOME := $(shell scripts/cuda-home 2>/dev/null)
 CUDA_INCLUDE := $(CUDA_HOME)/include
@@ -39,7 +39,9 @@ EXPORT_SRC := $(wildcard export/*.c)
 UNIT_SRC := $(wildcard test/unit/test_*.c)
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/lib/%.o)
-CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/tool/%.o)
+# The tool takes the library's objects of core/runtime: they are compiled once.
+CORE_OBJ := $(patsubst %.c,$(BUILD)/obj/tool/%.o,$(filter-out core/runtime/%,$(CORE_SRC))) \
+	$(patsubst %.c,$(BUILD)/obj/lib/%.o,$(filter core/runtime/%,$(CORE_SRC)))
 EXPORT_OBJ := $(EXPORT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 UNIT := $(UNIT_SRC:test/unit/%.c=$(BUILD)/test/unit/%)
 LIB := $(BUILD)/libprofrun.so
@@ -91,6 +93,8 @@ $(WRAPPERS): LIB_CFLAGS += -O2 -foptimize-sibling-calls
 # A launch's sizes arrive in registers, are stored one by one and copied. Copied as one vector, they
 # would wait for those stores: 5 ns.
 $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-tree-slp-vectorize
+# A fifth of the compile time of the slowest file, for the sake of debuggers only.
+$(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-var-tracking
 
 $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC,$<)
@@ -154,12 +158,14 @@ setup: ## install what building and testing need
 
 demo: ## profile an example training loop, on the simulated GPU where there is no other
 	$(Q)scripts/setup
-	$(Q)$(SUBMAKE) all prog
+	@echo "Building profrun and the simulated GPU (V=1 shows the commands)"
+	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) lib tool sim-cuda
 	$(Q)scripts/demo
 
 test: ## build and run all tests
 	$(Q)scripts/setup test
-	$(Q)$(SUBMAKE) tests
+	@echo "Building profrun and its tests (V=1 shows the commands)"
+	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) tests
 	$(Q)python3 test/run.py
 
 TORCH_TIERS := torch,torch-timed
@@ -182,7 +188,7 @@ soak: ## run STEPS steps and check that memory, files and disk do not grow
 	$(Q)$(SUBMAKE) all prog
 	$(Q)python3 test/bench/soak.py $(STEPS)
 
-check: ## format, layers, static analysis, exported names, generated documents
+check: ## format, layers, words, static analysis, exported names, documents
 	$(Q)scripts/setup check
 	$(Q)$(SUBMAKE) all prog
 	$(Q)scripts/check

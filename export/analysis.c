@@ -36,7 +36,7 @@ void analysis_free(struct analysis *a)
 	free(a);
 }
 
-/* Steps of an evaluation before the training are in no figure. */
+/* Drops the steps so far if training has begun since: an evaluation before it is in no figure. */
 static void mind_training(struct analysis *a)
 {
 	if (a->training == a->run->training)
@@ -46,13 +46,19 @@ static void mind_training(struct analysis *a)
 	a->training = a->run->training;
 }
 
-/* What is left over at the run's begin, or at its end behind other steps, says nothing of a step. */
+/*
+ * The parts before the first step and after the last one are not steps. A run without any step is
+ * analyzed as one part.
+ */
 static bool is_left_over(const struct analysis *a, const struct model_step *m)
 {
 	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->analyzer.timeline.steps.n);
 }
 
-/* A step whose end is not known looks shorter than it is. Its memory still counts. */
+/*
+ * A step whose end is unknown looks shorter than it is, so its times do not count unless no step
+ * was kept before it. Its memory counts in any case.
+ */
 static bool is_kept(const struct analysis *a, const struct model_step *m)
 {
 	return !m->has_no_end || !a->analyzer.timeline.steps.n;
@@ -74,7 +80,10 @@ size_t analysis_n_steps(struct analysis *a)
 	return a->analyzer.timeline.steps.n;
 }
 
-/* Steps that were recorded in the warm-up are not to be compared with those behind it. */
+/*
+ * Compares recorded steps with unrecorded ones, to find what recording costs. The ratios are 1 if
+ * the recorded steps are part of the warm-up: they cannot be compared with later steps.
+ */
 static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };
@@ -90,7 +99,7 @@ struct timeline *analysis_timeline(struct analysis *a)
 	return &a->analyzer.timeline;
 }
 
-/* ---- What they tell ---- */
+/* ---- The report ---- */
 
 void analysis_report(struct analysis *a, struct report_process *to)
 {

@@ -1,4 +1,7 @@
-/* The analysis of one process: its recorded steps are put side by side as they close; what they tell is asked for when wanted. */
+/*
+ * The analysis of one process. Recorded steps are added as they end; the results can be read at any
+ * time.
+ */
 #ifndef EXPORT_ANALYSIS_H
 #define EXPORT_ANALYSIS_H
 
@@ -12,16 +15,16 @@ struct analysis;
 struct analysis *analysis_new(const struct run *run, bool is_reported);
 void analysis_free(struct analysis *a);
 
-/* Analyzes a step. What is returned is valid until the next one. */
+/* Analyzes a step. The result is valid until the next call. */
 const struct analyzed_step *analysis_step(struct analysis *a, const struct model_step *m);
 
-/* Steps that it holds. */
+/* Returns how many steps are kept for the report. */
 size_t analysis_n_steps(struct analysis *a);
 
-/* All that the steps so far tell. `to->facts` has been filled (process_describe). */
+/* Fills a report from the steps so far. The caller has filled `to->facts` (process_describe). */
 void analysis_report(struct analysis *a, struct report_process *to);
 
-/* For what-if. */
+/* Returns the steps so far for a what-if replay, valid until the next call. */
 struct timeline *analysis_timeline(struct analysis *a);
 
 #endif

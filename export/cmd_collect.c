@@ -11,7 +11,7 @@
 #include "core/source/process/ranks_start.h"
 #include "core/util/procfs.h"
 #include "export/command.h"
-#include "export/left_behind.h"
+#include "export/leftover_processes.h"
 #include "export/process.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
@@ -376,7 +376,7 @@ static size_t count_left(struct collector *c)
 	if (c->watched.n)
 		return 0;
 	if (c->left_ms < c->over_ms || c->now_ms - c->left_ms >= LEFT_EVERY_MS) {
-		c->n_left = left_behind(c->folder);
+		c->n_left = leftover_processes(c->folder);
 		c->left_ms = c->now_ms;
 	}
 	return c->n_left;

@@ -153,7 +153,7 @@ static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kin
 	int error = whatif_run(t, asked.at, asked.n, out, e);
 	vec_free(&asked);
 	if (!error && with->is_of_mean) /* a line may run in every step and wait in few of them */
-		whatif_tell_mean(out);
+		whatif_use_mean(out);
 	return error;
 }
 

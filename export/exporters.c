@@ -1,4 +1,4 @@
-/* The formats that this version writes. */
+/* See exporter.h. The table of all formats. */
 #include "core/runtime/spelling.h"
 #include "export/exporter.h"
 

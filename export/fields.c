@@ -16,7 +16,7 @@ static void *member(const struct field *x, const void *s)
 	return (char *)(size_t)s + x->offset;
 }
 
-/* memcpy, because LISTs of different items are different types to the compiler. */
+/* Copies the list with memcpy: LISTs of different items are different types to the compiler. */
 static struct any_list get_list(const struct field *x, const void *s)
 {
 	struct any_list list;

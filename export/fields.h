@@ -1,7 +1,7 @@
 /*
- * Structs as JSON objects. One table of fields per struct drives writing and reading, so a member
- * has the same name and type in both. Texts and lists that were read belong to the arena; a text is
- * never NULL.
+ * Reads and writes structs as JSON objects. One table of fields per struct drives both, so a member
+ * has the same name and type when written and read. The arena owns texts and lists that were read.
+ * A text is never NULL.
  */
 #ifndef EXPORT_FIELDS_H
 #define EXPORT_FIELDS_H
@@ -26,11 +26,11 @@ enum field_kind {
 	FIELD_TEXTS,	/* LIST of const char * */
 };
 
-/* What JSON has for a value that is not known. */
+/* How JSON represents a value that is not known. */
 enum field_unknown {
 	FIELD_ALWAYS, /* always known; starts as 0, "" or [] */
 	FIELD_OR_NULL,
-	FIELD_OR_NONE, /* the object lacks it */
+	FIELD_OR_NONE, /* the member is omitted */
 };
 
 struct fields;
@@ -39,7 +39,7 @@ struct field {
 	const char *name;
 	size_t offset;
 	size_t bytes; /* of a list's item or a pointer's struct */
-	double unit;  /* numbers are rounded to it; 0: they are not */
+	double unit;  /* numbers are rounded to it; 0: not rounded */
 	const struct fields *of;
 	uint8_t kind, unknown;
 };
@@ -52,13 +52,16 @@ struct fields {
 /* Sets all members to not known. */
 void fields_clear(const struct fields *f, void *s);
 
-/* Returns a new reference. */
+/* Returns the struct as a JSON object. New reference. */
 json_t *fields_write(const struct fields *f, const void *s);
 
-/* Reads all members; those that the object lacks or has with another type become not known. */
+/* Reads all members. Members that are missing or have another type become not known. */
 void fields_read(const struct fields *f, void *s, const json_t *o, struct arena *a);
 
-/* ---- Tables, in .def files: FIELDS(table), rows, FIELDS_END(table, struct). A row: struct, member, name, ... ---- */
+/*
+ * ---- Tables, in .def files: FIELDS(table), rows, FIELDS_END(table, struct) ----
+ * A row: struct, member, name, ...
+ */
 
 #define FIELDS(table) static const struct field table##_rows[] = {
 #define FIELDS_DEFINE(table, s)                                                                   \
@@ -74,7 +77,7 @@ void fields_read(const struct fields *f, void *s, const json_t *o, struct arena 
 	;                           \
 	FIELDS_DEFINE(table, s)
 
-/* The member's offset; a compiler warning if it has another type. */
+/* The member's offset. The compiler warns if the member has another type. */
 #define FIELD_MEMBER(type, s, m) \
 	(offsetof(struct s, m) + 0 * sizeof((const type *)0 == (__typeof__(((struct s *)0)->m) *)0))
 
@@ -108,7 +111,7 @@ void fields_read(const struct fields *f, void *s, const json_t *o, struct arena 
 #define INTEGERS(s, m, name, unknown)	 FIELD_ITEMS(FIELD_INTEGERS, s, m, name, unknown, NULL)
 #define TEXTS(s, m, name, unknown)	 FIELD_ITEMS(FIELD_TEXTS, s, m, name, unknown, NULL)
 
-/* What JSON has for a value that is not known, in tables. */
+/* Short names for enum field_unknown, in tables. */
 #define ALWAYS	FIELD_ALWAYS
 #define OR_NULL FIELD_OR_NULL
 #define OR_NONE FIELD_OR_NONE

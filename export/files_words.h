@@ -5,16 +5,16 @@
 #include "export/exporter.h"
 #include "export/process_facts.h"
 
-/* Writes "3 traces and 1 memory snapshot" or "0 traces". Returns `to`. */
+/* Writes "3 traces and 1 memory snapshot", or "0 traces". Returns `to`. */
 char *files_count(char *to, size_t bytes, const struct process_facts *p);
 
 /*
- * Writes "its memory snapshots are empty: PyTorch's ...", or "" if each format has content. Returns
- * `to`.
+ * Writes "its memory snapshots are empty: PyTorch's ..." if all files of a format are empty, else
+ * "". Returns `to`.
  */
 char *files_emptiness(char *to, size_t bytes, const struct process_facts *p);
 
-/* Returns how many files of that format the process wrote. */
+/* Returns how many files of the format the process wrote. */
 int64_t files_of(const struct process_facts *p, const struct exporter *x);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Reads demangled names as components with "::" between them. A component is an identifier, maybe
- * followed by template or function arguments; "(anonymous namespace)"; or "{lambda(float)#1}".
- * Plain identifiers that are followed by another component are namespaces and classes.
+ * Reads a demangled name as components with "::" between them. A component is an identifier, with
+ * or without template or function arguments; "(anonymous namespace)"; or "{lambda(float)#1}". A
+ * plain identifier before another component is a namespace or class.
  */
 #include "export/kernel_words.h"
 
@@ -104,7 +104,7 @@ static void shorten_components(struct shortener *s)
 	for (;; is_first = false) {
 		if (!is_first && is_left)
 			put(s, "::", 2);
-		if (*s->at == '(') { /* a namespace without a name; a template argument's type */
+		if (*s->at == '(') { /* an anonymous namespace, or a template argument's type */
 			s->at = after_bracket(s->at);
 			is_left = false;
 		} else if (*s->at == '{') {
@@ -119,7 +119,7 @@ static void shorten_components(struct shortener *s)
 	}
 }
 
-/* Between '<' and '>', or to the end. */
+/* Shortens the names between '<' and '>', or up to the end. */
 static void shorten_list(struct shortener *s)
 {
 	bool is_inner = *s->at == '<';

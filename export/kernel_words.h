@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Writes the name without what is the same in hundreds of C++ kernels: return type, arguments,
- * namespaces. Template arguments stay, since they distinguish a framework's kernels, and so does
- * the function around a lambda. Returns `to`.
+ * Writes the name without the parts that are the same in hundreds of C++ kernels: return type,
+ * arguments, namespaces. Template arguments and the function around a lambda stay, because they
+ * distinguish a framework's kernels. Returns `to`.
  */
 char *kernel_short(char *to, size_t bytes, const char *name);
 

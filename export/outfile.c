@@ -1,4 +1,4 @@
-/* Writing whole files. One thread per file. */
+/* See outfile.h. One thread per file. */
 #include "export/outfile.h"
 
 #include "core/util/vec.h"
@@ -143,9 +143,11 @@ void outfile_abandon(struct outfile *o)
 }
 
 /*
- * On the disk before it has its name, so that it is whole or absent even after the machine has gone down. Of files that follow each
- * other closely only the first: the disk's interrupts come to the application's cores too, and several hundred synced traces a
- * second took 5 % of its time (test/torch/bench.py). The others are whole or absent as long as the kernel runs.
+ * Syncs the file before it is renamed, so that it is whole or absent even after the machine
+ * crashes. Skipped within SYNC_EVERY_MS of the last sync: the disk's interrupts also reach the
+ * application's cores, and several hundred synced traces per second took 5 % of its time
+ * (test/torch/bench.py). Files that were not synced are whole or absent as long as the kernel does
+ * not crash.
  */
 static void sync_at_times(struct outfile *o)
 {

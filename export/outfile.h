@@ -1,6 +1,7 @@
 /*
- * A file that is there whole or not at all: written under another name, synced, renamed. Compressed with gzip on the way
- * where asked. The first error stays and is told at the end; until then writes are ignored.
+ * A file that appears whole or not at all: it is written under a temporary name, synced and
+ * renamed. It may be compressed with gzip. After an error, writes do nothing, and closing the file
+ * returns that error.
  */
 #ifndef EXPORT_OUTFILE_H
 #define EXPORT_OUTFILE_H
@@ -23,24 +24,29 @@ struct outfile {
 	uint64_t bytes_in, bytes_out;
 };
 
-/* `level`: 0 plain, 1 to 9 gzip. Makes missing folders. */
+/* Opens a file; makes missing folders. `level`: 0 plain, 1 to 9 gzip. Returns 0 or -errno. */
 int outfile_open(struct outfile *o, const char *path, int level, struct err *e);
 void outfile_write(struct outfile *o, const void *bytes, size_t n);
 
-/* Puts it in its place; 0 or -errno, and nothing is left behind then. On the disk by then, if no other was within the last 250 ms. */
+/*
+ * Gives the file its name. Returns 0 or -errno; after an error no file is left. Syncs the file to
+ * disk unless another file was synced within the last 250 ms.
+ */
 int outfile_close(struct outfile *o, struct err *e);
 
-/* The same without waiting for the disk, for what is written again and again while the journals must be read: it is replaced as a
- * whole all the same, and can be made anew after a crash of the machine. */
+/*
+ * The same, never synced: for a file that is rewritten often while journals must be read. It is
+ * still replaced as a whole, and after a crash of the machine it can be written again.
+ */
 int outfile_refresh(struct outfile *o, struct err *e);
 
-/* Throws it away. */
+/* Removes the unfinished file. */
 void outfile_abandon(struct outfile *o);
 
-/* Removes what process `pid`, which is dead, has not put in its place below `folder`. */
+/* Removes unfinished files of the dead process `pid` below `folder`. */
 void outfile_sweep(const char *folder, pid_t pid);
 
-/* mkdir -p. */
+/* Makes a folder and its parents, as mkdir -p does. Returns 0 or -errno. */
 int make_folders(const char *path, struct err *e);
 
 #endif

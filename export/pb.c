@@ -1,4 +1,4 @@
-/* The buffer behind pb.h. */
+/* The buffer of pb.h. */
 #include "export/pb.h"
 
 #include "core/util/vec.h"

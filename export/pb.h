@@ -1,6 +1,7 @@
 /*
- * Writing protobuf messages into a buffer, knowing nothing of any schema. Nested messages are written in place: their length
- * takes one byte until it turns out to need more. The caller reserves room once per outer message.
+ * Writes protobuf messages into a buffer, for any schema. A nested message is written in place: one
+ * byte is kept for its length, and the message is moved if the length needs more. The caller
+ * reserves room once for each outermost message.
  */
 #ifndef EXPORT_PB_H
 #define EXPORT_PB_H
@@ -13,7 +14,9 @@ struct pb {
 	uint8_t *start, *at, *end;
 };
 
-/* Room for `bytes` more; moves the buffer, so positions are kept as offsets across it. */
+/*
+ * Makes room for `bytes` more. May move the buffer: keep offsets, not pointers, across this call.
+ */
 void pb_reserve(struct pb *b, size_t bytes);
 void pb_free(struct pb *b);
 
@@ -64,13 +67,14 @@ static inline void pb_text(struct pb *b, uint32_t field, const char *text)
 	pb_bytes(b, field, text, strlen(text));
 }
 
-/* Begins a nested message; its place for pb_end. */
+/* Begins a nested message. Returns the position of its length, for pb_end(). */
 static inline uint8_t *pb_begin(struct pb *b, uint32_t field)
 {
 	pb_varint(b, field << 3 | 2);
 	return b->at++;
 }
 
+/* Ends the message that began at `length`. */
 static inline void pb_end(struct pb *b, uint8_t *length)
 {
 	size_t n = (size_t)(b->at - length - 1);

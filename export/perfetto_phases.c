@@ -43,7 +43,7 @@ void perfetto_write_phases(struct trace *t)
 	char name[64] = "Phases";
 	for (size_t i = 0; i < t->step->phases->lanes.n; i++) {
 		const struct phase_lane *lane = &t->step->phases->lanes.at[i];
-		if (!lane->is_told)
+		if (!lane->has_phases)
 			continue;
 		const struct model_thread *thread = &t->m->threads.at[lane->thread];
 		if (i)

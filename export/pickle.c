@@ -129,7 +129,7 @@ void pickle_keep(struct pickle *p, uint64_t key)
 	*map_at(&p->known, key, NULL) = p->n_known++;
 }
 
-/* Bytes of the character at `text` if it is whole UTF-8, 0 if not. */
+/* Returns the length of the character at `text`, or 0 if it is not valid UTF-8. */
 static size_t whole_character(const uint8_t *text)
 {
 	size_t n = text[0] < 0x80   ? 1

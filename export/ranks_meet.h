@@ -1,6 +1,6 @@
 /*
- * The step that several ranks which are asked at once can all record, though each hears of it in its own time. Ranks are looked at twice, a moment
- * apart.
+ * Chooses a step that several ranks can all record after one request, although each receives the
+ * request at a different time. The caller looks at the ranks twice, a moment apart.
  */
 #ifndef EXPORT_RANKS_MEET_H
 #define EXPORT_RANKS_MEET_H
@@ -10,12 +10,11 @@
 #include <stdint.h>
 
 struct rank_look {
-	bool was_one,
-		is_one; /* whose steps have the numbers that they have in all, at the first look and at the second */
-	uint64_t then, now; /* its step */
+	bool was_one, is_one; /* its steps have the numbers that all ranks share, at each look */
+	uint64_t then, now;   /* its step at each look */
 };
 
-/* A little ahead of the foremost. 0: each begins when it hears of it. */
+/* Returns a step a little ahead of the fastest rank, or 0: each starts when the request arrives. */
 uint64_t ranks_meet(const struct rank_look *ranks, size_t n);
 
 #endif

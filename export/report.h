@@ -32,20 +32,20 @@ struct report_bound {
 	const char *verdict;
 	double confidence;
 	LIST(const char *) evidence;
-	int64_t usual_steps, steps;
+	int64_t typical_steps, steps;
 };
 
-/* usual_...: of typical steps alone; known where some recorded steps are not typical. */
+/* typical_...: of typical steps alone; known where some recorded steps are not typical. */
 struct report_gpu {
 	int64_t device;
 	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
-	double usual_busy_ms, usual_idle_ms, usual_kernels;
+	double typical_busy_ms, typical_idle_ms, typical_kernels;
 };
 
 struct report_idle {
 	const char *cause, *where;
 	int64_t device;
-	double ms, pct, usual_ms;
+	double ms, pct, typical_ms;
 	struct report_place place;
 };
 
@@ -70,7 +70,7 @@ struct report_phase_part {
 
 struct report_phase {
 	const char *name;
-	double host_ms, gpu_ms, usual_host_ms;
+	double host_ms, gpu_ms, typical_host_ms;
 	LIST(struct report_phase_part) parts;
 };
 

@@ -29,10 +29,10 @@ enum {
 static void say_gpu(struct textout *o, const struct report_gpu *g)
 {
 	char busy[NUMBER_BYTES], idle[NUMBER_BYTES];
-	bool is_apart = isfinite(g->usual_busy_ms);
-	double busy_ms = is_apart ? g->usual_busy_ms : g->busy_ms,
-	       idle_ms = is_apart ? g->usual_idle_ms : g->idle_ms,
-	       kernels = is_apart ? g->usual_kernels : g->kernels, pct = g->busy_pct;
+	bool is_apart = isfinite(g->typical_busy_ms);
+	double busy_ms = is_apart ? g->typical_busy_ms : g->busy_ms,
+	       idle_ms = is_apart ? g->typical_idle_ms : g->idle_ms,
+	       kernels = is_apart ? g->typical_kernels : g->kernels, pct = g->busy_pct;
 	if (is_apart && busy_ms + idle_ms > 0)
 		pct = 100 * busy_ms / (busy_ms + idle_ms);
 	text_line(o, TEXT_PLAIN,
@@ -72,7 +72,7 @@ static size_t sum_idle(const struct report_process *p, struct sum *sums, size_t 
 		if (k == n && n < most)
 			sums[n++] = (struct sum){ x->cause, 0 };
 		if (k < n)
-			sums[k].ms += isfinite(x->usual_ms) ? x->usual_ms : x->ms;
+			sums[k].ms += isfinite(x->typical_ms) ? x->typical_ms : x->ms;
 	}
 	return n;
 }
@@ -114,8 +114,8 @@ static void say_phases(struct textout *o, const struct report_process *p)
 	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
 	for (size_t i = 0; i < p->phases.n && n < sizeof(sums) / sizeof(*sums); i++) {
 		const struct report_phase *x = &p->phases.at[i];
-		sums[n++] = (struct sum){ x->name, isfinite(x->usual_host_ms) ? x->usual_host_ms
-									      : x->host_ms };
+		sums[n++] = (struct sum){ x->name, isfinite(x->typical_host_ms) ? x->typical_host_ms
+										: x->host_ms };
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct sum x = take_largest(sums, n);

@@ -42,9 +42,9 @@ static double device(const struct filler *x, double value)
 }
 
 /* NAN where all recorded steps are typical ones. */
-static double usual(const struct filler *x, double value)
+static double typical(const struct filler *x, double value)
 {
-	return x->f->n_usual < x->f->n_played ? value : NAN;
+	return x->f->n_typical < x->f->n_played ? value : NAN;
 }
 
 /* ---- Steps ---- */
@@ -106,7 +106,7 @@ static void fill_steps(struct filler *x, struct report_process *p)
 	};
 	p->bound = (struct report_bound){ .verdict = verdict_name(f->verdict),
 					  .confidence = f->confidence,
-					  .usual_steps = f->n_usual,
+					  .typical_steps = f->n_typical,
 					  .steps = f->n_played };
 	list_make(x->arena, &p->bound.evidence, f->evidence.n);
 	for (size_t i = 0; i < f->evidence.n; i++)
@@ -128,9 +128,9 @@ static void fill_gpus(struct filler *x, struct report_process *p)
 			.late_ms = g->late_ms,
 			.kernels = g->kernels,
 			.tensor_core_pct = g->tensor_core_pct < 0 ? NAN : g->tensor_core_pct,
-			.usual_busy_ms = usual(x, g->usual_busy_ms),
-			.usual_idle_ms = usual(x, g->usual_idle_ms),
-			.usual_kernels = usual(x, g->usual_kernels),
+			.typical_busy_ms = typical(x, g->typical_busy_ms),
+			.typical_idle_ms = typical(x, g->typical_idle_ms),
+			.typical_kernels = typical(x, g->typical_kernels),
 		};
 	}
 }
@@ -148,7 +148,7 @@ static void fill_idle(struct filler *x, struct report_process *p)
 			.device = from->device,
 			.ms = from->ms,
 			.pct = from->pct,
-			.usual_ms = usual(x, from->usual_ms),
+			.typical_ms = typical(x, from->typical_ms),
 			.place = fill_place(x, from->site),
 		};
 		to->where = where(x, &to->place);
@@ -206,7 +206,7 @@ static void fill_phase(struct filler *x, struct report_phase *to, const struct f
 	*to = (struct report_phase){ .name = fill_text(x, from->name),
 				     .host_ms = from->host_ms,
 				     .gpu_ms = device(x, from->gpu_ms),
-				     .usual_host_ms = usual(x, from->usual_host_ms) };
+				     .typical_host_ms = typical(x, from->typical_host_ms) };
 	list_make(x->arena, &to->parts, from->n_parts);
 	for (size_t i = 0; i < to->parts.n; i++)
 		to->parts.at[i] = (struct report_phase_part){ fill_text(x, from->parts[i].name),

@@ -15,19 +15,19 @@ enum { NUMBER_BYTES = 32 };
 
 /*
  * Whether the replayed steps (`step_ms`, without recording overhead) differ from the typical step
- * of the first lines (`usual_ms`).
+ * of the first lines (`typical_ms`).
  */
-static bool are_apart(double step_ms, double usual_ms)
+static bool are_apart(double step_ms, double typical_ms)
 {
-	return usual_ms > 0 && (step_ms >= APART * usual_ms || usual_ms >= APART * step_ms);
+	return typical_ms > 0 && (step_ms >= APART * typical_ms || typical_ms >= APART * step_ms);
 }
 
 void report_gains_heading(struct textout *o, const struct report_process *p)
 {
-	char step[NUMBER_BYTES], recorded[NUMBER_BYTES], usual[NUMBER_BYTES];
+	char step[NUMBER_BYTES], recorded[NUMBER_BYTES], typical[NUMBER_BYTES];
 	double step_ms = p->replay ? p->replay->step_ms : 0,
 	       recorded_ms = p->replay ? p->replay->recorded_ms : 0,
-	       usual_ms = p->baseline.step_ms ? p->baseline.step_ms->p50 : 0;
+	       typical_ms = p->baseline.step_ms ? p->baseline.step_ms->p50 : 0;
 	report_ms(step, sizeof(step), step_ms);
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))
@@ -35,10 +35,10 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 	else if (p->replay->disturbed_times > 1)
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per step, scaled to unrecorded steps (%s ms)", step);
-	else if (are_apart(step_ms, usual_ms))
+	else if (are_apart(step_ms, typical_ms))
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per recorded step (%s ms; a typical step takes %s ms)",
-			  step, report_ms(usual, sizeof(usual), usual_ms));
+			  step, report_ms(typical, sizeof(typical), typical_ms));
 	else if (step_ms < recorded_ms && strcmp(step, recorded) != 0)
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per step (%s ms without recording overhead)", step);

@@ -46,9 +46,9 @@ static void say_warm_up(struct textout *o, const struct report_process *p)
 static bool ran_ahead(const struct report_process *p, double host_ms)
 {
 	double device_ms = p->replay ? p->replay->measured_ms : 0,
-	       usual_ms = p->baseline.step_ms->p50;
-	return host_ms * APART < usual_ms && device_ms < APART * usual_ms &&
-	       usual_ms < APART * device_ms;
+	       typical_ms = p->baseline.step_ms->p50;
+	return host_ms * APART < typical_ms && device_ms < APART * typical_ms &&
+	       typical_ms < APART * device_ms;
 }
 
 /*

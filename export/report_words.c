@@ -108,7 +108,7 @@ char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
 char *report_mean_of(char *to, size_t bytes, const struct report_process *p)
 {
 	to[0] = 0;
-	if (p->bound.usual_steps < p->bound.steps)
+	if (p->bound.typical_steps < p->bound.steps)
 		snprintf(to, bytes, ", mean of all %lld recorded steps", (long long)p->bound.steps);
 	return to;
 }

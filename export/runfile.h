@@ -1,6 +1,6 @@
 /*
- * DIR/run.json describes a run. `profrun run` writes its first half, the collector or `export` the
- * processes.
+ * DIR/run.json, which describes a run. `profrun run` writes its first half; the collector or
+ * `export` writes the processes.
  */
 #ifndef EXPORT_RUNFILE_H
 #define EXPORT_RUNFILE_H
@@ -15,19 +15,19 @@ struct runfile {
 	LIST(struct process_facts) processes;
 	LIST(const char *) messages;
 	LIST(int64_t) ranks_left_out;
-	struct arena arena; /* of all its texts and lists */
+	struct arena arena; /* owns all texts and lists */
 };
 
 void runfile_read(struct runfile *r, const json_t *root);
 void runfile_free(struct runfile *r);
 
 /*
- * Returns run.json, or an empty object with this host if it is missing or unreadable. New
- * reference.
+ * Returns run.json as a new reference. If it is missing or unreadable: an object with this host and
+ * no processes.
  */
 json_t *runfile_load(const char *folder);
 
-/* Writes the file, whole or not at all. */
+/* Replaces the file, whole or not at all. Returns 0 or -errno. */
 int runfile_save(const char *folder, json_t *root, struct err *e);
 
 /* Returns the process of that journal ("journal/123.journal"), borrowed, or NULL. */

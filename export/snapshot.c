@@ -1,9 +1,11 @@
 /*
- * A step as PyTorch's memory snapshot: what torch.cuda.memory._dump_snapshot() writes (PyTorch 2.1 to 2.15), for pytorch.org/memory_viz and
- * torch.cuda._memory_viz. The trace is the step's; segments and their blocks are as they stand at its end.
+ * Writes a step as PyTorch's memory snapshot, in the format of torch.cuda.memory._dump_snapshot()
+ * (PyTorch 2.1 to 2.15), for pytorch.org/memory_viz and torch.cuda._memory_viz. The trace contains
+ * the step's events; segments and their blocks are those at the step's end.
  *
- * What the allocator does not report is filled in: streams are 0, a block's requested size is its rounded one, a free is
- * completed when it is requested. Blocks that no cudaMalloc holds (expandable segments) are given segments of whole 2 MiB.
+ * The allocator does not report everything. Streams are written as 0, a block's requested size as
+ * its rounded size, and a free as completed when it is requested. Blocks outside all cudaMalloc
+ * memory (expandable segments) get segments of whole 2 MiB.
  */
 #include "core/symbols/stack_about.h"
 #include "core/util/bisect.h"
@@ -30,14 +32,14 @@ struct snapshot {
 	const struct model_step *m;
 	struct pickle p;
 	VEC(struct block) blocks; /* at the step's end, by address */
-	struct map block_of;	  /* address -> index, while they come and go */
+	struct map block_of;	  /* address -> index in `blocks`, during replay_blocks() */
 	VEC(struct segment) segments;
 	uint32_t n_devices;
 };
 
 /* ---- Stacks ---- */
 
-/* Small numbers, apart from the addresses of texts and frames. */
+/* Keys of stacks are small numbers, which are never addresses of texts or frames. */
 enum { KEY_STACK = 1 };
 
 static uint64_t stack_key(uint32_t stack)
@@ -88,7 +90,7 @@ static void set_frames(struct snapshot *s, uint32_t stack)
 	pickle_set(&s->p);
 }
 
-/* ---- What stands at the end ---- */
+/* ---- Blocks at the step's end ---- */
 
 static void remove_block(struct snapshot *s, uint64_t address)
 {
@@ -172,7 +174,7 @@ static void replay_segments(struct snapshot *s)
 	VEC(const struct model_call *) calls = { 0 };
 	for (size_t i = 0; i < s->m->segments.n; i++) {
 		const struct model_segment *g = &s->m->segments.at[i];
-		if (!(g->address >> 63)) /* handles of physical memory */
+		if (!(g->address >> 63)) /* with the top bit: a handle of physical memory */
 			vec_push(&s->segments, (struct segment){ g->address, g->bytes, g->stack,
 								 g->device, false });
 	}
@@ -199,7 +201,7 @@ static size_t first_block_from(const struct snapshot *s, uint64_t address)
 	return bisect(s->blocks.n, i, s->blocks.at[i].address < address);
 }
 
-/* Blocks within [address, address + bytes): first and one past the last. */
+/* Finds the blocks within the segment: the first, and one past the last. */
 static void blocks_within(const struct snapshot *s, const struct segment *g, size_t *from,
 			  size_t *to)
 {
@@ -207,7 +209,7 @@ static void blocks_within(const struct snapshot *s, const struct segment *g, siz
 	*to = first_block_from(s, g->address + g->bytes);
 }
 
-/* Other libraries' memory is not the allocator's. */
+/* Drops segments that are not the allocator's: memory of other libraries. */
 static void keep_allocators(struct snapshot *s)
 {
 	size_t kept = 0;
@@ -343,7 +345,7 @@ static uint64_t device_bytes(const struct snapshot *s, uint32_t device)
 	return 0;
 }
 
-/* cudaFree says no size. */
+/* Returns the size of a freed segment, which cudaFree does not have. */
 static uint64_t segment_bytes(const struct snapshot *s, const struct event *events, size_t n,
 			      uint64_t address)
 {
@@ -356,7 +358,7 @@ static uint64_t segment_bytes(const struct snapshot *s, const struct event *even
 	return 0;
 }
 
-/* Its segments, then its blocks: at one and the same time a segment comes before what lies in it. */
+/* Writes one device's events by time. Of equal times, a segment comes before the blocks in it. */
 static void put_trace(struct snapshot *s, uint32_t device)
 {
 	VEC(struct event) events = { 0 };

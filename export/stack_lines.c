@@ -1,4 +1,4 @@
-/* See stack_lines.h. A PyTorch call has 25 native frames, of which two or three say something. */
+/* See stack_lines.h. A PyTorch call has 25 native frames, of which two or three are informative. */
 #include "export/stack_lines.h"
 
 #include "core/util/path.h"
@@ -7,11 +7,14 @@
 #include <string.h>
 
 enum {
-	FOLD_FROM = 3,	 /* shorter runs are no longer than the line that would stand for them */
-	HOMES_NAMED = 2, /* of a folded run */
+	FOLD_FROM = 3,	 /* frames; folding fewer saves too little */
+	HOMES_NAMED = 2, /* for a folded run */
 };
 
-/* Marks what is shown in any case. An operator is entered through several frames of its name: the outermost stands for it. */
+/*
+ * Marks the frames that are never folded. Several frames in a row may have the same operator's
+ * name: only the outermost of them is marked.
+ */
 static void mark(const struct frame_list *list, bool *is_kept)
 {
 	const char *last = "";
@@ -44,7 +47,10 @@ size_t stack_lines(const struct frame_list *list, struct stack_line *out)
 	return n;
 }
 
-/* Where a frame's code belongs: a package of Python's, a shared object. Its length too, since it may be part of a path. */
+/*
+ * Returns the Python package, file or shared object that a frame's code belongs to, and its length:
+ * it may be part of a path.
+ */
 static const char *home(const struct frame *f, size_t *length)
 {
 	static const char *const folders[] = { "site-packages/", "dist-packages/" };

@@ -1,24 +1,30 @@
-/* A stack as a person reads it: the user's own frames and the operators' in full, long runs of library frames as one line. */
+/*
+ * Shows a stack: the user's frames and operators one by one, each long run of library frames as one
+ * line.
+ */
 #ifndef EXPORT_STACK_LINES_H
 #define EXPORT_STACK_LINES_H
 
 #include "core/symbols/frames.h"
 
 struct stack_line {
-	size_t first; /* frame in the list; of several the innermost */
-	size_t n;     /* 1: that frame; more: so many frames, folded */
+	size_t first; /* index of the (innermost) frame in the list */
+	size_t n;     /* frames; more than 1: folded */
 };
 
-/* Innermost first. `out` has room for list->n; how many. */
+/* Fills `out`, innermost line first; it has room for list->n. Returns how many lines there are. */
 size_t stack_lines(const struct frame_list *list, struct stack_line *out);
 
 enum { STACK_LINE_BYTES = 256 };
 
-/* "forward (model.py:31)", "at::native::add (libtorch_cpu.so)", "... 12 frames in torch, libtorch_cpu.so". */
+/*
+ * Writes "forward (model.py:31)", "at::native::add (libtorch_cpu.so)", or "... 12 frames in torch,
+ * libtorch_cpu.so".
+ */
 void stack_line_text(const struct frame_list *list, const struct stack_line *line,
 		     char to[STACK_LINE_BYTES]);
 
-/* "model.py:31"; "" where neither is known. */
+/* Writes "model.py:31", "model.py" without a line, or "" without a file. */
 void stack_place_text(const char *file, uint32_t line, char to[STACK_LINE_BYTES]);
 
 #endif

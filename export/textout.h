@@ -1,6 +1,6 @@
 /*
- * Text output: lines that are never wider than the screen, optional colour, tables that fit. Text
- * from the profiled program (names, source lines) is cleaned of control characters.
+ * Text output: lines and tables that fit the screen, optional colour. Control characters are
+ * removed from texts of the profiled program, such as names and source lines.
  */
 #ifndef EXPORT_TEXTOUT_H
 #define EXPORT_TEXTOUT_H
@@ -43,8 +43,8 @@ __attribute__((format(printf, 3, 4))) void text_say(struct textout *o, const cha
 /* ---- Tables ---- */
 
 /*
- * Cells of the last three kinds are cut where the table is too wide, the widest column first: at
- * the tail, in the middle, at the head.
+ * If a table is too wide, cells of the last three kinds are cut, the widest column first: at the
+ * tail, in the middle, at the head.
  */
 enum column_kind { COLUMN_WORD, COLUMN_NUMBER, COLUMN_TEXT, COLUMN_NAME, COLUMN_PLACE };
 
@@ -59,13 +59,15 @@ struct text_table {
 	const struct text_column *columns;
 	unsigned n_columns;
 	VEC(char *) cells; /* row by row */
-	VEC(char *) notes; /* a line under a row, NULL: none */
+	VEC(char *) notes; /* one per row: a line below it; NULL: none */
 };
 
+/* Starts an empty table. `columns` must stay until its end. */
 void table_start(struct text_table *t, const struct text_column *columns, unsigned n_columns);
+/* Adds the next cell, row by row. */
 __attribute__((format(printf, 2, 3))) void table_cell(struct text_table *t, const char *format,
 						      ...);
-/* A line below the row; call it after the row's last cell. */
+/* Adds a line below the row; call it after the row's last cell. */
 void table_note(struct text_table *t, const char *text);
 /* Prints the table, if it has rows, and frees it. */
 void table_end(struct text_table *t, struct textout *o);

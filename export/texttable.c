@@ -32,8 +32,8 @@ void table_note(struct text_table *t, const char *text)
 }
 
 /*
- * Each column gets the width of its widest cell; then the widest elastic column shrinks until the
- * table fits.
+ * Gives each column the width of its widest cell, then narrows the widest column whose cells may be
+ * cut until the table fits.
  */
 static void find_widths(const struct text_table *t, size_t room, size_t *widths)
 {
@@ -68,7 +68,7 @@ static bool is_inside_character(const char *at)
 	return (*at & 0xc0) == 0x80;
 }
 
-/* Keeps the head of the text and the part from where it differs from `other`. */
+/* Cuts out the middle of the text: keeps its head, and the part that differs from `other`. */
 static void fit_difference(char *to, const char *text, const char *other, size_t width)
 {
 	char part[TEXT_BYTES / 2];

@@ -1,4 +1,6 @@
-/* A walk over protobuf fields: no schema beyond the few numbers that are counted. */
+/*
+ * See trace_count.h. Walks over protobuf fields, using only the few field numbers that it counts.
+ */
 #include "export/trace_count.h"
 
 #include "core/util/vec.h"
@@ -31,7 +33,9 @@ static bool read_varint(struct span *s, uint64_t *value)
 	return false;
 }
 
-/* The next field; false at the end, with `is_bad` set where the bytes make no sense. */
+/*
+ * Reads the next field. Returns false at the end, and with `is_bad` set if the bytes are no field.
+ */
 static bool next_field(struct span *s, struct field *f, bool *is_bad)
 {
 	uint64_t key;
@@ -103,7 +107,7 @@ static bool count_packet(struct span s, struct trace_count *c)
 	return is_good && !is_bad;
 }
 
-/* A packet's tag and length. 1, 0 at the file's end, -1: not a packet. */
+/* Reads a packet's tag and length. Returns 1, 0 at the file's end, or -1 if there is no packet. */
 static int read_head(gzFile file, uint64_t *length)
 {
 	int tag = gzgetc(file);

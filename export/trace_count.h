@@ -1,4 +1,4 @@
-/* Counting what a Perfetto trace of ours holds, from the file alone. */
+/* Counts what a Perfetto trace that profrun wrote contains. */
 #ifndef EXPORT_TRACE_COUNT_H
 #define EXPORT_TRACE_COUNT_H
 
@@ -12,7 +12,10 @@ struct trace_count {
 	uint64_t slices, instants, counter_points, flows, flow_ends;
 };
 
-/* `path`: plain or gzip. 0, or -errno with one line: not a trace, cut short. */
+/*
+ * Counts a plain or gzip file. Returns 0, or -errno with a message if it is not a trace, or is cut
+ * short.
+ */
 int trace_count_file(const char *path, struct trace_count *count, struct err *e);
 
 #endif

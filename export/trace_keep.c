@@ -1,4 +1,4 @@
-/* See trace_keep.h. Half of either limit is for the first traces, the rest for the newest. */
+/* See trace_keep.h. Half of each limit is for the first traces, the rest for the newest. */
 #include "export/trace_keep.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LISTED = 4096 }; /* in run.json, where there is no limit; beyond that only counted */
+enum { LISTED = 4096 }; /* without limits: names listed in run.json; more traces are only counted */
 
 static uint64_t size_of(const char *folder, const char *name)
 {
@@ -18,7 +18,7 @@ static uint64_t size_of(const char *folder, const char *name)
 	return (uint64_t)status.st_size;
 }
 
-/* Somebody else may have removed it. */
+/* Removes the file. A file that someone else removed counts as removed. */
 static bool is_removed(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
@@ -26,7 +26,7 @@ static bool is_removed(const char *folder, const char *name)
 	       (!unlink(path) || errno == ENOENT);
 }
 
-/* What cannot be removed is kept, with the first. */
+/* Removes the oldest of the newest. If that fails, the trace is kept with the first ones. */
 static void remove_oldest(struct trace_keep *k, const char *folder)
 {
 	struct kept_trace t = k->newest.at[0];
@@ -47,7 +47,7 @@ static bool is_too_much(uint64_t value, uint64_t limit)
 	return limit && value > limit;
 }
 
-/* Whether it is one of the first. */
+/* Adds the trace to the first ones if it fits there. Returns whether it did. */
 static bool add_first(struct trace_keep *k, const struct trace_limits *limits,
 		      const struct kept_trace *t)
 {

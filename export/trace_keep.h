@@ -1,6 +1,7 @@
 /*
- * Which of a process's trace files stay: the first ones and the newest. A job of days may record a window every hour for ever, and
- * must not fill the disk; when one trace too many is there, the oldest that is not among the first is removed. One thread.
+ * Limits the trace files of one process. A job may record a window every hour for days and must not
+ * fill the disk. So the first traces and the newest ones are kept: above a limit, the oldest trace
+ * that is not among the first is removed. One thread.
  */
 #ifndef EXPORT_TRACE_KEEP_H
 #define EXPORT_TRACE_KEEP_H
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 struct trace_limits {
-	uint64_t files, bytes; /* of one process; 0: no limit */
+	uint64_t files, bytes; /* per process; 0: no limit */
 };
 
 struct kept_trace {
@@ -27,11 +28,11 @@ struct trace_keep {
 	uint64_t n_removed, bytes_removed;
 };
 
-/* `name` was written into `folder`; removes what is now too much. */
+/* Adds the trace `name` in `folder`, then removes traces until the limits hold. */
 void trace_keep_add(struct trace_keep *k, const struct trace_limits *limits, const char *folder,
 		    const char *name);
 
-/* Names of those that are there. New reference. */
+/* Returns the names of the kept traces. New reference. */
 json_t *trace_keep_list(const struct trace_keep *k);
 
 void trace_keep_free(struct trace_keep *k);

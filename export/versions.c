@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* "13.0.48" of libcudart.so.13.0.48; false where it is another file or has no number. */
+/* Copies "13.0.48" of libcudart.so.13.0.48. Returns false for other files and without a number. */
 static bool take_suffix(char *to, const char *file, const char *library)
 {
 	size_t n = strlen(library);
@@ -19,7 +19,7 @@ static bool take_suffix(char *to, const char *file, const char *library)
 	return true;
 }
 
-/* libcuda.so.580.65.06: a plain libcuda.so.1 has no driver's version in its name. */
+/* From libcuda.so.580.65.06; the name libcuda.so.1 does not contain the driver's version. */
 static void take_driver(struct versions *v, const char *file)
 {
 	char number[VERSION_BYTES];
@@ -27,7 +27,7 @@ static void take_driver(struct versions *v, const char *file)
 		memcpy(v->driver, number, sizeof(number));
 }
 
-/* __version__ = '2.9.0+cu130' */
+/* From a line like __version__ = '2.9.0+cu130' */
 static bool take_assignment(char *to, const char *line)
 {
 	static const char name[] = "__version__ = ";
@@ -41,11 +41,11 @@ static bool take_assignment(char *to, const char *line)
 	return true;
 }
 
-/* `path`: .../torch/lib/libtorch_cpu.so; its version stands in .../torch/version.py. */
+/* `path`: .../torch/lib/libtorch_cpu.so; the version is in .../torch/version.py. */
 static void take_torch(struct versions *v, const char *path)
 {
-	static const char beside[] = "/torch/lib/";
-	const char *folder = strstr(path, beside);
+	static const char libraries[] = "/torch/lib/";
+	const char *folder = strstr(path, libraries);
 	char place[PATH_MAX + 32], line[256];
 	if (!folder || v->torch[0])
 		return;
@@ -68,8 +68,8 @@ void versions_take(struct versions *v, FILE *maps)
 		path[strcspn(path, "\n")] = 0;
 		const char *file = path_base(path);
 		take_driver(v, file);
-		if (!v->cuda_runtime
-			     [0]) /* the first: the application's own calls are bound to it */
+		/* the first one: the application's own calls are bound to it */
+		if (!v->cuda_runtime[0])
 			take_suffix(v->cuda_runtime, file, "libcudart.so.");
 		take_suffix(v->cupti, file, "libcupti.so.");
 		if (!strncmp(file, "libtorch", strlen("libtorch")))

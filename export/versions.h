@@ -1,4 +1,7 @@
-/* Which versions of the driver, CUDA, CUPTI and PyTorch a live process has, by the files that it has mapped: nothing in it is asked. */
+/*
+ * Finds the versions of the driver, CUDA, CUPTI and PyTorch in a live process from the names of the
+ * files that it has mapped, without running code in it.
+ */
 #ifndef EXPORT_VERSIONS_H
 #define EXPORT_VERSIONS_H
 
@@ -8,20 +11,22 @@
 
 enum { VERSION_BYTES = 64 };
 
-/* "" for what is not known. */
+/* "": not known. */
 struct versions {
 	char driver[VERSION_BYTES], cuda_runtime[VERSION_BYTES], cupti[VERSION_BYTES],
 		torch[VERSION_BYTES];
 };
 
-/* Adds what `pid` has by now. */
+/* Adds the versions that `pid` has mapped so far. */
 void versions_read(struct versions *v, uint32_t pid);
 
-/* The same of lines like those of /proc/PID/maps. */
+/* The same from lines in the format of /proc/PID/maps. */
 void versions_take(struct versions *v, FILE *maps);
 
-/* `python`: as the process told it ("3.12.3", with or without what is wrong with it behind a colon), NULL: it did not. New reference; NULL
- * where nothing is known. */
+/*
+ * Returns a new reference, or NULL if no version is known. `python`: the version that the process
+ * reported, such as "3.12.3", which a colon and a problem may follow; NULL: none was reported.
+ */
 json_t *versions_describe(const struct versions *v, const char *python);
 
 #endif

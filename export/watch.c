@@ -6,7 +6,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* DIR/journal is made by the first process that uses CUDA. */
+/* The first process that uses CUDA makes DIR/journal. */
 static void watch_journal(struct watch *w, const char *folder)
 {
 	char path[PATH_MAX];
@@ -35,7 +35,10 @@ void watch_close(struct watch *w)
 	w->fd = -1;
 }
 
-/* What exactly came does not matter: the folder is small, and listing it also sees what came before the watch did. */
+/*
+ * The events themselves do not matter: the folder is small, and listing it also finds journals that
+ * are older than the watch.
+ */
 bool watch_news(struct watch *w, const char *folder)
 {
 	char events[4096] __attribute__((aligned(8)));

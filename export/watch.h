@@ -1,6 +1,7 @@
 /*
- * Tells when a run's folder gets journals (inotify), so that a new one is read at once: the process waits for the answer
- * with its steps. Where the kernel gives no watch the fd stays -1 and the caller looks from time to time. One thread.
+ * Watches a run's folder for new journals (inotify), so that the collector reads them at once: the
+ * process cannot record steps before the collector answers. If the kernel provides no watch, the fd
+ * is -1 and the caller lists the folder periodically. One thread.
  */
 #ifndef EXPORT_WATCH_H
 #define EXPORT_WATCH_H
@@ -8,14 +9,14 @@
 #include <stdbool.h>
 
 struct watch {
-	int fd;		  /* readable: something came; -1: there is no watch */
-	bool has_journal; /* DIR/journal is there and watched too */
+	int fd;		  /* readable when there are events; -1: no watch */
+	bool has_journal; /* DIR/journal exists and is watched too */
 };
 
 void watch_open(struct watch *w, const char *folder);
 void watch_close(struct watch *w);
 
-/* Takes in what has been told; whether the folder should be listed. */
+/* Reads pending events. Returns whether to list the folder. */
 bool watch_news(struct watch *w, const char *folder);
 
 #endif

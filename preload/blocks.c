@@ -397,14 +397,18 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 	}
 	if (mode == BLOCKS_KEPT)
 		begin_notes(device, real);
-	if (!is_recorded && UNLIKELY(has_begun_meanwhile())) {
-		is_recorded = true;
-		ticks = hook_ticks();
-	}
-	/* depth above 0: a signal handler that interrupted a hooked call while it wrote a record */
+	if (!is_recorded)
+		is_recorded = has_begun_meanwhile();
+	/*
+	 * Read the time after the table has changed. Recording may end and begin again while this
+	 * thread is preempted. With an earlier time the record would be older than the new list of
+	 * live blocks, which was made before the change, and would be lost.
+	 *
+	 * depth above 0: a signal handler that interrupted a hooked call while it wrote a record
+	 */
 	if (is_recorded && LIKELY(!hook_thread.depth))
-		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, ticks, address,
-			    (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
+		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, hook_ticks(),
+			    address, (uint64_t)(bytes > 0 ? bytes : -bytes), allocated, reserved);
 }
 
 /*

@@ -1,18 +1,26 @@
 #!/usr/bin/env python3
 """Runs the tests and ends with the line `N passed, N failed`; exit status 1 when anything failed.
 
-usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-v]
+usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-j N] [-v] [--slowest N]
 
-A tier is a row of TIERS below: unit (cmocka programs in build/test/unit, two at a time), check (scripts that look at what was
-built, and tests of scripts), sim, e2e, browser and answers (programs with planted causes: what of the report does not hang on time); torch
-and torch-timed run only when asked for. Whatever tests a tier finds, each is counted by its own name; a program that dies or runs out of time
-counts as one failure more. The output of what failed is shown whole, of what passed not at all. Exit status 77 of a
+A tier is a row of TIERS below: unit (cmocka programs in build/test/unit), check (scripts that
+inspect what was built), sim, e2e, browser and answers (programs with planted causes); torch and
+torch-timed run only when asked for. All programs of the tiers run in parallel, the long ones first:
+twice as many as there are processors, since most of them wait most of the time. So a test must not
+depend on how promptly it is scheduled. The tiers of EXCLUSIVE measure time: their programs run
+alone.
+
+Each test counts under its own name; a program that dies or runs out of time counts as one more
+failure. The output of a program is shown in full if it failed, else not at all. Exit status 77 of a
 program, or a `skip` line, is a skip; its reason is printed.
 """
+
 import argparse
+import collections
 import concurrent.futures
 import contextlib
 import glob
+import io
 import os
 import re
 import signal
@@ -23,44 +31,57 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SKIP = 77  # exit status, as automake has it
+SKIP = 77  # exit status, as in automake
 
-# Lines of cmocka's TAP, of the shell runners and of this file's own child for unittest files.
+# Lines of cmocka's TAP, of the shell runners, and of this file's own child for unittest files.
 RESULT = re.compile(r"^(ok|not ok|skip) (?:\d+ )?(?:- )?(.*)$")
+TOOK = re.compile(r"^took (\S+) s: (.*)$")  # only of this file's own child
 PLAN = re.compile(r"^1\.\.(\d+)")
 
 
+# own_results: the program takes the number of a descriptor as its last argument, and writes its
+# result lines to it.
+Program = collections.namedtuple("Program", "name command limit_s own_results", defaults=(False,))
+
+
 class Report:
-    """What a program's run gave: names by outcome, and all that it printed."""
+    """Names of a program's tests by outcome, its output, and how many seconds each test took."""
 
     def __init__(self, name):
-        self.name, self.passed, self.failed, self.skipped, self.output, self.seconds = name, [], [], [], "", 0.0
+        self.name, self.output, self.seconds = name, "", 0.0
+        self.passed, self.failed, self.skipped, self.took = [], [], [], []
 
 
 def read_results(report, text):
     """Counts the result lines in text; returns how many tests the program promised, or None."""
     planned = None
     for line in text.splitlines():
-        plan, result = PLAN.match(line), RESULT.match(line)
+        plan, result, took = PLAN.match(line), RESULT.match(line), TOOK.match(line)
         if plan:
             planned = int(plan.group(1))
+        elif took:
+            report.took.append((float(took.group(1)), took.group(2)))
         elif result:
             outcome, what = result.groups()
             if what.startswith("# SKIP"):
                 report.skipped.append(what[6:].strip())
             else:
-                {"ok": report.passed, "not ok": report.failed, "skip": report.skipped}[outcome].append(what)
+                by_outcome = {"ok": report.passed, "not ok": report.failed, "skip": report.skipped}
+                by_outcome[outcome].append(what)
     return planned
 
 
-def run_program(name, command, limit_s, own_results=False):
-    """Runs a program in a process group of its own, which is gone when this returns."""
+def run_program(program):
+    """Runs a program in its own process group; no process of it is left when this returns."""
+    name, command, limit_s, own_results = program
     report, began, late_s = Report(name), time.monotonic(), None
     env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryFile("w+", errors="replace") as results:
-        child = subprocess.Popen(command + ([str(results.fileno())] if own_results else []), cwd=ROOT, env=env, text=True,
+        arguments = [str(results.fileno())] if own_results else []
+        child = subprocess.Popen(command + arguments, cwd=ROOT, env=env, text=True,
                                  errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, pass_fds=(results.fileno(),), start_new_session=True)
+                                 stderr=subprocess.STDOUT, pass_fds=(results.fileno(),),
+                                 start_new_session=True)
         try:
             report.output, _ = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -73,6 +94,7 @@ def run_program(name, command, limit_s, own_results=False):
         planned = read_results(report, results.read() if own_results else report.output)
     judge(report, planned, child.returncode, late_s)
     report.seconds = time.monotonic() - began
+    report.took = report.took or [(report.seconds, name)]
     return report
 
 
@@ -82,7 +104,7 @@ def kill_group(child):
 
 
 def judge(report, planned, status, late_s):
-    """Adds what no result line can say: a death, a time-out, an exit status that the lines do not explain."""
+    """Adds failures without a result line: a death, a time-out, an unexplained exit status."""
     counted = len(report.passed) + len(report.failed) + len(report.skipped)
     if late_s:
         report.failed.append(f"stopped after {late_s} s")
@@ -99,17 +121,29 @@ def judge(report, planned, status, late_s):
 
 
 class LineResult(unittest.TestResult):
-    """Writes a line for each test to a file that nothing else writes to, so that no test's output can look like one."""
+    """Writes a line for each test to a file that only this writes to.
+
+    So no test's output can look like a result.
+    """
 
     def __init__(self, file):
         super().__init__()
         self.buffer = True
         self.file = file
+        self.began = 0.0
 
     def line(self, outcome, test, why=""):
         what = test.id() if hasattr(test, "id") else str(test)
         self.file.write(f"{outcome} {what}{': ' + why if why else ''}\n")
         self.file.flush()
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = time.monotonic()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.file.write(f"took {time.monotonic() - self.began:.2f} s: {test.id()}\n")
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -141,64 +175,137 @@ class LineResult(unittest.TestResult):
         self.line("ok", test)
 
 
-def unittest_child(path, pattern, fd):
-    """The program that runs one test_*.py: result lines to fd, everything else to standard output."""
+def load_file(path, pattern):
+    """Returns the tests of one test_*.py whose full names contain the pattern."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{pattern}*"] if pattern else None
+    return list(flatten(loader.loadTestsFromName(os.path.basename(path)[:-3])))
+
+
+def flatten(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flatten(test)
+        else:
+            yield test
+
+
+def list_child(pattern, *paths):
+    """Prints, for each test_*.py, its path and the names of the classes that have tests."""
+    for path in paths:
+        with contextlib.redirect_stdout(io.StringIO()):
+            names = dict.fromkeys(type(test).__name__ for test in load_file(path, pattern))
+        if names:
+            print(path, *names)
+    return 0
+
+
+def unittest_child(path, name, pattern, fd):
+    """Runs one class of a test_*.py: result lines to fd, everything else to standard output."""
     with os.fdopen(fd, "w") as file:
         os.set_inheritable(fd, False)
         result = LineResult(file)
-        loader.loadTestsFromName(os.path.basename(path)[:-3]).run(result)
+        unittest.TestSuite(
+            test for test in load_file(path, pattern) if type(test).__name__ == name
+        ).run(result)
         for test, text in result.failures + result.errors:
             print(f"== {test}\n{text}", flush=True)
-        if pattern and not result.testsRun:
-            print("no test of that name")
-            return SKIP
     return 0 if result.wasSuccessful() else 1
 
 
-def unit_programs(_):
+def unit_programs(pattern):
     built = sorted(glob.glob(os.path.join(ROOT, "build/test/unit/test_*")))
-    sources = {os.path.basename(path)[:-2] for path in glob.glob(os.path.join(ROOT, "test/unit/test_*.c"))}
-    return [(os.path.basename(path), [path], 180, False) for path in built if os.path.basename(path) in sources]
+    sources = glob.glob(os.path.join(ROOT, "test/unit/test_*.c"))
+    sources = {os.path.basename(path)[:-2] for path in sources}
+    programs = [
+        Program(os.path.basename(path), [path], 300)
+        for path in built
+        if os.path.basename(path) in sources
+    ]
+    return picked(programs, pattern)
+
+
+def picked(programs, pattern):
+    return [program for program in programs if not pattern or pattern in program.name]
 
 
 def check_programs(pattern):
-    of_library = [("check-so", ["scripts/check-so"], 60, False)] if os.path.exists(os.path.join(ROOT, "build/libprofrun.so")) else []
-    return of_library + folder_programs("check", 120)(pattern)
+    built = os.path.exists(os.path.join(ROOT, "build/libprofrun.so"))
+    of_library = [Program("check-so", ["scripts/check-so"], 120)] if built else []
+    return picked(of_library, pattern) + folder_programs("check", 120)(pattern)
 
 
-# What these find hangs on how fast the machine is and on who else uses it: verdicts, milliseconds, eight ranks on two cores.
+# Their results depend on how fast the machine is and on who else uses it: verdicts, milliseconds,
+# eight ranks on two cores.
 TIMED = {"torch": ("test_ranks.py", "test_reports.py", "test_steps.py")}
 
 
 def folder_programs(folder, limit_s, timed=False):
-    """run-tests.sh of a folder under test/, and every test_*.py there, either those of TIMED or the others."""
+    """Finds run-tests.sh of a folder under test/, and each class of its test_*.py.
+
+    timed: of the files in TIMED only, else of all others.
+    """
     def find(pattern):
         script = os.path.join(ROOT, "test", folder, "run-tests.sh")
-        found = [(f"{folder}/run-tests.sh", ["sh", script], limit_s, False)] if os.path.exists(script) else []
-        for path in sorted(glob.glob(os.path.join(ROOT, "test", folder, "test_*.py"))):
-            if (os.path.basename(path) in TIMED.get(folder, ())) != timed:
-                continue
-            command = [sys.executable, os.path.abspath(__file__), "--unittest", path, pattern or ""]
-            found.append((f"{folder}/{os.path.basename(path)}", command, limit_s, True))
+        found = picked(
+            (
+                [Program(f"{folder}/run-tests.sh", ["sh", script], limit_s)]
+                if os.path.exists(script)
+                else []
+            ),
+            pattern,
+        )
+        paths = [path for path in sorted(glob.glob(os.path.join(ROOT, "test", folder, "test_*.py")))
+                 if (os.path.basename(path) in TIMED.get(folder, ())) == timed]
+        own = [sys.executable, os.path.abspath(__file__)]
+        listed = subprocess.run(
+            [*own, "--list", pattern or "", *paths],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        for path, *classes in map(str.split, listed.stdout.splitlines()):
+            found += [
+                Program(
+                    f"{folder}/{os.path.basename(path)} {name}",
+                    [*own, "--unittest", path, name, pattern or ""],
+                    limit_s,
+                    True,
+                )
+                for name in classes
+            ]
         return found
     return find
 
 
-# Name, what finds its programs, how many at a time: those that measure time run alone. PyTorch takes most of its time to start.
+# Name: the function that finds its programs.
 TIERS = {
-    "unit": (unit_programs, 2),
-    "check": (check_programs, 1),
-    "sim": (folder_programs("sim", 600), 1),
-    "e2e": (folder_programs("e2e", 900), 1),
-    "browser": (folder_programs("browser", 300), 1),
-    "answers": (folder_programs("answers", 900), 1),
-    "torch": (folder_programs("torch", 1200), 2),
-    "torch-timed": (folder_programs("torch", 1200, timed=True), 1),
+    "unit": unit_programs,
+    "check": check_programs,
+    "sim": folder_programs("sim", 600),
+    "e2e": folder_programs("e2e", 900),
+    "browser": folder_programs("browser", 600),
+    "answers": folder_programs("answers", 900),
+    "torch": folder_programs("torch", 1200),
+    "torch-timed": folder_programs("torch", 1200, timed=True),
 }
 DEFAULT_TIERS = [name for name in TIERS if not name.startswith("torch")]
+EXCLUSIVE = ("torch-timed",)
+# Parts of the names of programs that take longest.
+LONG = (
+    "test_answers",
+    "test_perfetto_ui",
+    "test_python_frames",
+    "test_trigger",
+    "test_run.py Signals",
+    "test_ranks.py",
+    "test_traces",
+    "test_regime",
+    "test_long",
+    "test_levels",
+)
 
 
 def show(report, verbose):
@@ -207,27 +314,30 @@ def show(report, verbose):
     for what in report.failed:
         print(f"FAILED {report.name}: {what}")
     outcome = f"{len(report.passed)} passed, {len(report.failed)} failed"
-    print(f"{report.name}: {outcome}{f', {len(report.skipped)} skipped' if report.skipped else ''} ({report.seconds:.1f} s)",
-          flush=True)
+    skipped = f", {len(report.skipped)} skipped" if report.skipped else ""
+    print(f"{report.name}: {outcome}{skipped} ({report.seconds:.1f} s)", flush=True)
 
 
-def run_tier(tier, pattern, verbose):
-    find, at_a_time = TIERS[tier]
-    programs = find(pattern)
-    if pattern:  # a name of a test picks inside unittest files, a name of a program picks the rest
-        programs = [row for row in programs if row[3] or pattern in row[0]]
+def run_all(programs, at_a_time, verbose):
+    """Runs the programs, LONG ones first; returns their reports in the order of their ends."""
+    programs = sorted(programs, key=lambda program: not any(name in program.name for name in LONG))
     reports = []
     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
-        for future in [pool.submit(run_program, *row) for row in programs]:
+        for future in concurrent.futures.as_completed(
+            [pool.submit(run_program, program) for program in programs]
+        ):
             reports.append(future.result())
-            if not (pattern and reports[-1].skipped == ["no test of that name"]):
-                show(reports[-1], verbose)
+            show(reports[-1], verbose)
     return reports
 
 
-def conclude(reports):
-    """Prints the reasons of the skips, then the line that everything ends with; returns the exit status."""
-    skipped = [(report.name, why) for report in reports for why in report.skipped if why != "no test of that name"]
+def conclude(reports, n_slowest):
+    """Prints the slowest tests, reasons of skips and the last line; returns the exit status."""
+    for seconds, name in sorted((row for report in reports for row in report.took), reverse=True)[
+        :n_slowest
+    ]:
+        print(f"took {seconds:.1f} s: {name}")
+    skipped = [(report.name, why) for report in reports for why in report.skipped]
     for name, why in skipped:
         print(f"skipped {name}: {why}")
     if skipped:
@@ -238,18 +348,35 @@ def conclude(reports):
 
 
 def main():
+    if sys.argv[1:2] == ["--list"]:
+        return list_child(*sys.argv[2:])
     if sys.argv[1:2] == ["--unittest"]:
-        return unittest_child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        return unittest_child(*sys.argv[2:5], int(sys.argv[5]))
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", default=",".join(DEFAULT_TIERS), help="of " + ", ".join(TIERS))
-    parser.add_argument("-k", metavar="TEXT", help="only tests, or programs, with this in their name")
+    parser.add_argument("-k", metavar="TEXT", help="only tests or programs with this in their name")
+    parser.add_argument(
+        "-j",
+        metavar="N",
+        type=int,
+        default=2 * len(os.sched_getaffinity(0)),
+        help="programs at a time",
+    )
     parser.add_argument("-v", action="store_true", help="show all output")
+    parser.add_argument(
+        "--slowest", metavar="N", type=int, default=0, help="list the N slowest tests at the end"
+    )
     args = parser.parse_args()
-    unknown = [tier for tier in args.tier.split(",") if tier not in TIERS]
+    tiers = args.tier.split(",")
+    unknown = [tier for tier in tiers if tier not in TIERS]
     if unknown:
         parser.error(f"no tier '{unknown[0]}': there are {', '.join(TIERS)}")
-    reports = [report for tier in args.tier.split(",") for report in run_tier(tier, args.k, args.v)]
-    return conclude(reports)
+    parallel = [
+        program for tier in tiers if tier not in EXCLUSIVE for program in TIERS[tier](args.k)
+    ]
+    alone = [program for tier in tiers if tier in EXCLUSIVE for program in TIERS[tier](args.k)]
+    return conclude(run_all(parallel, args.j, args.v) + run_all(alone, 1, args.v), args.slowest)
 
 
 if __name__ == "__main__":

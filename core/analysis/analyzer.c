@@ -63,7 +63,7 @@ static void find_spans(struct analyzer *a, const struct model_step *m)
 
 /* ---- The backward pass ---- */
 
-/* Where the step's calls were made, by the model's number. */
+/* Returns the place of each of the step's calls, by the model's number; the caller frees it. */
 static struct autograd_map_place *places_of(struct analyzer *a, const struct model_step *m,
 					    const uint32_t *call_of)
 {
@@ -76,7 +76,7 @@ static struct autograd_map_place *places_of(struct analyzer *a, const struct mod
 	return places;
 }
 
-/* Finds the forward line and module of each call of the backward pass, in `tied`. */
+/* Fills `tied` with the forward line and module of each call of the backward pass. */
 static void tie_backward(struct analyzer *a, const struct model_step *m, const uint32_t *call_of,
 			 const struct autograd_map_place *places, struct autograd_map_place *tied)
 {
@@ -100,7 +100,8 @@ static void tie_backward(struct analyzer *a, const struct model_step *m, const u
 
 /* ---- Sums ---- */
 
-/* Returns the GPU time of the work of all calls before each call; one more than there are calls. */
+/* Returns prefix sums: the GPU time of all calls before each call. One entry more than there are
+ * calls; the caller frees it. */
 static uint64_t *gpu_sums(const struct model_step *m)
 {
 	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
@@ -147,7 +148,7 @@ static void add_sums(struct analyzer *a, const struct model_step *m,
 
 /* ---- A step ---- */
 
-const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keeps)
+const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keep)
 {
 	struct timeline *t = &a->timeline;
 	struct timeline_mark mark = timeline_mark(t);
@@ -159,8 +160,8 @@ const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_
 	find_spans(a, m);
 	tie_backward(a, m, call_of, places, tied);
 	idle_explain_step(a->idle, t, mark.earlier, &a->idle_step);
-	t->n_cut += keeps && !has_room;
-	if (keeps && has_room) {
+	t->n_cut += keep && !has_room;
+	if (keep && has_room) {
 		add_sums(a, m, places, tied);
 	} else {
 		timeline_rewind(t, &mark);

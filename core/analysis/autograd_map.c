@@ -1,6 +1,7 @@
 /*
- * What a step's threads did is brought into one order of time. A pass of nodes ends with the next forward operator of the level that
- * made them, or with the next call of backward().
+ * Operators, nodes and calls of backward() of all threads of a step are put into one order of time.
+ * A pass of nodes ends with the next forward operator of the level that created them, or with the
+ * next call of backward().
  */
 #include "core/analysis/autograd_map.h"
 
@@ -23,13 +24,13 @@ void autograd_map_free(struct autograd_map *t)
 	vec_free(&t->ops);
 	for (size_t i = 0; i < AUTOGRAD_MAP_LEVELS; i++)
 		vec_free(&t->passes[i].nodes);
-	vec_free(&t->made);
-	vec_free(&t->made_kinds);
+	vec_free(&t->match_ops);
+	vec_free(&t->op_kinds);
 	vec_free(&t->node_kinds);
 	vec_free(&t->latest);
 	vec_free(&t->earliest);
-	vec_free(&t->asked);
-	vec_free(&t->is_asked);
+	vec_free(&t->match_nodes);
+	vec_free(&t->is_wanted);
 	map_free(&t->first_seen);
 }
 
@@ -54,13 +55,14 @@ static const struct engine_row {
 	const char *begin;
 	uint8_t call;
 } engine_rows[] = {
-	{ "torch::autograd::InputBuffer::add", AUTOGRAD_MAP_ADDING_UP },
-	{ "torch::autograd::validate_outputs", AUTOGRAD_MAP_FOLDING },
+	{ "torch::autograd::InputBuffer::add", AUTOGRAD_MAP_ACCUMULATING },
+	{ "torch::autograd::validate_outputs", AUTOGRAD_MAP_REDUCING },
 	{ "torch::autograd::Node::operator()", AUTOGRAD_MAP_OF_NODE },
 	{ "c10d::", AUTOGRAD_MAP_OTHER },
 };
 
-/* Modules and the user's own functions within a node are what it computes again, or hooks: such calls have lines of their own. */
+/* Modules and the user's functions within a node are recomputation or hooks: their calls have lines
+ * of their own. */
 static bool is_program(const struct frame *f)
 {
 	return f->kind == FRAME_KIND_PYTHON &&
@@ -77,7 +79,7 @@ static enum autograd_map_call read_stack(struct autograd_map *t, struct frames *
 		enum operator_role role = *operator? name_of(t, operator).role : OPERATOR_FORWARD;
 		if (role != OPERATOR_FORWARD)
 			return role == OPERATOR_NODE ? AUTOGRAD_MAP_OF_NODE
-						     : AUTOGRAD_MAP_ADDING_UP;
+						     : AUTOGRAD_MAP_ACCUMULATING;
 		for (size_t k = 0; k < sizeof(engine_rows) / sizeof(*engine_rows); k++)
 			if (!strncmp(f->function, engine_rows[k].begin,
 				     strlen(engine_rows[k].begin)))
@@ -132,7 +134,7 @@ static void add_node(struct autograd_map *t, struct autograd_map_node node, uint
 		t->node_of_call.at[i] = (uint32_t)t->nodes.n;
 }
 
-/* Evaluation leaves no nodes. */
+/* Evaluation passes create no nodes. */
 static bool may_make_nodes(const struct phases *p, uint32_t call)
 {
 	uint8_t part = p->part_of_call.at[call];
@@ -154,7 +156,7 @@ static void add_op(struct autograd_map *t, const struct model_step *m, const str
 						      .step = t->step });
 }
 
-/* Closes what does not lie around the span; the number of nodes that do. */
+/* Closes the open spans that do not enclose this one. Returns how many nodes do. */
 static uint32_t nodes_around(struct autograd_map *t, const struct span_list *spans,
 			     const struct span *span)
 {
@@ -187,7 +189,8 @@ static void add_span(struct autograd_map *t, const struct model_step *m, size_t 
 		add_op(t, m, span, places, name.kind, level);
 }
 
-/* Of a thread that waits for the one with the nodes: it has called backward(). */
+/* For a thread without nodes: notes its calls of backward(), in which it waits for the autograd
+ * thread. */
 static void add_callers(struct autograd_map *t, const struct model_step *m,
 			const struct model_thread *of, const struct phases *phases)
 {
@@ -197,19 +200,19 @@ static void add_callers(struct autograd_map *t, const struct model_step *m,
 									(uint32_t)i, ITEM_CALL });
 }
 
-static void add_foldings(struct autograd_map *t, const struct model_step *m, size_t thread,
-			 struct frames *frames)
+static void add_reductions(struct autograd_map *t, const struct model_step *m, size_t thread,
+			   struct frames *frames)
 {
 	const struct model_thread *of = &m->threads.at[thread];
 	for (size_t i = of->first; i < of->first + of->n; i++) {
 		uint32_t around = t->node_of_call.at[i];
-		if (call_of(t, frames, m->calls.at[i].stack) != AUTOGRAD_MAP_FOLDING)
+		if (call_of(t, frames, m->calls.at[i].stack) != AUTOGRAD_MAP_REDUCING)
 			continue;
 		add_node(t,
 			 (struct autograd_map_node){
 				 .level = around ? t->nodes.at[around - 1].level + 1 : 1,
 				 .thread = (uint32_t)thread,
-				 .is_folding = true },
+				 .is_reduction = true },
 			 m->calls.at[i].begin_ns, (uint32_t)i, 1);
 	}
 }
@@ -231,7 +234,7 @@ void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m,
 	if (t->nodes.n == n_nodes)
 		add_callers(t, m, &m->threads.at[thread], phases);
 	else
-		add_foldings(t, m, thread, frames);
+		add_reductions(t, m, thread, frames);
 }
 
 /* ---- Together ---- */
@@ -250,8 +253,8 @@ static void take(struct autograd_map *t, const struct autograd_map_item *item)
 	}
 }
 
-static void tell_calls(struct autograd_map *t, const struct model_step *m, struct frames *frames,
-		       struct autograd_map_place *tied, bool *is_backward)
+static void assign_calls(struct autograd_map *t, const struct model_step *m, struct frames *frames,
+			 struct autograd_map_place *tied, bool *is_backward)
 {
 	for (size_t k = 0; k < m->threads.n; k++) {
 		const struct model_thread *of = &m->threads.at[k];
@@ -259,7 +262,7 @@ static void tell_calls(struct autograd_map *t, const struct model_step *m, struc
 		for (size_t i = of->first; i < of->first + of->n; i++) {
 			enum autograd_map_call call = call_of(t, frames, m->calls.at[i].stack);
 			uint32_t node = t->node_of_call.at[i];
-			if (call == AUTOGRAD_MAP_ADDING_UP)
+			if (call == AUTOGRAD_MAP_ACCUMULATING)
 				node = last;
 			else if (call != AUTOGRAD_MAP_OTHER)
 				last = node;
@@ -281,6 +284,6 @@ void autograd_map_end(struct autograd_map *t, const struct model_step *m, struct
 		take(t, &t->items.at[keys[i].index]);
 	for (uint32_t level = AUTOGRAD_MAP_LEVELS; level > 0; level--)
 		autograd_solve(t, level);
-	tell_calls(t, m, frames, tied, is_backward);
+	assign_calls(t, m, frames, tied, is_backward);
 	free(keys);
 }

@@ -1,6 +1,7 @@
 /*
- * Whose backward pass it is: for each call of autograd's threads the forward line and module that made it necessary. Nodes are told by
- * the stacks, what made them by their kinds and their order (autograd_match.h). What is ambiguous stays unknown.
+ * Maps each call of autograd's threads to the forward line and module that made it necessary. Nodes
+ * are recognized by stacks, and matched to forward operators by kind and order (autograd_match.h).
+ * Ambiguous ones stay unknown.
  */
 #ifndef CORE_AUTOGRAD_MAP_H
 #define CORE_AUTOGRAD_MAP_H
@@ -16,51 +17,53 @@ struct autograd_map_place {
 	uint32_t site, module;
 };
 
-/* A run of an operator in a forward pass. */
+/* One run of an operator in a forward pass. */
 struct autograd_map_op {
 	uint64_t begin_ns, end_ns;
 	struct autograd_map_place place;
 	uint32_t kind; /* in `kinds` */
 	uint32_t stack;
-	uint32_t level; /* nodes that it runs within: what they compute again */
-	uint32_t step;	/* in which it was seen: a counter */
-	bool is_taken;	/* its node is known */
+	uint32_t level; /* nodes around it: it is part of their recomputation */
+	uint32_t step;	/* counter of the steps seen */
+	bool is_taken;	/* its node has been found */
 };
 
-/* A node of a backward pass that runs within `level - 1` other ones. */
+/* A node of a backward pass. `level` is its depth in nested nodes, from 1. */
 struct autograd_map_node {
 	struct autograd_map_place place;
 	uint32_t kind; /* 0: not known */
 	uint32_t level, thread;
-	uint32_t op; /* AUTOGRAD_MAP_NO_OP: not one for certain */
-	bool is_folding; /* no node, but what the engine does behind one whose inputs were spread to one shape */
+	uint32_t op; /* AUTOGRAD_MAP_NO_OP: not certain */
+	/* Not a node, but the engine's work after one: it reduces the gradient of a broadcast input
+	 * to the input's shape. */
+	bool is_reduction;
 };
 
 #define AUTOGRAD_MAP_NO_OP UINT32_MAX
 
 enum { AUTOGRAD_MAP_LEVELS = 4 };
 
-/* What a stack says of its call. */
+/* The role of a call in the backward pass, derived from its stack. */
 enum autograd_map_call {
 	AUTOGRAD_MAP_OTHER,
 	AUTOGRAD_MAP_OF_NODE,
-	AUTOGRAD_MAP_ADDING_UP, /* gradients, behind the node before */
-	AUTOGRAD_MAP_FOLDING,	/* a gradient to the shape of what had been spread */
+	AUTOGRAD_MAP_ACCUMULATING, /* accumulates gradients, after the previous node */
+	AUTOGRAD_MAP_REDUCING,	   /* reduces a gradient to the shape of its broadcast input */
 };
 
-/* What began in a step: an operator's run, a node, a call of backward(). */
+/* The begin of an operator, of a node, or of a call of backward(). */
 struct autograd_map_item {
 	uint64_t begin_ns;
 	uint32_t index; /* in `fresh` or `nodes` */
-	uint8_t what;	/* enum in autograd map.c */
+	uint8_t what;	/* enum in autograd_map.c */
 };
 
 struct autograd_map_pass {
-	VEC(uint32_t) nodes; /* indexes in the autograd map's */
-	size_t from;	     /* ops since the last one of its level */
+	VEC(uint32_t) nodes; /* indexes in the map's `nodes` */
+	size_t from;	     /* first op after the previous pass of this level */
 };
 
-/* All zero is a good start; one is used for step after step of a process. */
+/* All zeros is a valid start; one map serves all steps of a process. */
 struct autograd_map {
 	struct strtab kinds;
 	struct map kind_of; /* operator's text, as a pointer -> index in `names` */
@@ -71,34 +74,35 @@ struct autograd_map {
 	names;
 	struct map call_of; /* DICT_STACK -> enum autograd_map_call */
 	uint32_t step;
-	/* of the step that is added, thread by thread */
+	/* the step being added, thread by thread */
 	VEC(struct autograd_map_op) fresh;
 	VEC(struct autograd_map_item) items;
 	VEC(struct autograd_map_node) nodes;
 	VEC(uint32_t) node_of_call; /* index + 1 in `nodes`, by the model's number of the call */
-	VEC(uint32_t) open;	    /* spans around the one that is looked at */
-	/* of this step and the one before */
+	VEC(uint32_t) open;	    /* spans that enclose the current one */
+	/* this step and the previous one */
 	VEC(struct autograd_map_op) ops;
 	struct autograd_map_pass passes[AUTOGRAD_MAP_LEVELS]; /* by level - 1 */
-	/* of the pass that is solved */
-	VEC(uint32_t) made, made_kinds, node_kinds, latest, earliest, asked;
-	VEC(uint8_t) is_asked; /* by kind */
-	struct map first_seen; /* DICT_STACK -> index in `ops` */
+	/* the pass being solved */
+	VEC(uint32_t) match_ops, op_kinds, node_kinds, latest, earliest, match_nodes;
+	VEC(uint8_t) is_wanted; /* by kind: it takes part in the matching */
+	struct map first_seen;	/* DICT_STACK -> index in `ops` */
 };
 
 void autograd_map_begin(struct autograd_map *t, const struct model_step *m);
-/* `spans`: of m->threads.at[thread]; `places`: where each of the step's calls was made. */
+/* Adds a thread of the step. `spans`: of m->threads.at[thread]; `places`: of the step's calls. */
 void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m, size_t thread,
 			     const struct span_list *spans, const struct phases *phases,
 			     const struct autograd_map_place *places, struct frames *frames);
-/* `tied`: by the model's number of the call, for calls of the backward pass; `is_backward` marks these. Both must be zero. */
+/* Solves the step's passes. By the model's number of the call: `tied` gets the places of calls of
+ * the backward pass, `is_backward` marks them. Both must be zero. */
 void autograd_map_end(struct autograd_map *t, const struct model_step *m, struct frames *frames,
 		      struct autograd_map_place *tied, bool *is_backward);
 void autograd_map_free(struct autograd_map *t);
 
 /* autograd_solve.c */
 
-/* The pass is over: fills its nodes' places. */
+/* Ends a pass: fills its nodes' places. */
 void autograd_solve(struct autograd_map *t, uint32_t level);
 
 #endif

@@ -1,11 +1,11 @@
 #include "core/analysis/autograd_match.h"
 
-bool autograd_match(const uint32_t *nodes, size_t n, const uint32_t *made, size_t n_made,
+bool autograd_match(const uint32_t *nodes, size_t n, const uint32_t *ops, size_t n_ops,
 		    uint32_t *latest, uint32_t *earliest)
 {
-	size_t at = n_made;
+	size_t at = n_ops;
 	for (size_t i = 0; i < n; i++) {
-		while (at > 0 && made[at - 1] != nodes[i])
+		while (at > 0 && ops[at - 1] != nodes[i])
 			at--;
 		if (!at)
 			return false;
@@ -13,7 +13,7 @@ bool autograd_match(const uint32_t *nodes, size_t n, const uint32_t *made, size_
 	}
 	at = 0;
 	for (size_t i = n; i-- > 0;) {
-		while (made[at] != nodes[i])
+		while (ops[at] != nodes[i])
 			at++;
 		earliest[i] = (uint32_t)at++;
 	}

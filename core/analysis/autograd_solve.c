@@ -1,7 +1,8 @@
 /*
- * What a pass may be of is tried in turn: what was called since the pass before; what no earlier pass is known to be of; all. A node whose
- * kind no call was of (a view's, that launches nothing forwards) is told by its neighbours, if the line of both is the same and
- * was not left between them.
+ * A pass is matched to three ranges of operators in turn: those since the previous pass; those not
+ * matched by earlier passes; all. Nodes without any operator of their kind (views, which launch
+ * nothing in the forward pass) get the line of their neighbours, if both neighbours have the same
+ * line and it was not left between them.
  */
 #include "core/analysis/autograd_map.h"
 #include "core/analysis/autograd_match.h"
@@ -12,68 +13,72 @@ enum region { SINCE_LAST_PASS, NOT_TAKEN, ALL, REGIONS };
 
 static void begin_kinds(struct autograd_map *t)
 {
-	vec_reserve(&t->is_asked, t->kinds.texts.n);
-	t->is_asked.n = t->kinds.texts.n;
-	memset(t->is_asked.at, 0, t->is_asked.n);
+	vec_reserve(&t->is_wanted, t->kinds.texts.n);
+	t->is_wanted.n = t->kinds.texts.n;
+	memset(t->is_wanted.at, 0, t->is_wanted.n);
 }
 
-/* The pass's nodes of whose kind something was called: in `asked`, their kinds in `node_kinds`. False: on several threads, whose
- * order says nothing. */
+/*
+ * Collects the pass's nodes for whose kinds there are operators: in `match_nodes`, their kinds in
+ * `node_kinds`. Returns false if the nodes are on several threads, so that their order says
+ * nothing.
+ */
 static bool gather_nodes(struct autograd_map *t, const struct autograd_map_pass *pass,
 			 uint32_t level)
 {
 	begin_kinds(t);
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.at[i].level == level - 1)
-			t->is_asked.at[t->ops.at[i].kind] = 1;
-	t->asked.n = t->node_kinds.n = 0;
+			t->is_wanted.at[t->ops.at[i].kind] = 1;
+	t->match_nodes.n = t->node_kinds.n = 0;
 	for (size_t i = 0; i < pass->nodes.n; i++) {
 		const struct autograd_map_node *node = &t->nodes.at[pass->nodes.at[i]];
 		if (node->thread != t->nodes.at[pass->nodes.at[0]].thread)
 			return false;
-		if (!node->kind || !t->is_asked.at[node->kind])
+		if (!node->kind || !t->is_wanted.at[node->kind])
 			continue;
-		vec_push(&t->asked, pass->nodes.at[i]);
+		vec_push(&t->match_nodes, pass->nodes.at[i]);
 		vec_push(&t->node_kinds, node->kind);
 	}
-	return t->asked.n > 0;
+	return t->match_nodes.n > 0;
 }
 
-/* Operators of these kinds that lie in no other of them: what it calls below autograd makes no nodes. */
-static void gather_made(struct autograd_map *t, size_t from, uint32_t level, enum region region)
+/* Collects the operators of these kinds, without those inside another one of them: what an operator
+ * calls below autograd creates no nodes. */
+static void gather_ops(struct autograd_map *t, size_t from, uint32_t level, enum region region)
 {
 	uint64_t end_ns = 0;
 	begin_kinds(t);
 	for (size_t i = 0; i < t->node_kinds.n; i++)
-		t->is_asked.at[t->node_kinds.at[i]] = 1;
-	t->made.n = t->made_kinds.n = 0;
+		t->is_wanted.at[t->node_kinds.at[i]] = 1;
+	t->match_ops.n = t->op_kinds.n = 0;
 	for (size_t i = region == SINCE_LAST_PASS ? from : 0; i < t->ops.n; i++) {
 		const struct autograd_map_op *op = &t->ops.at[i];
-		if (op->level != level - 1 || !t->is_asked.at[op->kind] || op->begin_ns < end_ns)
+		if (op->level != level - 1 || !t->is_wanted.at[op->kind] || op->begin_ns < end_ns)
 			continue;
 		end_ns = op->end_ns;
 		if (region == NOT_TAKEN && op->is_taken)
 			continue;
-		vec_push(&t->made, (uint32_t)i);
-		vec_push(&t->made_kinds, op->kind);
+		vec_push(&t->match_ops, (uint32_t)i);
+		vec_push(&t->op_kinds, op->kind);
 	}
 }
 
 static bool match(struct autograd_map *t)
 {
-	vec_reserve(&t->latest, t->asked.n);
-	vec_reserve(&t->earliest, t->asked.n);
-	return autograd_match(t->node_kinds.at, t->node_kinds.n, t->made_kinds.at, t->made_kinds.n,
+	vec_reserve(&t->latest, t->match_nodes.n);
+	vec_reserve(&t->earliest, t->match_nodes.n);
+	return autograd_match(t->node_kinds.at, t->node_kinds.n, t->op_kinds.at, t->op_kinds.n,
 			      t->latest.at, t->earliest.at);
 }
 
-/* What all that the node may be of have in common. */
+/* Assigns what all possible operators of the node have in common. */
 static void tie(struct autograd_map *t, size_t i)
 {
-	struct autograd_map_node *node = &t->nodes.at[t->asked.at[i]];
-	struct autograd_map_place place = t->ops.at[t->made.at[t->latest.at[i]]].place;
+	struct autograd_map_node *node = &t->nodes.at[t->match_nodes.at[i]];
+	struct autograd_map_place place = t->ops.at[t->match_ops.at[t->latest.at[i]]].place;
 	for (uint32_t k = t->earliest.at[i]; k < t->latest.at[i]; k++) {
-		const struct autograd_map_op *op = &t->ops.at[t->made.at[k]];
+		const struct autograd_map_op *op = &t->ops.at[t->match_ops.at[k]];
 		if (op->kind != node->kind)
 			continue;
 		place.site = op->place.site == place.site ? place.site : 0;
@@ -82,7 +87,7 @@ static void tie(struct autograd_map *t, size_t i)
 	node->place = place;
 	if (t->earliest.at[i] != t->latest.at[i])
 		return;
-	node->op = t->made.at[t->latest.at[i]];
+	node->op = t->match_ops.at[t->latest.at[i]];
 	t->ops.at[node->op].is_taken = true;
 }
 
@@ -101,7 +106,8 @@ static void note_first_seen(struct autograd_map *t, uint32_t level)
 	}
 }
 
-/* From one operator to the next without coming by the same place again. */
+/* Returns true if the program went from one operator to the next without passing the same place
+ * twice. */
 static bool follows(const struct autograd_map *t, const struct autograd_map_op *later,
 		    const struct autograd_map_op *earlier)
 {
@@ -118,8 +124,8 @@ static void tie_view(const struct autograd_map *t, struct autograd_map_node *nod
 		node->place.module = later->place.module;
 }
 
-/* Operators that spread their inputs to one shape. */
-static bool spreads(const struct autograd_map *t, const struct autograd_map_op *op)
+/* Returns true for operators that broadcast their inputs. */
+static bool broadcasts(const struct autograd_map *t, const struct autograd_map_op *op)
 {
 	static const char *const kinds[] = {
 		"add",	      "sub",	 "rsub",    "mul",     "div",	 "pow",	  "where",
@@ -133,14 +139,15 @@ static bool spreads(const struct autograd_map *t, const struct autograd_map_op *
 	return false;
 }
 
-/* It is of the node before, or of one that launched nothing itself and was made between the two. */
-static void tie_folding(const struct autograd_map *t, struct autograd_map_node *node, size_t first,
-			uint32_t later)
+/* A reduction belongs to the previous node, or to a node between the two known ones that launched
+ * nothing itself. */
+static void tie_reduction(const struct autograd_map *t, struct autograd_map_node *node,
+			  size_t first, uint32_t later)
 {
 	struct autograd_map_place place = { 0 };
 	for (size_t i = first; i <= later; i++) {
 		const struct autograd_map_op *op = &t->ops.at[i];
-		if (op->level != node->level - 1 || !spreads(t, op))
+		if (op->level != node->level - 1 || !broadcasts(t, op))
 			continue;
 		if (place.site && place.site != op->place.site)
 			return;
@@ -167,8 +174,8 @@ static void tie_between(struct autograd_map *t, const struct autograd_map_pass *
 			next++;
 		bool is_last = next == pass->nodes.n;
 		uint32_t earlier = is_last ? 0 : t->nodes.at[pass->nodes.at[next]].op;
-		if (node->is_folding)
-			tie_folding(t, node, is_last ? pass->from : earlier + 1, later);
+		if (node->is_reduction)
+			tie_reduction(t, node, is_last ? pass->from : earlier + 1, later);
 		else if (!is_last)
 			tie_view(t, node, &t->ops.at[later], &t->ops.at[earlier]);
 	}
@@ -180,10 +187,10 @@ void autograd_solve(struct autograd_map *t, uint32_t level)
 	if (pass->nodes.n && gather_nodes(t, pass, level)) {
 		bool is_found = false;
 		for (int region = 0; region < REGIONS && !is_found; region++) {
-			gather_made(t, pass->from, level, (enum region)region);
+			gather_ops(t, pass->from, level, (enum region)region);
 			is_found = match(t);
 		}
-		for (size_t i = 0; is_found && i < t->asked.n; i++)
+		for (size_t i = 0; is_found && i < t->match_nodes.n; i++)
 			tie(t, i);
 		note_first_seen(t, level);
 		tie_between(t, pass);

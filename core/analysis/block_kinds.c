@@ -1,4 +1,4 @@
-/* What follows from the lives of blocks: kinds, what there was at the peak, what grows. */
+/* Derives findings from the lifetimes of blocks: kinds, what was held at the peak, what grows. */
 #include "core/analysis/block_summary.h"
 #include "core/analysis/summary.h"
 
@@ -6,7 +6,8 @@
 
 /* ---- Kinds ---- */
 
-/* Where modules make what they keep: as they are built, moved to a device, or loaded. By the path's part and the last name. */
+/* Functions in which modules allocate what they keep: construction, move to a device, loading.
+ * Matched by part of the path and by the last component of the name. */
 static const struct {
 	const char *file, *function; /* NULL: any */
 } module_frames[] = {
@@ -19,7 +20,7 @@ static const struct {
 	{ "transformers/modeling_utils.py", NULL },
 };
 
-static bool is_modules(const struct frame *frame)
+static bool is_module_code(const struct frame *frame)
 {
 	const char *dot = strrchr(frame->function, '.');
 	const char *name = dot ? dot + 1 : frame->function;
@@ -39,19 +40,23 @@ static enum evidence evidence_of(struct frames *frames, uint32_t stack)
 	enum evidence found = NO_EVIDENCE;
 	for (size_t i = 0; i < list.n; i++) {
 		const struct frame *frame = list.at[i];
-		/* at::cuda::getCurrentCUDABlasHandle and its kin keep one for each thread */
+		/* at::cuda::getCurrentCUDABlasHandle and similar functions keep one workspace per
+		 * thread */
 		if (frame->kind == FRAME_KIND_NATIVE && strstr(frame->function, "Workspace"))
 			return OF_WORKSPACE;
-		if (is_modules(frame))
+		if (is_module_code(frame))
 			found = OF_MODULE;
 	}
 	return found;
 }
 
 /*
- * Made in forward: a temporary if it is freed in the same pass, else an activation. In backward likewise, else a gradient. In the
- * optimizer: its state if it outlives the recorded steps. Elsewhere: a parameter if a module's code made it and it outlives them, an
- * activation if backward frees it (a loss that the user's own lines compute).
+ * The kind of a block by the phases in which it was allocated and freed:
+ *
+ * Forward: a temporary if it is freed in the same pass, else an activation. Backward: a temporary
+ * likewise, else a gradient. Optimizer: optimizer state if it outlives the recorded steps.
+ * Elsewhere: a parameter if a module's code allocated it and it outlives the steps; an activation
+ * if backward frees it (a loss computed by the user's own lines).
  */
 static enum block_kind kind_of(const struct block_life *l, enum evidence evidence)
 {
@@ -106,7 +111,7 @@ static int by_time(const void *a, const void *b)
 	const struct change *x = a, *y = b;
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
-	return x->by < y->by ? -1 : x->by > y->by; /* what goes goes first */
+	return x->by < y->by ? -1 : x->by > y->by; /* frees before allocations */
 }
 
 enum { CLASSES_MOST = BLOCK_KINDS_N };
@@ -207,18 +212,18 @@ enum { CHECKS_MOST = 16 };
 struct line {
 	uint32_t site;
 	int64_t at_peak;
-	int64_t at_check[CHECKS_MOST]; /* held at the ends of some steps */
+	int64_t at_check[CHECKS_MOST]; /* bytes held at the ends of chosen steps */
 };
 
 struct lines {
 	struct map place;
 	VEC(struct line) at;
 	uint64_t check_ns[CHECKS_MOST];
-	size_t n_checks, n_steps; /* steps from the first to the last check */
+	size_t n_checks, n_steps; /* steps between the first and the last check */
 };
 
-/* Ends of steps of the newest window, evenly chosen. The first of them counts: what is made in a step and freed in the next one is
- * there at every end. */
+/* Chooses step ends of the newest window, evenly spaced. The first end counts too: a block that is
+ * allocated in one step and freed in the next is held at every end. */
 static void choose_checks(const struct block_summary *l, struct lines *lines)
 {
 	size_t first = l->steps.n - 1, n;
@@ -249,7 +254,7 @@ static void add_to_lines(const struct block_summary *l, const struct block_life 
 			line->at_check[i] += (int64_t)life->bytes;
 }
 
-/* It rises from check to check; over many steps it may also stay for some. */
+/* Rises from check to check; over many steps it may stay level at some checks. */
 static bool grows(const struct line *line, size_t n)
 {
 	size_t n_up = 0;
@@ -302,7 +307,7 @@ static void fill_lines(struct block_summary *l, struct findings *f, const struct
 	map_free(&lines.place);
 }
 
-/* ---- The whole ---- */
+/* ---- Together ---- */
 
 static void fill_allocator(struct finding_allocator *to, const struct allocator *b)
 {

@@ -1,9 +1,9 @@
-/* See block_summary.h: lives. What follows from them is in block_kinds.c. */
+/* See block_summary.h: lifetimes. Findings are derived from them in block_kinds.c. */
 #include "core/analysis/block_summary.h"
 
 #include "core/util/bisect.h"
 
-/* 80 MB; of a longer run the first ones tell as much. */
+/* 80 MB; a longer run is represented by its first blocks */
 enum { LIVES_MOST = 1000000 };
 
 /* ---- Phases ---- */
@@ -22,13 +22,18 @@ struct adding {
 	const struct model_step *m;
 	const struct phases *phases;
 	struct frames *frames;
-	uint64_t *made_ns; /* each of the model's threads' last block in this step; 0: none */
+	/* By thread of the model: the time of its last allocation in this step; 0: none. */
+	uint64_t *made_ns;
 };
 
 enum { IS_WORKER = PHASES_N };
 
-/* Of what the user's own line asks for only its time tells: a batch's copy onto the device is told by the copy, which is a call. */
-static bool is_told(uint8_t part)
+/*
+ * Returns true if a call's part alone decides the phase. An allocation in the user's own line does
+ * not: only its time does. A copy of a batch to the device is recognized by the copy, which is a
+ * call.
+ */
+static bool is_decisive(uint8_t part)
 {
 	return part != PART_NONE && part != PART_USER;
 }
@@ -44,7 +49,7 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	if (b->stack && a->frames)
 		s = phase_rules_stack(a->frames, b->stack);
 	enum phase phase = phase_of_part(s.part);
-	if (!is_told(s.part) && b->event == BLOCK_MADE) {
+	if (!is_decisive(s.part) && b->event == BLOCK_MADE) {
 		enum phase now = phase_at(a->phases, b->ns);
 		phase = s.part == PART_NONE || now == PHASE_DATA ? now : phase;
 	}
@@ -60,7 +65,8 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	return phase;
 }
 
-/* Of the last call that the thread made before the free, and behind its last block; PART_NONE: there is none. */
+/* Returns the part of the thread's last call before the free, if it came after the thread's last
+ * allocation; else PART_NONE. */
 static uint8_t part_of_call_before(const struct adding *a, const struct model_block *b)
 {
 	if (b->thread >= a->m->threads.n)
@@ -72,8 +78,11 @@ static uint8_t part_of_call_before(const struct adding *a, const struct model_bl
 	return a->phases->part_of_call.at[t->first + n - 1];
 }
 
-/* Frees have no stack. A thread of autograd's does nothing but backward; any other is where it made its last call or block: an optimizer may
- * need none for itself, and a gradient that is given back behind it has outlived backward. */
+/*
+ * Frees have no stack. On a thread of autograd they belong to backward. On any other thread they
+ * belong to the phase of its last call or allocation: an optimizer may allocate nothing itself, and
+ * a gradient that is freed after it has outlived backward.
+ */
 static enum phase freed_in(const struct adding *a, const struct model_block *b)
 {
 	const uint64_t *last = map_find(&a->l->phase_of, tid_of(a, b));
@@ -82,7 +91,7 @@ static enum phase freed_in(const struct adding *a, const struct model_block *b)
 	if (*last == IS_WORKER)
 		return PHASE_BACKWARD;
 	uint8_t part = part_of_call_before(a, b);
-	return is_told(part) ? phase_of_part(part) : (enum phase) * last;
+	return is_decisive(part) ? phase_of_part(part) : (enum phase) * last;
 }
 
 /* ---- Lives ---- */
@@ -120,7 +129,7 @@ static void begin_life(const struct adding *a, const struct model_block *b, uint
 						 .device = b->device });
 }
 
-/* Nothing is known of what happened between two windows: lives of the first end with it. */
+/* Frees between two windows are not recorded, so lifetimes of a window end with it. */
 static void begin_window(const struct adding *a)
 {
 	struct block_summary *l = a->l;

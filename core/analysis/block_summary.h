@@ -1,7 +1,8 @@
 /*
- * What the blocks of the recorded steps were for. A block's life is followed from step to step; once all are seen its kind follows from
- * the phase in which it was made and the one in which it ended, see kind_of(). Then: how much of each kind, phase and line there was at
- * the moment when most was allocated, and which lines hold more with every step.
+ * Classifies the blocks of the recorded steps. A block's lifetime is followed from step to step;
+ * its kind then follows from the phases in which it was allocated and freed, see kind_of(). From
+ * that come the bytes per kind, phase and line at the peak, and the lines that hold more with every
+ * step.
  */
 #ifndef CORE_BLOCK_SUMMARY_H
 #define CORE_BLOCK_SUMMARY_H
@@ -13,38 +14,38 @@ struct block_life {
 	uint64_t address, bytes;
 	uint64_t begin_ns, end_ns;
 	uint32_t stack;
-	uint32_t made_step, end_step; /* in steps; BLOCK_BEFORE, BLOCK_OUTLIVES */
+	uint32_t made_step, end_step; /* indexes in `steps`, or BLOCK_BEFORE, BLOCK_OUTLIVES */
 	uint8_t made_phase, end_phase;
 	uint8_t device;
-	uint8_t kind; /* enum block_kind, once all is seen */
+	uint8_t kind; /* enum block_kind, set by block_summary_fill() */
 };
 
-#define BLOCK_BEFORE   UINT32_MAX	/* made before its window of recorded steps */
-#define BLOCK_OUTLIVES (UINT32_MAX - 1) /* still there at its end */
+#define BLOCK_BEFORE   UINT32_MAX	/* allocated before its window of recorded steps */
+#define BLOCK_OUTLIVES (UINT32_MAX - 1) /* not freed within its window */
 
 struct block_step {
 	uint64_t end_ns;
 	uint64_t window;
 };
 
-/* All zero is a good start. */
+/* All zeros is a valid start. */
 struct block_summary {
 	VEC(struct block_life) lives;
 	VEC(struct block_step) steps;
-	struct map life_of; /* address -> index of the live one */
-	struct map
-		phase_of; /* tid -> in which the thread made a block last; PHASES_N: it is autograd's */
+	struct map life_of; /* address -> index of the live block's life */
+	/* tid -> phase of the thread's last allocation; PHASES_N: a thread of autograd. */
+	struct map phase_of;
 	uint64_t window;
 	uint64_t peak_ns, peak_bytes, peak_reserved_bytes;
 	uint32_t peak_device;
-	uint64_t n_left_out; /* blocks beyond what is kept */
+	uint64_t n_left_out; /* blocks beyond the limit */
 };
 
-/* A recorded step; `phases` as found for it. Steps in order. */
+/* Adds a recorded step and its phases. Steps must come in order. */
 void block_summary_add(struct block_summary *l, const struct model_step *m, const struct phases *p,
 		       struct frames *frames);
 
-/* `findings` gets all that was found. */
+/* Adds the results to `findings`. */
 void block_summary_fill(struct block_summary *l, struct findings *f, const struct run *run);
 
 void block_summary_free(struct block_summary *l);

@@ -1,8 +1,10 @@
 /*
- * The last forward pass is taken to be the training pass. What else was called from the same function at another line is a pass of its
- * own. With gradients a pass keeps what its layers computed until the backward pass; without, each block goes when the next layer has read
- * it, but for the result. So places are counted at which modules allocated, and those of which a block was still there. Of models of
- * two layers, and without records of blocks, the decorator torch.no_grad() and its kin are the evidence.
+ * The last forward pass is assumed to be the training pass. Calls that the same function makes from
+ * another line belong to a separate pass. With gradients, a pass keeps the layers' results until
+ * the backward pass. Without, each block is freed once the next layer has read it, except the final
+ * result. So the test counts the places at which modules allocated, and those with a block still
+ * allocated. For models of two layers, and without records of blocks, the decorator torch.no_grad()
+ * and similar ones are the evidence.
  */
 #include "core/analysis/evaluation.h"
 
@@ -11,23 +13,23 @@
 #include "core/util/path.h"
 
 enum {
-	PLACES_MADE = 3, /* with fewer a result that is kept says nothing */
-	PLACES_KEPT = 1, /* the result's, at most */
+	PLACES_MADE = 3, /* with fewer places, a kept result proves nothing */
+	PLACES_KEPT = 1, /* at most the final result's */
 };
 
 struct pass {
-	const struct frame *at; /* the loop's line; NULL: what is no pass of its own */
-	bool is_of_model;	/* of the class that is trained */
+	const struct frame *at; /* the loop's line; NULL: not a separate pass */
+	bool is_of_model;	/* its model has the class of the trained one */
 	bool is_decorated;
-	uint32_t n_made,
-		n_kept; /* places at which its modules allocated, of which blocks are left */
+	/* Places at which its modules allocated; those of them with a block still allocated. */
+	uint32_t n_made, n_kept;
 };
 
 enum { PASS_NONE, PASS_TRAINING, PASSES_FIRST };
 
 struct passes {
 	struct frames *frames;
-	uint32_t training; /* a stack in the training pass */
+	uint32_t training; /* a stack within the training pass */
 	const char *model;
 	VEC(struct pass) at;
 	struct map pass_of; /* DICT_STACK -> index in `at` */
@@ -35,7 +37,7 @@ struct passes {
 
 /* ---- Passes ---- */
 
-/* Further in than `line`. */
+/* Returns true if there is a decorator inside of `line`. */
 static bool is_decorated(struct frames *frames, uint32_t stack, const struct frame *line)
 {
 	struct frame_list list = frames_of(frames, stack);
@@ -60,7 +62,7 @@ static size_t find_pass(struct passes *p, uint32_t stack)
 	struct phase_parting parting = phase_rules_parting(p->frames, stack, p->training);
 	if (stack == p->training || parting.is_within_module)
 		return PASS_TRAINING;
-	if (!phase_rules_part_by_line(&parting) || !parting.inner ||
+	if (!phase_rules_differ_by_line(&parting) || !parting.inner ||
 	    frame_phase_part(parting.inner) == PART_MODULE)
 		return PASS_NONE;
 	size_t i = pass_at(p, parting.at);
@@ -82,7 +84,7 @@ static size_t pass_of(struct passes *p, uint32_t stack)
 	return i;
 }
 
-/* ---- What they keep ---- */
+/* ---- What passes keep ---- */
 
 static void count_place(struct passes *p, struct map *seen, uint32_t stack, bool is_kept)
 {
@@ -100,7 +102,7 @@ static void count_place(struct passes *p, struct map *seen, uint32_t stack, bool
 static void count_places(struct passes *p, const struct model_step *m, uint32_t thread,
 			 uint64_t backward_ns)
 {
-	struct map made = { 0 }, kept = { 0 }, live = { 0 }; /* live: address -> stack, 0: freed */
+	struct map made = { 0 }, kept = { 0 }, live = { 0 }; /* address -> stack; 0: freed */
 	bool is_new;
 	for (size_t i = m->n_live_blocks; i < m->blocks.n; i++) {
 		const struct model_block *b = &m->blocks.at[i];
@@ -136,7 +138,7 @@ static bool is_evaluation(const struct passes *p, const struct pass *pass)
 }
 
 void evaluation_find(const struct model_step *m, struct frames *frames, uint32_t thread,
-		     const uint32_t *calls, size_t n, uint64_t backward_ns, bool *is_one)
+		     const uint32_t *calls, size_t n, uint64_t backward_ns, bool *is_eval)
 {
 	struct passes p = { .frames = frames, .model = "" };
 	for (size_t i = n; i-- > 0 && !*p.model;) {
@@ -152,7 +154,7 @@ void evaluation_find(const struct model_step *m, struct frames *frames, uint32_t
 	if (p.at.n > PASSES_FIRST)
 		count_places(&p, m, thread, backward_ns);
 	for (size_t i = 0; i < n; i++)
-		is_one[i] = is_evaluation(&p, &p.at.at[pass_of(&p, m->calls.at[calls[i]].stack)]);
+		is_eval[i] = is_evaluation(&p, &p.at.at[pass_of(&p, m->calls.at[calls[i]].stack)]);
 	vec_free(&p.at);
 	map_free(&p.pass_of);
 }

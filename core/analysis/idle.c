@@ -3,7 +3,7 @@
 
 #include "core/util/order.h"
 
-/* Work that waited in the queue for this long waited for other work. */
+/* Work that was queued for longer than this waited for other work. */
 enum { QUEUED_NS = 1000000 };
 
 typedef VEC(struct idle_item) idle_items;
@@ -12,7 +12,7 @@ struct idle_tracker {
 	struct idle_host *host;
 	idle_items pending; /* what may still run after the last step's end */
 	VEC(uint32_t) devices;
-	uint64_t number; /* the last step's */
+	uint64_t number; /* of the last step */
 	bool has_step;
 };
 
@@ -53,7 +53,7 @@ struct walk {
 	struct idle_tracker *k;
 	const struct timeline *t;
 	const struct timeline_step *step;
-	const struct idle_item *items; /* the device's, by begin */
+	const struct idle_item *items; /* of the device, by begin */
 	size_t n, i;
 	uint64_t until_ns;	      /* the end of all work that has begun */
 	const struct idle_item *last; /* the work that ends then; NULL: not recorded */
@@ -70,7 +70,8 @@ static void take_begun(struct walk *w, uint64_t at_ns)
 	}
 }
 
-/* Returns when the device's next work was launched. Unrecorded work was launched before the step. */
+/* Returns when the device's next work was launched. Unrecorded work was launched
+ * before the step. */
 static uint64_t next_launched_ns(const struct walk *w)
 {
 	const struct idle_item *next = &w->items[w->i];
@@ -107,7 +108,7 @@ static uint64_t explain_gap(struct walk *w, uint64_t at_ns)
 		.begin_ns = at_ns,
 		.end_ns = w->step->end_ns,
 		.device = w->device.device,
-		.is_behind_collective = w->last && w->last->is_collective,
+		.is_after_collective = w->last && w->last->is_collective,
 		.after = next,
 		.step = w->step,
 	};
@@ -154,7 +155,7 @@ static void note_device(struct idle_tracker *k, uint32_t device)
 	k->devices.at[i] = device;
 }
 
-/* Everything that may keep a device busy in the step. */
+/* Collects everything that may keep a device busy in the step. */
 static void gather(struct idle_tracker *k, const struct timeline *t,
 		   const struct timeline_step *step, size_t first_earlier, idle_items *items)
 {

@@ -1,14 +1,15 @@
 /*
- * What ended a gap was launched by some call, and the gap is explained by what that call's host lane did until then:
+ * A gap is explained by what the host lane did until it launched the work that ends the gap:
  *
- *   gap      |--------------------------------------|            what the device waited for
+ *   gap      |--------------------------------------|            the device is idle
  *   lane  ...wait]--host--[alloc]--host--[launch]-.-'
  *             a    b         c      b       b     d
  *
- * a: the wait was still coming back. b: time on the host, which the lane would have had ahead of the device if it had not been
- * kept waiting before: it belongs to the last wait that was long enough, until as much has been given to it as it blocked; what is
- * left the host needs anyhow (launch), unless it was getting input. c: calls that take their time whoever waits. d: from the launch to the
- * device's start: as b if it is short; else the device waited for something that is not seen here.
+ * a: the end of a wait. b: host time. The lane would have spent it ahead of the device if it had
+ * not been blocked before, so it counts as part of the last long wait, for as long as that wait
+ * blocked. The rest is launch overhead, unless the host was getting input. c: calls that take time
+ * of their own. d: from the launch to the start on the device. A short delay counts as b; in a long
+ * one the device waited for something that is not visible here.
  */
 #include "core/analysis/idle.h"
 
@@ -17,66 +18,68 @@
 #include "core/util/bisect.h"
 
 enum {
-	LATENCY_NS = 20000, /* from a launch to its kernel on an idle device, at most */
-	LONG_LAUNCH_NS =
-		300000, /* a launch into an idle device takes so long only if code has to be loaded */
-	INPUT_NS = 50000, /* shorter spans are the loop's own */
-	INPUT_SPANS = 4,  /* as many times the median span */
-	AHEAD = 8, /* calls that may stand between a batch and its copy: allocations, events */
+	LATENCY_NS = 20000, /* longest time from a launch to its kernel on an idle device */
+	/* A launch on an idle device takes this long only if code has to be loaded. */
+	LONG_LAUNCH_NS = 300000,
+	INPUT_NS = 50000, /* shorter spans are not data loading */
+	INPUT_SPANS = 4,  /* nor are spans shorter than this many median spans */
+	/* Calls allowed between the making of a batch and its copy: allocations, events. */
+	AHEAD = 8,
 	SPANS_KEPT = 4096,
 };
 
-/* The wait that host time belongs to. */
+/* The wait that host time is attributed to. */
 struct owner {
 	bool is_any;
 	uint8_t cause;
 	uint32_t site;
-	uint32_t call; /* the timeline's, or MODEL_NO_CALL: it is not there any more */
+	uint32_t call; /* in the timeline; MODEL_NO_CALL: removed from it */
 };
 
 struct lane {
-	VEC(uint32_t) calls; /* of this step, see call_at(); first those still open from before */
-	size_t next;	     /* the first call that has not ended before what was explained */
+	/* of this step, see call_at(); calls still open from before come first */
+	VEC(uint32_t) calls;
+	size_t next; /* first call that ends after the time explained so far */
 	struct owner owner;
-	uint64_t credit_ns;    /* how much more host time belongs to the owner */
-	uint64_t given_ns;     /* idle time given to the call in progress */
-	uint64_t long_span_ns; /* longer than an ordinary span between calls */
+	uint64_t credit_ns;	/* host time that may still be attributed to the owner */
+	uint64_t attributed_ns; /* idle time attributed to the current call */
+	uint64_t long_span_ns;	/* spans of this length may be data loading */
 };
 
-/* What a device's walk over a lane knew at the last step's end. */
+/* A lane's state at the end of the last step, for one device. */
 struct lane_state {
 	struct owner owner;
-	uint64_t credit_ns, given_ns;
+	uint64_t credit_ns, attributed_ns;
 };
 
 struct device_state {
 	uint32_t device;
-	struct lane_state *lane; /* by number; NULL: nothing is known */
+	struct lane_state *lane; /* by lane number; NULL: unknown */
 };
 
-/* A call of the step before that ended after that step. */
+/* A call of the previous step that ended after that step. */
 struct open_call {
 	struct timeline_call call;
 	struct owner wait; /* the call as a wait */
 };
 
-#define OPEN_CALL 0x80000000u /* in a lane's list: an index in `open` */
+#define OPEN_CALL 0x80000000u /* in lane.calls: the other bits are an index in `open` */
 
 struct idle_host {
 	struct lane_finder *finder;
 	struct lanes lanes;
-	struct lane *lane; /* by number */
+	struct lane *lane; /* by lane number */
 	size_t n_threads;
 	VEC(struct device_state) devices;
 	VEC(struct open_call) open;
-	/* of the step in progress */
+	/* the current step */
 	const struct timeline *t;
 	struct idle_step *out;
 	const struct timeline_step *step;
 	size_t first_overhead, next_overhead;
 	size_t device;		    /* in devices */
-	const struct idle_gap *gap; /* in progress */
-	uint64_t at_ns;		    /* up to where it is explained */
+	const struct idle_gap *gap; /* the current one */
+	uint64_t at_ns;		    /* explained up to here */
 };
 
 static const struct timeline_call *call_at(const struct idle_host *h, uint32_t number)
@@ -165,7 +168,7 @@ static uint64_t median_span_ns(const struct idle_host *h, const struct lane *l)
 	return median_ns;
 }
 
-/* True if the threads known before are in the same lanes as before. */
+/* Returns true if the threads known before are in the same lanes as before. */
 static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_threads)
 {
 	for (size_t i = 0; i < n_threads; i++)
@@ -174,7 +177,7 @@ static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_thre
 	return true;
 }
 
-/* Whether threads overlap is known better with each step, so their lanes may change. */
+/* Lanes may change, because each step shows more clearly which threads overlap. */
 static void assign_lanes(struct idle_host *h, bool follows)
 {
 	struct lanes fresh;
@@ -251,9 +254,9 @@ static struct device_state *state_of(struct idle_host *h, uint32_t device)
 	return &h->devices.at[h->device];
 }
 
-/* ---- Giving time away ---- */
+/* ---- Attribution ---- */
 
-static void give(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
+static void attribute(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
 {
 	idle_add(h->out, h->gap, &h->at_ns, cause, site, ns);
 }
@@ -263,23 +266,24 @@ static uint32_t site_of(const struct idle_host *h, uint32_t call)
 	return call == MODEL_NO_CALL ? 0 : call_at(h, call)->site;
 }
 
-static void give_to_wait(struct idle_host *h, const struct owner *wait, uint64_t ns)
+static void attribute_to_wait(struct idle_host *h, const struct owner *wait, uint64_t ns)
 {
-	give(h, wait->cause, wait->site, ns);
+	attribute(h, wait->cause, wait->site, ns);
 	if (ns && wait->call != MODEL_NO_CALL)
 		vec_push(&h->out->waits, (struct idle_wait){ wait->call, ns });
 }
 
-/* Time that the host was not held up in: its last wait's as far as that goes, then its own. */
-static void give_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint32_t next)
+/* Attributes time in which the host was not blocked: to its last wait as long as that has credit,
+ * then to launch overhead. */
+static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint32_t next)
 {
 	uint64_t owned_ns = ns < l->credit_ns ? ns : l->credit_ns;
 	if (owned_ns) {
-		give_to_wait(h, &l->owner, owned_ns);
+		attribute_to_wait(h, &l->owner, owned_ns);
 		l->credit_ns -= owned_ns;
 	}
 	if (ns > owned_ns)
-		give(h, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
+		attribute(h, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
 }
 
 /* ---- Spans of the host ---- */
@@ -290,7 +294,8 @@ static bool is_input_copy(const struct timeline_call *c)
 	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
 }
 
-/* Between two calls for other ranks on one thread, as between a copy to the host and the one back: the host exchanges data. */
+/* Returns true between two communication calls of one thread, such as a copy to the host and the
+ * copy back: the host exchanges data with other ranks. */
 static bool is_exchange(const struct idle_host *h, const struct lane *l)
 {
 	if (l->next >= l->calls.n)
@@ -304,9 +309,9 @@ static bool is_exchange(const struct idle_host *h, const struct lane *l)
 	return false;
 }
 
-/* After the step's last call the host is on its way to the next step, which is assumed to begin
- * like this one. */
-static bool is_behind_all(const struct lane *l)
+/* Returns true after the step's last call. The host is then on its way to the next step, which is
+ * assumed to begin like this one. */
+static bool is_after_last_call(const struct lane *l)
 {
 	return l->next == l->calls.n;
 }
@@ -320,13 +325,14 @@ static size_t first_of_step(const struct idle_host *h, const struct lane *l)
 	return i;
 }
 
-/* Returns which of the lane's calls the host is on its way to. */
+/* Returns the lane's next call; after the last one, the first of the step. */
 static size_t heading_for(const struct idle_host *h, const struct lane *l)
 {
-	return is_behind_all(l) ? first_of_step(h, l) : l->next;
+	return is_after_last_call(l) ? first_of_step(h, l) : l->next;
 }
 
-/* Returns the call after `i`; after the step's last one its first, once. `wraps`: not done yet. */
+/* Returns the call after `i`; after the step's last call its first one, once. `wraps`: not done
+ * yet. */
 static size_t call_after(const struct idle_host *h, const struct lane *l, size_t i, bool *wraps)
 {
 	i++;
@@ -336,14 +342,15 @@ static size_t call_after(const struct idle_host *h, const struct lane *l, size_t
 	return first_of_step(h, l);
 }
 
-/* Between two calls: was the host getting the next batch? Its own code says so, or what it does with it: onto the device. */
+/* Returns true if the host was getting the next batch between two calls. Evidence is the code of a
+ * loader, or the copy of a batch to the device that follows. */
 static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t length_ns)
 {
 	if (length_ns < l->long_span_ns)
 		return false;
 	if (l->next && lane_call(h, l, l->next - 1)->about & ABOUT_INPUT)
 		return true;
-	bool wraps = !is_behind_all(l);
+	bool wraps = !is_after_last_call(l);
 	size_t i = heading_for(h, l);
 	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = call_after(h, l, i, &wraps)) {
 		const struct timeline_call *c = lane_call(h, l, i);
@@ -355,21 +362,21 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 	return false;
 }
 
-/* From `from_ns`, after the call before l->next, until that call or `to_ns`. */
+/* Explains host time from `from_ns`, after the call before l->next, until l->next or `to_ns`. */
 static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, uint64_t to_ns,
 			 uint32_t next)
 {
 	uint64_t begin_ns = from_ns, end_ns = to_ns;
 	if (l->next)
 		begin_ns = lane_call(h, l, l->next - 1)->end_ns;
-	if (l->next < l->calls.n && !is_behind_all(l))
+	if (l->next < l->calls.n && !is_after_last_call(l))
 		end_ns = lane_call(h, l, l->next)->begin_ns;
 	if (is_exchange(h, l))
-		give(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
+		attribute(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
-		give(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
+		attribute(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
 	else
-		give_to_host(h, l, to_ns - from_ns, next);
+		attribute_to_host(h, l, to_ns - from_ns, next);
 }
 
 static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
@@ -386,25 +393,26 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 	const struct timeline_call *c = call_at(h, call);
 	struct owner wait = wait_of(h, call);
 	if (wait.is_any) {
-		give_to_wait(h, &wait, ns);
-		l->given_ns += ns;
+		attribute_to_wait(h, &wait, ns);
+		l->attributed_ns += ns;
 	} else if (c->category == CAT_ALLOC || c->category == CAT_FREE) {
-		give(h, IDLE_ALLOC, c->site, ns);
+		attribute(h, IDLE_ALLOC, c->site, ns);
 	} else if (loads_code(h, c)) {
-		give(h, IDLE_MODULE, c->site, ns);
+		attribute(h, IDLE_MODULE, c->site, ns);
 	} else {
-		give_to_host(h, l, ns, call);
+		attribute_to_host(h, l, ns, call);
 	}
 }
 
-/* The lane has left a call. A wait shorter than what is left of the one before it was hidden by that one. */
+/* Moves the lane past a call. A wait shorter than the remaining credit of the previous wait was
+ * hidden by that wait. */
 static void leave(struct idle_host *h, struct lane *l)
 {
 	uint32_t call = l->calls.at[l->next++];
 	const struct timeline_call *c = call_at(h, call);
 	uint64_t length_ns = c->end_ns - c->begin_ns;
-	uint64_t credit_ns = length_ns > l->given_ns ? length_ns - l->given_ns : 0;
-	l->given_ns = 0;
+	uint64_t credit_ns = length_ns > l->attributed_ns ? length_ns - l->attributed_ns : 0;
+	l->attributed_ns = 0;
 	struct owner wait = wait_of(h, call);
 	if (!wait.is_any || credit_ns < l->credit_ns)
 		return;
@@ -422,7 +430,7 @@ void idle_host_begin_device(struct idle_host *h, uint32_t device)
 		l->next = 0;
 		l->owner = s.owner;
 		l->credit_ns = s.credit_ns;
-		l->given_ns = s.given_ns;
+		l->attributed_ns = s.attributed_ns;
 	}
 }
 
@@ -435,7 +443,7 @@ void idle_host_end_device(struct idle_host *h)
 		struct lane *l = &h->lane[i];
 		while (l->next < l->calls.n && lane_call(h, l, l->next)->end_ns <= h->step->end_ns)
 			leave(h, l);
-		state->lane[i] = (struct lane_state){ l->owner, l->credit_ns, l->given_ns };
+		state->lane[i] = (struct lane_state){ l->owner, l->credit_ns, l->attributed_ns };
 	}
 }
 
@@ -463,9 +471,10 @@ static void explain_host(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 	}
 }
 
-/* ---- What CUPTI says kept the lane ---- */
+/* ---- Overhead reported by CUPTI ---- */
 
-/* Explains up to `to_ns`, cutting out what the driver or CUPTI itself took of the lane's threads. */
+/* Explains up to `to_ns`. Time that the driver or CUPTI took on the lane's threads is attributed to
+ * them. */
 static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, uint64_t to_ns,
 			  uint32_t next)
 {
@@ -484,8 +493,8 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 		uint64_t begin_ns = o->begin_ns > from_ns ? o->begin_ns : from_ns;
 		uint64_t end_ns = o->end_ns < to_ns ? o->end_ns : to_ns;
 		explain_host(h, &h->lane[lane], from_ns, begin_ns, next);
-		give(h, kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER, site_of(h, next),
-		     end_ns - begin_ns);
+		attribute(h, kind == OVERHEAD_MODULE ? IDLE_MODULE : IDLE_PROFILER,
+			  site_of(h, next), end_ns - begin_ns);
 		from_ns = end_ns;
 	}
 	explain_host(h, &h->lane[lane], from_ns, to_ns, next);
@@ -493,22 +502,22 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 
 /* ---- Gaps ---- */
 
-/* The call was made in time, and still the device did not start. If both kernels were queued before
- * the gap, no host was late. */
+/* Explains the time after the launch, when the device could have started. If both kernels were
+ * queued before the gap, the host was not late. */
 static void explain_device(struct idle_host *h, uint32_t lane, uint64_t from_ns, uint32_t call)
 {
 	const struct idle_gap *gap = h->gap;
 	uint64_t ns = gap->end_ns - from_ns;
 	uint8_t cause = IDLE_UNKNOWN;
 	if (ns <= LATENCY_NS && from_ns > gap->begin_ns) {
-		give_to_host(h, &h->lane[lane], ns, call);
+		attribute_to_host(h, &h->lane[lane], ns, call);
 		return;
 	}
 	if (ns <= LATENCY_NS)
 		cause = IDLE_LAUNCH;
-	else if (gap->is_behind_collective || (gap->after && gap->after->is_collective))
+	else if (gap->is_after_collective || (gap->after && gap->after->is_collective))
 		cause = IDLE_COLLECTIVE;
-	give(h, cause, site_of(h, call), ns);
+	attribute(h, cause, site_of(h, call), ns);
 }
 
 /* Returns the first call of the step that launched work on the device, MODEL_NO_CALL if none. */
@@ -540,7 +549,7 @@ void idle_host_explain(struct idle_host *h, const struct idle_gap *gap)
 	h->gap = gap;
 	h->at_ns = gap->begin_ns;
 	if (!h->lanes.n) {
-		give(h, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
+		attribute(h, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
 		return;
 	}
 	uint32_t lane = h->lanes.main, call = call_after_gap(h, &is_next_step);

@@ -1,4 +1,4 @@
-/* See idle.h: the report's rows of idle time. */
+/* Fills the report's rows of idle time. See idle.h. */
 #include "core/analysis/idle.h"
 
 #include "core/analysis/summary.h"
@@ -11,7 +11,7 @@ static int by_time(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
-/* The user's own line before any other, then the one with most. */
+/* A user's line is better than any other, then the line with more time. */
 static bool is_better(const struct findings *f, const struct idle_piece *p, uint64_t most_ns,
 		      bool most_is_user)
 {
@@ -44,8 +44,8 @@ static void fill_causes(struct findings *f, const struct idle_sums *idle,
 	}
 }
 
-/* A GPU far behind still works when the recorded steps are over. Where the step after them was not
- * recorded, that work is in no step's busy time. */
+/* Returns the time of recorded work that ran after the end of the recorded steps, if the GPU lags
+ * the host by much. If the next step was not recorded, that work is in no step's busy time. */
 static uint64_t late_ns(const struct timeline *t, uint32_t device)
 {
 	uint64_t sum_ns = 0;

@@ -1,4 +1,4 @@
-/* Idle time of the recorded steps, summed up by device, cause and site. */
+/* Idle time of the recorded steps, summed by device, cause and site. */
 #ifndef CORE_IDLE_SUMS_H
 #define CORE_IDLE_SUMS_H
 
@@ -16,7 +16,7 @@ struct idle_device {
 
 /* What a device did in one recorded step. */
 struct finding_gpu_step {
-	uint32_t device, step; /* in the timeline's */
+	uint32_t device, step; /* `step`: index in the timeline */
 	uint64_t busy_ns;
 	uint64_t idle_ns[IDLE_CAUSES_N];
 };
@@ -27,22 +27,23 @@ struct idle_piece {
 	uint64_t ns;
 };
 
-/* All zero is empty. */
+/* All zeros is empty. */
 struct idle_sums {
 	VEC(struct idle_device) devices;
 	VEC(struct finding_gpu_step) steps; /* one per step and device */
 	VEC(struct idle_piece) pieces;	    /* one per device, cause and site */
-	struct map place;		    /* of pieces */
+	struct map place;		    /* device, cause and site -> index in `pieces` */
 	VEC(uint64_t) of_call;		    /* by call: idle time because the host waited in it */
 };
 
-/* Adds a step that stays in the timeline, as its step number `number`; the timeline has n_calls. */
+/* Adds a step that is kept. `number`: its index in the timeline; `n_calls`: calls
+ * in the timeline. */
 void idle_sums_add(struct idle_sums *s, const struct idle_step *step, uint32_t number,
 		   size_t n_calls);
 void idle_sums_free(struct idle_sums *s);
 
-/* Returns a device whose pieces do not sum up to its idle time, or whose idle and busy time do
- * not sum up to the span; NULL if all do. */
+/* Returns a device whose pieces do not add up to its idle time, or whose idle and busy time do not
+ * add up to its span; NULL if there is none. */
 const struct idle_device *idle_sums_find_wrong(const struct idle_sums *s);
 
 #endif

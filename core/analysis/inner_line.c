@@ -20,8 +20,9 @@ uint32_t inner_line_site(const struct timeline *t)
 	return found;
 }
 
-/* Installed with a package; the standard library says nothing, and PyTorch's lines are the same whoever calls them. */
-static bool is_packages(const struct frame *frame)
+/* Returns true for code of installed packages. PyTorch's lines are the same for every caller, so
+ * they do not count; nor does the standard library. */
+static bool is_package_code(const struct frame *frame)
 {
 	return frame->kind == FRAME_KIND_PYTHON && frame->line &&
 	       strstr(frame->file, "-packages/") && !strstr(frame->file, "-packages/torch/");
@@ -33,13 +34,13 @@ const struct frame *inner_line_of(struct frames *f, uint32_t stack)
 	for (size_t i = 0; i < list.n; i++) {
 		if (list.at[i]->kind == FRAME_KIND_PYTHON && !list.at[i]->is_library)
 			return NULL;
-		if (is_packages(list.at[i]))
+		if (is_package_code(list.at[i]))
 			return list.at[i];
 	}
 	return NULL;
 }
 
-bool inner_line_is(const struct frame *a, const struct frame *b)
+bool inner_line_same(const struct frame *a, const struct frame *b)
 {
 	return a == b || (a && b && a->line == b->line && !strcmp(a->file, b->file));
 }

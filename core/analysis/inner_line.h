@@ -1,19 +1,18 @@
-/*
- * Where one line of the user's calls a library that makes most of a step's calls (Trainer.train()), that line tells little: what tells
- * calls apart is the library's own line.
- */
+/* In some programs one user's line makes most of a step's calls through a library
+ * (Trainer.train()). Then the library's line under it distinguishes the calls. */
 #ifndef CORE_INNER_LINE_H
 #define CORE_INNER_LINE_H
 
 #include "core/analysis/timeline.h"
 
-/* That line's site; 0: no line of the user's makes more than half of all launches. */
+/* Returns the site of the user's line that makes more than half of all launches; 0: none. */
 uint32_t inner_line_site(const struct timeline *t);
 
-/* The innermost line that Python runs in a library which is not PyTorch itself, further in than the user's own; NULL: none. */
+/* Returns the innermost Python line of a library other than PyTorch, within the user's line; NULL:
+ * none. */
 const struct frame *inner_line_of(struct frames *f, uint32_t stack);
 
-/* The same line, or both NULL. */
-bool inner_line_is(const struct frame *a, const struct frame *b);
+/* Returns true for the same line, or if both are NULL. */
+bool inner_line_same(const struct frame *a, const struct frame *b);
 
 #endif

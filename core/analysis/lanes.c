@@ -9,7 +9,7 @@
 #include "core/symbols/stack_about.h"
 
 enum {
-	/* the table of pairs is square; further threads are lanes of their own */
+	/* limits the square table of pairs; further threads get lanes of their own */
 	THREADS_MOST = 64,
 	OVERLAP_PART = 50,
 };
@@ -18,7 +18,7 @@ struct lane_finder {
 	uint64_t in_calls_ns[THREADS_MOST], last_end_ns[THREADS_MOST];
 	uint64_t overlap_ns[THREADS_MOST][THREADS_MOST];
 	uint64_t launches[THREADS_MOST];
-	bool has_part[THREADS_MOST]; /* it launches, waits or allocates */
+	bool is_active[THREADS_MOST]; /* launches, waits or allocates */
 };
 
 struct lane_finder *lane_finder_new(void)
@@ -31,7 +31,7 @@ void lane_finder_free(struct lane_finder *f)
 	free(f);
 }
 
-static bool has_part(const struct timeline_call *c)
+static bool is_active(const struct timeline_call *c)
 {
 	if (category_has_work(c->category) || c->wait)
 		return true;
@@ -64,7 +64,7 @@ void lane_finder_add(struct lane_finder *f, const struct timeline *t,
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->thread >= n_threads)
 			continue;
-		f->has_part[c->thread] |= has_part(c);
+		f->is_active[c->thread] |= is_active(c);
 		f->launches[c->thread] += category_has_work(c->category);
 		f->in_calls_ns[c->thread] += c->end_ns - c->begin_ns;
 		add_overlap(f, n_threads, c);
@@ -73,14 +73,14 @@ void lane_finder_add(struct lane_finder *f, const struct timeline *t,
 
 static bool take_turns(const struct lane_finder *f, size_t a, size_t b)
 {
-	if (!f->has_part[a] || !f->has_part[b])
+	if (!f->is_active[a] || !f->is_active[b])
 		return false;
 	uint64_t smaller_ns = f->in_calls_ns[a] < f->in_calls_ns[b] ? f->in_calls_ns[a]
 								    : f->in_calls_ns[b];
 	return f->overlap_ns[a][b] <= smaller_ns / OVERLAP_PART;
 }
 
-/* Returns the first lane that has no overlapping thread. */
+/* Returns the first lane without an overlapping thread. */
 static uint32_t lane_for(const struct lane_finder *f, const struct lanes *l, size_t thread)
 {
 	for (uint32_t lane = 0; lane < l->n; lane++) {

@@ -1,7 +1,7 @@
 /*
  * Threads that take turns form one host lane: PyTorch's main thread waits while its autograd thread
- * launches. Questions about what the host did before a launch are answered per lane. A thread that
- * neither launches GPU work nor waits for it is a lane of its own.
+ * launches. What the host did before a launch is determined per lane. A thread that neither
+ * launches GPU work nor waits for it is a lane of its own.
  */
 #ifndef CORE_LANES_H
 #define CORE_LANES_H
@@ -20,14 +20,15 @@ struct lane_finder;
 struct lane_finder *lane_finder_new(void);
 void lane_finder_free(struct lane_finder *f);
 
-/* Takes in the calls of one step, which must be the timeline's newest. */
+/* Adds the calls of one step, which must be the timeline's newest. */
 void lane_finder_add(struct lane_finder *f, const struct timeline *t,
 		     const struct timeline_step *step);
 
-/* Assigns the timeline's threads to lanes by what was added so far. Free with lanes_free(). */
+/* Assigns the timeline's threads to lanes, based on the steps added so far. Free
+ * with lanes_free(). */
 void lane_finder_assign(const struct lane_finder *f, const struct timeline *t, struct lanes *l);
 
-/* The lanes of all steps of the timeline. */
+/* Finds the lanes from all steps of the timeline. */
 void lanes_find(struct lanes *l, const struct timeline *t);
 void lanes_free(struct lanes *l);
 

@@ -1,14 +1,16 @@
 /*
- * A stack has no number for a call of a module, so that two calls in a row are two has to be told: from where it was called (the frames
- * outside), or from its first CUDA call's stack coming again, after others or after a pause. A loop within a module looks the same if it begins with the module's first
- * call; then the innermost module that explains it is taken to be the one that was called again.
+ * A stack does not say which call of a module it belongs to. Two successive calls are distinguished
+ * if the module was called from elsewhere (different outer frames), or if the stack of its first
+ * CUDA call comes again, after other stacks or after a pause. A loop within a module looks the same
+ * if it begins with the module's first CUDA call; then the innermost module that explains it is
+ * assumed to have been called again.
  */
 #include "core/analysis/modules.h"
 
 #include "core/analysis/spans.h"
 #include "core/symbols/phase_rules.h"
 
-enum { MODULES_MOST = 64 }; /* one within the other; deeper ones are left out */
+enum { MODULES_MOST = 64 }; /* nesting depth; deeper modules are left out */
 
 void modules_free(struct modules *s)
 {
@@ -36,11 +38,11 @@ static void add_stack(struct modules *s, struct frames *frames, uint32_t stack)
 	for (size_t i = list.n; i-- > 0;) {
 		const char *name = phase_rules_module(&list, i);
 		if (*name && entry.n < MODULES_MOST) {
-			vec_push(&s->entries, (struct module_entry_of){ name, outside });
+			vec_push(&s->entries, (struct module_in_stack){ name, outside });
 			entry.n++;
 		}
-		/* Native frames say no more than the Python ones between which they stand, and of a deep stack the outermost ones are
-		 * left out, a few more or less each time. */
+		/* Native frames do not count. They add nothing to the Python frames around them,
+		 * and in a deep stack a varying number of the outermost ones is missing. */
 		if (list.at[i]->kind == FRAME_KIND_PYTHON)
 			outside = mix(outside, list.at[i]);
 	}
@@ -61,10 +63,10 @@ static struct module_stack stack_at(struct modules *s, struct frames *frames, ui
 /* ---- Spans ---- */
 
 struct open_module {
-	struct module_entry_of entry;
+	struct module_in_stack entry;
 	size_t span;
 	uint32_t first_stack;
-	bool has_others; /* calls with another stack have come since */
+	bool has_others; /* calls with other stacks followed */
 };
 
 struct nest {
@@ -75,18 +77,19 @@ struct nest {
 	struct open_module open[MODULES_MOST];
 };
 
-/* A line that calls one module after the other is a loop, as in Sequential: that its first one comes again is no news. */
+/* Returns true if one line calls several modules in turn, as in Sequential. Then the first one's
+ * return does not mean that the module around them was called again. */
 static bool loops_over_modules(const struct nest *n, const struct module_stack *stack, size_t k)
 {
 	return k + 1 < n->n && k + 1 < stack->n &&
 	       n->s->entries.at[stack->first + k + 1].outside == n->open[k + 1].entry.outside;
 }
 
-/* How many of the open modules the call is still in. */
+/* Returns how many of the open modules the call is still in. */
 static size_t still_open(const struct nest *n, const struct module_stack *stack, uint32_t id,
 			 uint64_t begin_ns)
 {
-	const struct module_entry_of *entries = &n->s->entries.at[stack->first];
+	const struct module_in_stack *entries = &n->s->entries.at[stack->first];
 	size_t k = 0, again = MODULES_MOST;
 	for (; k < n->n && k < stack->n; k++) {
 		const struct open_module *o = &n->open[k];

@@ -1,7 +1,8 @@
 /*
- * The calls of modules (nn.Module) around a thread's CUDA calls, as spans that nest. Like an operator, a module is seen only while it
- * makes calls: its span goes from its first call's begin to its last one's end. Calls of the same module one after the other
- * from the same line are one span, unless what came first in it comes again after something else.
+ * Finds the calls of modules (nn.Module) around a thread's CUDA calls, as nested spans. Like an
+ * operator, a module is visible only while it makes CUDA calls: its span lasts from the begin of
+ * its first one to the end of its last one. Successive calls of a module from the same line are one
+ * span, unless its first CUDA call comes again after others.
  */
 #ifndef CORE_MODULES_H
 #define CORE_MODULES_H
@@ -15,11 +16,11 @@ struct module_span {
 	uint64_t begin_ns, end_ns;
 	const char *name; /* owned by the frames */
 	uint32_t n_calls;
-	uint32_t depth; /* 0: within no other module */
+	uint32_t depth; /* 0: outermost */
 };
 
 /* A module in a stack. */
-struct module_entry_of {
+struct module_in_stack {
 	const char *name;
 	uint64_t outside; /* a hash of the frames that it was called from */
 };
@@ -29,16 +30,16 @@ struct module_stack {
 	uint64_t pause_ns; /* see spans_pause_ns() */
 };
 
-/* Around the calls of one thread, by begin, outer ones first. All zero is empty. */
+/* The spans of one thread, by begin, outer ones first. All zeros is empty. */
 struct module_list {
 	VEC(struct module_span) at;
 };
 
-/* What is known of stacks, for all threads and steps of a process. All zero is a good start. */
+/* Stacks looked up so far, for all threads and steps of a process. All zeros is a valid start. */
 struct modules {
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct module_stack) stacks;
-	VEC(struct module_entry_of) entries;
+	VEC(struct module_in_stack) entries;
 };
 
 /* Replaces `list` by the modules of m->threads.at[thread]. */

@@ -22,7 +22,7 @@ static struct operator_sum *sum_of(struct operator_sums *s, uint32_t name)
 	return &s->at.at[*at];
 }
 
-/* The operator that the span lies in, NULL: none. */
+/* Returns the operator that the span lies in; NULL: none. */
 static const struct span *around(struct operator_sums *s, const struct span_list *spans,
 				 const struct span *span)
 {

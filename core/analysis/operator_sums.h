@@ -17,7 +17,7 @@ struct operator_sum {
 	uint64_t host_ns, self_host_ns; /* of its spans; without those of operators within it */
 };
 
-/* All zero is a good start. */
+/* All zeros is a valid start. */
 struct operator_sums {
 	struct map place; /* name -> index in `at` */
 	VEC(struct operator_sum) at;

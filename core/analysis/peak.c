@@ -1,8 +1,9 @@
 /*
- * TFLOP/s as NVIDIA prints them for boost clocks, dense: half of what is printed "with sparsity"; of the GeForce and RTX ones those with f32
- * accumulation, as frameworks use it. Each row names the paper that its figures stand in; 0: not printed there, or not had. A product
- * is known by its name, since relatives of the same shape differ (an H800 has a thirtieth of an H100's f64); a slice of a device (MIG)
- * has fewer multiprocessors and is found in no row, which is right: its peak is another.
+ * TFLOP/s as published by NVIDIA, at boost clocks and dense: half of the figures "with sparsity".
+ * For GeForce and RTX cards those with f32 accumulation, which frameworks use. Each row names its
+ * source; 0: not published there, or not supported. Products are recognized by name, since
+ * relatives of the same shape differ (an H800 has a thirtieth of an H100's f64 rate). A MIG slice
+ * has fewer multiprocessors and matches no row, which is correct: its peak is different.
  */
 #include "core/analysis/peak.h"
 
@@ -10,10 +11,10 @@
 #include <stddef.h>
 
 struct peak {
-	const char *name; /* a pattern of the driver's names */
+	const char *name; /* pattern for the driver's device name */
 	uint32_t multiprocessors;
 	float f64, f64_tensor, f32, tf32, f16, f8;
-	float link; /* GB/s to or from the host over PCI Express: 16 lanes of its generation */
+	float link; /* GB/s to or from the host over 16 PCI Express lanes; 0: not known */
 };
 
 static const struct peak peaks[] = {
@@ -37,14 +38,16 @@ static const struct peak peaks[] = {
 	{ "*L40S", 142, 0, 0, 91.6f, 183, 362, 733, 32 },
 	/* NVIDIA Ada GPU architecture whitepaper 2.01 */
 	{ "*RTX 4090", 128, 0, 0, 82.6f, 82.6f, 165.2f, 330.3f, 32 },
-	/* NVIDIA H100 Tensor Core GPU datasheet, of the SXM and PCIe modules; H200 and GH200 are the SXM's chip with another memory */
+	/* NVIDIA H100 Tensor Core GPU datasheet, SXM and PCIe modules. H200 and GH200 have the chip
+	 * of the SXM module with other memory. */
 	{ "*H100 80GB HBM3", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f, 64 },
 	{ "*H200", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f, 64 },
 	{ "*GH200 *", 132, 33.5f, 66.9f, 66.9f, 494.7f, 989.4f, 1978.9f, 0 },
 	{ "*H100 PCIe", 114, 25.6f, 51.2f, 51.2f, 378, 756, 1513, 64 },
 	/* NVIDIA H100 NVL datasheet */
 	{ "*H100 NVL", 132, 30, 60, 60, 417.5f, 835, 1671, 64 },
-	/* NVIDIA DGX/HGX B200 and GB200 NVL72 datasheet, the B200 of an HGX; a GB200 has other clocks and no row */
+	/* NVIDIA DGX/HGX B200 and GB200 NVL72 datasheet, B200 of an HGX. A GB200 has other clocks
+	 * and no row. */
 	{ "*NVIDIA B200", 148, 37, 37, 75, 1100, 2250, 4500, 64 },
 };
 
@@ -82,7 +85,7 @@ double peak_tflops(const struct run_device *device, uint8_t type, bool by_tensor
 
 double peak_pinned_gbps(const struct run_device *device)
 {
-	static const double reached = 0.8; /* an H100 of 64 GB/s: 51 to 55 */
+	static const double reached = 0.8; /* an H100 with 64 GB/s reaches 51 to 55 */
 	const struct peak *p = find(device);
 	return p ? reached * (double)p->link : 0;
 }

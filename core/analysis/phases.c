@@ -1,7 +1,8 @@
 /*
- * Frames are seen at CUDA calls alone, so what lies between two calls has to be given to one of them: to the later one, which
- * the host was on its way to, or to a loader that it came from. Behind the last call the next step's first one is on its way; it is taken
- * to be like this step's.
+ * Frames are only known at CUDA calls, so the time between two calls must be assigned to one of
+ * them: to the later one, which the host was on its way to, or to a data loader that it came from.
+ * After the last call the host is on its way to the next step's first call, which is assumed to be
+ * like this step's.
  */
 #include "core/analysis/phases.h"
 
@@ -10,10 +11,10 @@
 #include "core/util/order.h"
 
 enum {
-	HANDED_ON_NS = 50000, /* a shorter pause than that is not for a batch of another thread */
-	HANDED_ON_PART = 8,   /* of the pause may lie behind the batch's copy */
-	READS_OF_MANY =
-		4, /* a loop that logs reads fewer values; one that saves a model copies each parameter */
+	HANDOVER_NS = 50000, /* shorter pauses are not waits for a batch of another thread */
+	HANDOVER_PART = 8,   /* 1/8 of the pause, at most, may follow the batch's copy */
+	/* Logging reads fewer values; saving a model copies each parameter. */
+	READS_LEAST = 4,
 };
 
 void phases_free(struct phases *p)
@@ -45,20 +46,22 @@ static bool is_batch(const struct model_call *c)
 	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
 }
 
-/* Nothing says that it is something else. Within an optimizer's step the user's code is a closure's. */
+/* Returns true if the stack allows for another part. User code within an optimizer's step is a
+ * closure. */
 static bool is_open(const struct phase_stack *stack)
 {
 	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
-	       (stack->part == PART_OPTIMIZER && stack->is_users);
+	       (stack->part == PART_OPTIMIZER && stack->via_user_code);
 }
 
-/* A thread of Python's: one of a library's own, as gloo's, brings back what ranks exchange, and that is no batch. */
+/* Returns true for calls of Python threads. A library's own thread (gloo) copies data exchanged
+ * between ranks, which is not a batch. */
 static bool is_of_program(struct phases *p, const struct model_call *c, struct frames *frames)
 {
 	return frames && c->stack && stack_of(p, frames, c->stack).is_certain;
 }
 
-/* Such calls say nothing: what is around them does. */
+/* Calls without a stack: the part follows from the calls around them. */
 enum { PART_UNKNOWN = PHASE_PARTS_N };
 
 static uint8_t part_of(struct phases *p, const struct model_call *c, struct frames *frames,
@@ -81,7 +84,8 @@ static uint8_t part_of(struct phases *p, const struct model_call *c, struct fram
 
 /* ---- Threads ---- */
 
-/* The engine names its threads; in older versions of PyTorch the stacks alone tell. */
+/* Returns true for threads of the autograd engine. The engine names its threads; in older versions
+ * of PyTorch only the stacks show it. */
 static bool is_worker(struct phases *p, const struct model_step *m, const struct model_thread *t,
 		      struct frames *frames)
 {
@@ -116,7 +120,10 @@ static void add_span(struct phases *p, size_t first, uint64_t begin_ns, uint64_t
 	}
 }
 
-/* What the host does before a call belongs to it; but until a batch is copied it is made, or waited for. */
+/*
+ * Returns the part of the host's time between two calls. It belongs to the later call, except after
+ * a data loader or file access, and before a batch's copy, when the batch is being made or awaited.
+ */
 static uint8_t part_before(uint8_t last, uint8_t next)
 {
 	if (last == PART_LOADER || last == PART_FILE)
@@ -125,8 +132,9 @@ static uint8_t part_before(uint8_t last, uint8_t next)
 }
 
 /*
- * Many loops set the gradients to zero first thing, ahead of the batch's copy: from the call number `i` of the lane on this is so, and the host
- * took longer until it (`gap_ns`) than from there to the copy.
+ * Many loops zero the gradients before they copy the batch. Returns true if the lane's calls from
+ * number `i` on do so, and the time before them (`gap_ns`) is longer than the time from them to the
+ * copy.
  */
 static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_step *m, size_t i,
 				     uint64_t gap_ns)
@@ -145,7 +153,7 @@ static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_
 	return false;
 }
 
-/* The host's time before the lane's call number `i`. */
+/* Returns the part of the host's time before the lane's call number `i`. */
 static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, size_t i,
 			   uint8_t last, uint64_t gap_ns)
 {
@@ -159,14 +167,15 @@ static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, s
 }
 
 /*
- * Until when the lane's thread, which made no call meanwhile, waited for a batch that another thread copied, 0: it did not. A thread that
- * fetches ahead hands it on at once, so the lane goes on soon after the copy; a batch that comes at another time was not waited for.
+ * Returns until when the lane's thread, which made no call meanwhile, waited for a batch that
+ * another thread copied; 0: it did not. A prefetching thread passes its batch on at once, so the
+ * lane continues soon after the copy. A batch that was copied at another time was not waited for.
  */
-static uint64_t handed_on_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
-			     uint64_t to_ns)
+static uint64_t handover_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
+			    uint64_t to_ns)
 {
 	uint64_t last_ns = 0;
-	if (to_ns - from_ns < HANDED_ON_NS)
+	if (to_ns - from_ns < HANDOVER_NS)
 		return 0;
 	for (size_t i = 0; i < p->batches.n; i++) {
 		const struct phase_batch *b = &p->batches.at[i];
@@ -174,35 +183,35 @@ static uint64_t handed_on_ns(const struct phases *p, uint32_t thread, uint64_t f
 		    b->end_ns > last_ns)
 			last_ns = b->end_ns;
 	}
-	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDED_ON_PART ? last_ns : 0;
+	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDOVER_PART ? last_ns : 0;
 }
 
-/* The step begins with such a batch, and the next one is taken to. */
-static bool is_handed_on_first(const struct phases *p, const struct model_step *m, uint32_t thread,
-			       uint64_t gap_ns)
+/* Returns true if the step begins with such a batch; then the next one is assumed to do so, too. */
+static bool begins_with_handover(const struct phases *p, const struct model_step *m,
+				 uint32_t thread, uint64_t gap_ns)
 {
 	uint64_t first_ns = p->calls.n ? m->calls.at[p->calls.at[0]].begin_ns : m->begin_ns;
-	for (size_t i = 0; i < p->batches.n && gap_ns >= HANDED_ON_NS; i++)
+	for (size_t i = 0; i < p->batches.n && gap_ns >= HANDOVER_NS; i++)
 		if (p->batches.at[i].thread != thread && p->batches.at[i].end_ns <= first_ns)
-			return first_ns - m->begin_ns < gap_ns / HANDED_ON_PART;
+			return first_ns - m->begin_ns < gap_ns / HANDOVER_PART;
 	return false;
 }
 
 static void add_gap(struct phases *p, size_t first, uint32_t thread, uint64_t begin_ns,
 		    uint64_t end_ns, uint8_t part)
 {
-	uint64_t handed_ns = 0;
+	uint64_t until_ns = 0;
 	if (phase_of_part(part) != PHASE_DATA && end_ns > begin_ns)
-		handed_ns = handed_on_ns(p, thread, begin_ns, end_ns);
-	if (handed_ns) {
-		add_span(p, first, begin_ns, handed_ns, PART_AWAITED, 0);
-		begin_ns = handed_ns;
+		until_ns = handover_ns(p, thread, begin_ns, end_ns);
+	if (until_ns) {
+		add_span(p, first, begin_ns, until_ns, PART_AWAITED, 0);
+		begin_ns = until_ns;
 	}
 	if (end_ns > begin_ns)
 		add_span(p, first, begin_ns, end_ns, part, 0);
 }
 
-/* From the calls, in order, to spans without gaps. */
+/* Appends the lane's spans, without gaps, from its calls. */
 static void add_spans(struct phases *p, const struct model_step *m, uint32_t thread)
 {
 	size_t first = p->spans.n;
@@ -227,35 +236,38 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 		return;
 	if (p->calls.n)
 		last = part_of_gap(p, m, 0, last, m->end_ns - at_ns);
-	if (is_handed_on_first(p, m, thread, m->end_ns - at_ns) &&
+	if (begins_with_handover(p, m, thread, m->end_ns - at_ns) &&
 	    phase_of_part(last) != PHASE_DATA)
 		last = PART_AWAITED;
 	add_gap(p, first, thread, at_ns, m->end_ns, last);
 }
 
-/* ---- What only the order of calls tells ---- */
+/* ---- Parts that follow from the order of calls ---- */
 
 /*
- * A call without a stack is of what comes next, like the time before it. Where most of the lane's own thread have none (PROF_STACKS), what comes
- * next is anything; and autograd's threads, which are told by their names, say nothing of the calls between theirs.
+ * A call without a stack belongs to the part of the next call, like the time before it. This does
+ * not hold if most calls of the lane's own thread have no stack (PROF_STACKS): autograd's threads
+ * are recognized by their names, but say nothing about the calls between theirs. Such calls become
+ * PART_NONE.
  */
 static void settle_unknown(struct phases *p, const struct model_thread *own)
 {
 	size_t n = 0;
 	for (size_t i = own->first; i < own->first + own->n; i++)
 		n += p->part_of_call.at[i] == PART_UNKNOWN;
-	bool is_told = n * 2 <= own->n;
+	bool is_resolved = n * 2 <= own->n;
 	uint8_t next = PART_NONE;
-	for (size_t i = p->calls.n; i-- > 0 && is_told;)
+	/* the loop ends at the first one, which follows the last */
+	for (size_t i = p->calls.n; i-- > 0 && is_resolved;)
 		if (p->part_of_call.at[p->calls.at[i]] != PART_UNKNOWN)
-			next = p->part_of_call.at[p->calls.at[i]]; /* the first one, at the end */
+			next = p->part_of_call.at[p->calls.at[i]];
 	for (size_t i = p->calls.n; i-- > 0;) {
 		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
 		if (*part == PART_UNKNOWN)
 			*part = next;
-		next = is_told ? *part : PART_NONE;
+		next = is_resolved ? *part : PART_NONE;
 	}
-	p->n_untold += is_told ? 0 : n;
+	p->n_unresolved += is_resolved ? 0 : n;
 }
 
 static bool is_open_call(struct phases *p, const struct model_step *m, uint32_t call,
@@ -268,14 +280,14 @@ static bool is_open_call(struct phases *p, const struct model_step *m, uint32_t 
 	return is_open(&found);
 }
 
-/* It launches nothing and waits for nothing; a loop of queries is a wait. */
+/* Returns true for calls that neither launch work nor wait. A loop of queries is a wait. */
 static bool is_preparing(const struct model_call *c)
 {
 	return c->category == CAT_ALLOC || c->category == CAT_EVENT || c->category == CAT_STREAM ||
 	       c->category == CAT_CONTROL || (c->category == CAT_QUERY && !c->polls);
 }
 
-/* Made on one line, within one operator. */
+/* Returns true for calls of one line, within one operator. */
 static bool are_of_one_operator(const struct model_call *a, const struct model_call *b,
 				struct frames *frames)
 {
@@ -287,13 +299,14 @@ static bool are_of_one_operator(const struct model_call *a, const struct model_c
 }
 
 /*
- * What only prepares a batch's copy is done while the batch is awaited. Where a loop takes the next batch the one before may be given
- * up: for pinned memory PyTorch's allocator records an event then, on the loop's own line, when the loader's code has been left.
+ * Calls that only prepare a batch's copy belong to the time in which the batch is awaited. When a
+ * loop takes the next batch, the previous one may be freed: for pinned memory PyTorch's allocator
+ * then records an event, on the loop's own line, after the data loader has returned.
  */
 static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool is_ahead = false;
-	/* twice: behind the last call comes the first one */
+	/* twice: the last call is followed by the first one */
 	for (size_t i = 2 * p->calls.n; i-- > 0;) {
 		uint32_t call = p->calls.at[i % p->calls.n];
 		uint8_t *part = &p->part_of_call.at[call];
@@ -310,8 +323,8 @@ static void settle_before_batch(struct phases *p, const struct model_step *m, st
 	}
 }
 
-/* A copy that the host is to wait for is a copy and a synchronisation. */
-static void settle_behind_batch(struct phases *p, const struct model_step *m, struct frames *frames)
+/* A blocking copy consists of a copy and a synchronization; both belong to the batch. */
+static void settle_after_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	const struct model_call *copy = NULL, *calls = m->calls.at;
 	for (size_t i = 0; calls && i < p->calls.n; i++) {
@@ -327,8 +340,8 @@ static void settle_behind_batch(struct phases *p, const struct model_step *m, st
 	}
 }
 
-/* What the user computes on the way from the batch to backward() is forward: most often the loss. */
-static void settle_users_calls(struct phases *p)
+/* What user code computes between the batch and backward() is forward, usually the loss. */
+static void settle_user_calls(struct phases *p)
 {
 	bool before_backward = false;
 	for (size_t i = p->calls.n; i-- > 0;) {
@@ -342,16 +355,20 @@ static void settle_users_calls(struct phases *p)
 	}
 }
 
-/* Whatever an optimizer runs is a part of training: it may be run several times, and cut into steps anywhere (L-BFGS). */
-static bool is_closures(struct phases *p, const struct model_step *m, uint32_t call,
-			struct frames *frames)
+/* Returns true for calls in an optimizer's closure. A closure is part of the training: it may run
+ * several times, and a step boundary may lie anywhere in it (L-BFGS). */
+static bool is_in_closure(struct phases *p, const struct model_step *m, uint32_t call,
+			  struct frames *frames)
 {
 	uint32_t stack = m->calls.at[call].stack;
-	return frames && stack && stack_of(p, frames, stack).is_closures;
+	return frames && stack && stack_of(p, frames, stack).in_closure;
 }
 
-/* Forward passes that no backward pass follows within the step, in a step that has one. A step that begins with its backward pass was
- * cut behind the forward pass. */
+/*
+ * In a step with a backward pass, forward passes without a backward pass after them are
+ * evaluations. If the step begins with its backward pass, the step boundary lies after the forward
+ * pass.
+ */
 static void settle_evaluation(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool has_backward = false, begins_forward = false;
@@ -371,12 +388,13 @@ static void settle_evaluation(struct phases *p, const struct model_step *m, stru
 		else if (*part == PART_OPTIMIZER)
 			is_followed = false;
 		else if (phase == PHASE_FORWARD && !is_followed &&
-			 !is_closures(p, m, p->calls.at[i], frames))
+			 !is_in_closure(p, m, p->calls.at[i], frames))
 			*part = PART_EVALUATION;
 	}
 }
 
-/* The stack of the thread's first call within backward(), 0: none; and how many of the lane's calls come before the backward pass. */
+/* Returns the stack of the thread's first call within backward(); 0: none. `before`: how many of
+ * the lane's calls come before the backward pass. */
 static uint32_t first_backward(const struct phases *p, const struct model_step *m, uint32_t thread,
 			       size_t *before)
 {
@@ -395,29 +413,30 @@ static uint32_t first_backward(const struct phases *p, const struct model_step *
 }
 
 /*
- * A step that was cut behind the optimizer begins with what the loop does behind it: a forward pass that is called further down than
- * backward() is, before one of the same model that is called further up, is an evaluation.
+ * If the step boundary lies after the optimizer, the step begins with the code that follows it in
+ * the loop. There, a forward pass called on a later line than backward() is an evaluation, if it is
+ * followed by one of the same model on an earlier line.
  */
 static void settle_early_evaluation(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
 {
-	size_t before, n_behind = 0;
+	size_t before, n_after = 0;
 	uint32_t backward = frames ? first_backward(p, m, thread, &before) : 0;
 	const char *evaluated = "", *trained = "";
 	for (size_t i = 0; backward && i < before; i++) {
 		uint32_t call = p->calls.at[i], stack = m->calls.at[call].stack;
 		if (phase_of_part(p->part_of_call.at[call]) != PHASE_FORWARD || !stack ||
-		    is_closures(p, m, call, frames))
+		    is_in_closure(p, m, call, frames))
 			continue;
 		const char *module = stack_of(p, frames, stack).module;
-		bool is_behind = phase_rules_is_behind(frames, stack, backward);
-		n_behind = is_behind ? i + 1 : n_behind;
+		bool is_later = phase_rules_is_after(frames, stack, backward);
+		n_after = is_later ? i + 1 : n_after;
 		if (*module)
-			*(is_behind ? &evaluated : &trained) = module;
+			*(is_later ? &evaluated : &trained) = module;
 	}
 	if (!*evaluated || strcmp(evaluated, trained) != 0)
 		return;
-	for (size_t i = 0; i < n_behind; i++) {
+	for (size_t i = 0; i < n_after; i++) {
 		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
 		if (phase_of_part(*part) == PHASE_FORWARD)
 			*part = PART_EVALUATION;
@@ -425,8 +444,9 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 }
 
 /*
- * ...and what copies many values to the host there is no forward pass either: a model that is saved, norms that are logged. What follows
- * the last copy, up to the next call, is done with the copies, as a file is written.
+ * In such a step, code that copies many values to the host before the forward pass is not part of
+ * it: it saves a model or logs norms. The time from its last copy to the next call belongs to it,
+ * e.g. for writing a file.
  */
 static void settle_early_reads(struct phases *p, const struct model_step *m, uint32_t thread,
 			       struct frames *frames)
@@ -438,18 +458,18 @@ static void settle_early_reads(struct phases *p, const struct model_step *m, uin
 		const struct model_call *c = &m->calls.at[p->calls.at[n]];
 		uint8_t part = p->part_of_call.at[p->calls.at[n]];
 		if ((part != PART_USER && part != PART_NONE) ||
-		    !phase_rules_is_behind(frames, c->stack, backward))
+		    !phase_rules_is_after(frames, c->stack, backward))
 			break;
 		n_copies += c->category == CAT_MEMCPY && c->copy == COPY_D2H;
 	}
-	if (n_copies < READS_OF_MANY)
+	if (n_copies < READS_LEAST)
 		return;
 	p->n_reads = n;
 	for (size_t i = 0; i < n; i++)
 		p->part_of_call.at[p->calls.at[i]] = PART_NONE;
 }
 
-/* What a loop evaluates ahead of its forward pass. */
+/* Marks evaluations that a loop runs before its training pass. */
 static void settle_evaluation_ahead(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
 {
@@ -457,25 +477,25 @@ static void settle_evaluation_ahead(struct phases *p, const struct model_step *m
 	if (!frames || !first_backward(p, m, thread, &before) || !before)
 		return;
 	uint32_t *calls = mem_resize(NULL, before * sizeof(*calls));
-	bool *is_one = mem_zero(before * sizeof(*is_one));
+	bool *is_eval = mem_zero(before * sizeof(*is_eval));
 	for (size_t i = 0; i < before; i++) {
 		uint8_t part = p->part_of_call.at[p->calls.at[i]];
 		if (phase_of_part(part) == PHASE_FORWARD && part != PART_EVALUATION &&
-		    !is_closures(p, m, p->calls.at[i], frames))
+		    !is_in_closure(p, m, p->calls.at[i], frames))
 			calls[n++] = p->calls.at[i];
 	}
 	evaluation_find(m, frames, thread, calls, n, m->calls.at[p->calls.at[before]].begin_ns,
-			is_one);
+			is_eval);
 	for (size_t i = 0; i < n; i++)
-		if (is_one[i])
+		if (is_eval[i])
 			p->part_of_call.at[calls[i]] = PART_EVALUATION;
 	free(calls);
-	free(is_one);
+	free(is_eval);
 }
 
 /* ---- Lanes ---- */
 
-/* The lane's calls, in order. `workers`: autograd's threads are of it. */
+/* Collects the lane's calls in order. `workers`: autograd's threads belong to the lane. */
 static void gather_calls(struct phases *p, const struct model_step *m, size_t thread,
 			 const bool *workers)
 {
@@ -494,7 +514,7 @@ static void gather_calls(struct phases *p, const struct model_step *m, size_t th
 	free(keys);
 }
 
-static bool tells(uint8_t part)
+static bool is_evidence(uint8_t part)
 {
 	return phase_of_part(part) != PHASE_OTHER && part != PART_TO_DEVICE && part != PART_AWAITED;
 }
@@ -504,10 +524,10 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 {
 	struct phase_lane lane = { .thread = (uint32_t)thread, .first = p->spans.n };
 	gather_calls(p, m, thread, workers);
-	settle_behind_batch(p, m, frames);
+	settle_after_batch(p, m, frames);
 	settle_before_batch(p, m, frames);
 	settle_early_reads(p, m, lane.thread, frames);
-	settle_users_calls(p);
+	settle_user_calls(p);
 	settle_evaluation(p, m, frames);
 	settle_early_evaluation(p, m, lane.thread, frames);
 	settle_evaluation_ahead(p, m, lane.thread, frames);
@@ -516,11 +536,11 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	add_spans(p, m, lane.thread);
 	lane.n = p->spans.n - lane.first;
 	for (size_t i = lane.first; i < p->spans.n; i++)
-		lane.is_told |= tells(p->spans.at[i].part);
+		lane.has_phases |= is_evidence(p->spans.at[i].part);
 	vec_push(&p->lanes, lane);
 }
 
-/* Of the threads that are not autograd's the one that launches most. */
+/* Returns the thread that launches most, except for autograd's. */
 static size_t main_thread(const struct model_step *m, const bool *workers)
 {
 	size_t best = m->threads.n, most = 0;
@@ -538,7 +558,7 @@ void phases_find(struct phases *p, const struct model_step *m, struct frames *fr
 {
 	bool *workers = mem_zero(m->threads.n * sizeof(*workers));
 	p->lanes.n = p->spans.n = p->part_of_call.n = p->batches.n = 0;
-	p->n_guessed = p->n_without_stack = p->n_untold = 0;
+	p->n_guessed = p->n_without_stack = p->n_unresolved = 0;
 	vec_reserve(&p->part_of_call, m->calls.n);
 	p->part_of_call.n = m->calls.n;
 	memset(p->part_of_call.at, PART_NONE, m->calls.n);
@@ -582,9 +602,9 @@ void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct m
 	s->n_calls += m->calls.n;
 	s->n_guessed += p->n_guessed;
 	s->n_without_stack += p->n_without_stack;
-	s->n_untold += p->n_untold;
+	s->n_unresolved += p->n_unresolved;
 	for (size_t i = 0; i < p->lanes.n; i++)
-		s->is_told |= p->lanes.at[i].is_told;
+		s->has_phases |= p->lanes.at[i].has_phases;
 }
 
 bool phase_sums_are_right(const struct phase_sums *s)

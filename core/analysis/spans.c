@@ -1,22 +1,26 @@
 /*
- * When two calls of the same operator's name are of one operator's run, and when of two, has to be guessed: a stack has no number for
- * it. They are of two if the operator was called from elsewhere (other frames, or the same ones at another line), if a range
- * began or ended in between, or if the stack of its first call comes again: after other calls of it, or directly, unless the operator is
- * one that launches in a loop. Loops within an operator begin behind its first call, or launch without a pause.
+ * Stacks do not show whether two calls of an operator belong to one run of it or to two. They
+ * belong to two if the operator was called from elsewhere (other frames, or the same ones at
+ * another line), if a range began or ended in between, or if the stack of the run's first call
+ * comes again: after other calls of the run, or after a pause. The pause must be longer for
+ * operators that launch in a loop. Other loops within an operator begin after its first call, or
+ * launch without a pause.
  */
 #include "core/analysis/spans.h"
 
 #include "core/util/bisect.h"
 
 enum {
-	/* PyTorch's dispatcher, an allocation and the launch's preparation take 2.5 us at least, a loop around a launch 0.2 to 1 */
+	/* PyTorch's dispatcher, an allocation and the preparation of a launch take at least 2.5 us,
+	 * a loop around a launch 0.2 to 1 us */
 	PAUSE_NS = 1500,
-	LOOP_PAUSE_NS =
-		20000, /* in an operator that gathers arguments for each of its launches: 2 to 10 us */
-	OPERATORS_MOST = 32, /* one within the other; deeper ones are left out */
+	/* operators that gather arguments for each of their launches: 2 to 10 us */
+	LOOP_PAUSE_NS = 20000,
+	OPERATORS_MOST = 32, /* nesting depth; deeper operators are left out */
 };
 
-/* Operators on any number of tensors, of which a launch takes some; and those that work in passes. */
+/* Operators on lists of tensors, with a few tensors per launch; and operators that
+ * work in passes. */
 static const char *const looping[] = {
 	"aten::_foreach_", "aten::_fused_", "aten::_amp_foreach_", "aten::cat",
 	"aten::topk",	   "aten::_unique", "aten::sort",	   "aten::embedding_dense_backward",
@@ -39,7 +43,7 @@ void spans_free(struct spans *s)
 
 /* ---- Ranges ---- */
 
-/* The first of m->ranges that is of this kind and thread, or where it would stand. */
+/* Returns the index of the first range of this kind and thread, or where it would be inserted. */
 static size_t first_of(const struct model_step *m, uint8_t kind, size_t thread)
 {
 	const struct model_range *r = m->ranges.at;
@@ -47,14 +51,16 @@ static size_t first_of(const struct model_step *m, uint8_t kind, size_t thread)
 		      r[i].kind < kind || (r[i].kind == kind && r[i].thread < thread));
 }
 
-/* Number + 1 of the thread's call within which `ns` lies, 0: none. Calls are looked at in order of their begin. */
+/* Returns the index + 1 of the thread's call that contains `ns`; 0: none. Calls are sorted by
+ * begin. */
 static size_t call_around(const struct model_step *m, const struct model_thread *t, uint64_t ns)
 {
 	size_t n = model_first_call(m, t, ns);
 	return n && m->calls.at[t->first + n - 1].end_ns > ns ? n : 0;
 }
 
-/* Ranges that nest in each other and around or within calls become spans; the others stand beside them. */
+/* Ranges that nest in each other and around or within calls become spans; the others are listed in
+ * `crossing`. */
 static void add_ranges(struct span_list *s, const struct model_step *m, size_t thread)
 {
 	VEC(uint64_t) ends = { 0 };
@@ -95,7 +101,8 @@ static int by_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The moments at which ranges begin or end: operators do not reach across them. */
+/* Returns the sorted times at which ranges begin or end; operators do not extend across them. The
+ * caller frees them. */
 static uint64_t *range_edges(const struct span_list *s, size_t *n)
 {
 	uint64_t *edges = mem_resize(NULL, s->at.n * 2 * sizeof(*edges));
@@ -124,7 +131,7 @@ static void add_stack(struct spans *s, struct frames *frames, uint32_t stack)
 	uint64_t outside = 0;
 	for (size_t i = list.n; i-- > 0; outside = mix(outside, list.at[i])) {
 		const char *name = frame_operator(list.at[i]);
-		/* the same name again is the same call, passed on to the next dispatch key */
+		/* the same name again is the same call, redispatched to another key */
 		if (!*name || !strcmp(name, last) || entry.n == OPERATORS_MOST)
 			continue;
 		vec_push(&s->operators, (struct span_operator){ name, outside });
@@ -145,7 +152,7 @@ static struct span_stack stack_at(struct spans *s, struct frames *frames, uint32
 	return s->stacks.at[*at];
 }
 
-/* The blocks that the thread asked a framework's allocator for. */
+/* Collects the blocks that the thread allocated from a framework's allocator. */
 static void add_made(struct spans *s, const struct model_step *m, size_t thread)
 {
 	for (size_t i = m->n_live_blocks; i < m->blocks.n; i++) {
@@ -167,8 +174,8 @@ struct nest {
 	size_t n;
 	size_t span[OPERATORS_MOST];
 	struct span_operator operator[OPERATORS_MOST];
-	uint32_t first_stack[OPERATORS_MOST]; /* its first call's */
-	bool has_others[OPERATORS_MOST];      /* calls with other stacks have come since */
+	uint32_t first_stack[OPERATORS_MOST]; /* stack of its first call */
+	bool has_others[OPERATORS_MOST];      /* calls with other stacks followed */
 	uint64_t last_end_ns;
 };
 
@@ -193,8 +200,8 @@ static bool passes_edge(struct nest *n, uint64_t begin_ns)
 	return passes;
 }
 
-/* How many of the open operators the call is still in. The outermost one that begins like this is taken to begin again: what
- * programs call in a loop are whole operators. */
+/* Returns how many of the open operators the call is still in. If several may have begun again, the
+ * outermost one did: programs call whole operators in a loop. */
 static size_t still_open(const struct nest *n, const struct span_stack *stack, uint32_t id,
 			 uint64_t begin_ns)
 {
@@ -210,7 +217,8 @@ static size_t still_open(const struct nest *n, const struct span_stack *stack, u
 	return k;
 }
 
-/* Operators that begin with the call were there before it, if they allocated what they work on. Fills `begins` for those from `k` on. */
+/* Fills `begins` for the operators from number `k` on, which begin with the call. They began
+ * earlier if they allocated blocks before the call. */
 static void reach_back(struct nest *n, const struct span_stack *stack, size_t k, uint64_t from_ns,
 		       uint64_t begin_ns, uint64_t *begins)
 {
@@ -234,7 +242,8 @@ static void reach_back(struct nest *n, const struct span_stack *stack, size_t k,
 	}
 }
 
-/* `free_ns`: no library's function lies behind it. */
+/* `free_ns`: the end of the last library function before the call; operators do not extend back
+ * across it. */
 static void add_call(struct nest *n, const struct span_stack *stack, uint32_t call, uint32_t id,
 		     uint64_t free_ns, uint64_t begin_ns, uint64_t end_ns)
 {
@@ -272,7 +281,7 @@ static size_t first_library(const struct model_step *m, size_t thread)
 	return bisect(m->libraries.n, i, m->libraries.at[i].thread < thread);
 }
 
-/* A damaged journal may have one that begins or ends within a call. */
+/* In a damaged journal, functions may begin or end within a call: these are left out. */
 static void add_libraries(struct span_list *s, const struct model_step *m, size_t thread)
 {
 	const struct model_thread *t = &m->threads.at[thread];
@@ -288,12 +297,12 @@ static void add_libraries(struct span_list *s, const struct model_step *m, size_
 	}
 }
 
-/* The libraries' functions as the thread's calls are gone through: operators reach around them. */
+/* The library functions around the current call; operators extend around them. */
 struct around {
 	const struct model_step *m;
 	size_t thread, next;
-	uint64_t end_ns;  /* of the outermost one that is open */
-	uint64_t free_ns; /* of those before the call the last one has ended then */
+	uint64_t end_ns;  /* of the outermost open one */
+	uint64_t free_ns; /* when the last one before the call ended */
 };
 
 static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
@@ -306,7 +315,7 @@ static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
 		if (l->end_ns <= *begin_ns && l->end_ns > a->free_ns)
 			a->free_ns = l->end_ns;
 		if (l->begin_ns < a->end_ns || l->end_ns < *end_ns)
-			continue; /* it lies in one that is open, or made no call */
+			continue; /* inside an open one, or without calls */
 		a->end_ns = l->end_ns;
 		*begin_ns = l->begin_ns;
 		*end_ns = l->end_ns;
@@ -341,7 +350,8 @@ static void add_operators(struct spans *s, const struct model_step *m, size_t th
 
 /* ---- Together ---- */
 
-/* `depth` is still that among the operators: it tells the outer one of two of the same length. */
+/* Here `depth` is still the depth among operators: of two with the same length it shows the outer
+ * one. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -368,7 +378,7 @@ static void set_depths(struct span_list *s)
 				  ends.at[ends.n - 1] <= span->begin_ns))
 			ends.n--;
 		if (ends.n && span->end_ns > ends.at[ends.n - 1])
-			span->end_ns = ends.at[ends.n - 1]; /* of a damaged journal */
+			span->end_ns = ends.at[ends.n - 1]; /* only in a damaged journal */
 		span->depth = (uint32_t)ends.n;
 		vec_push(&ends, span->end_ns);
 	}

@@ -1,20 +1,22 @@
 /*
- * The median of the run's second half is what a step takes once it is warm. A step is one of the warm-up if it and all before it
- * took more than one and a half times as long; that a run is slow at first for more than half of its steps is its way.
+ * The median of the run's second half is the length of a warm step. Steps at the start of the run
+ * are warm-up as long as all of them took more than 1.5 times as long. If more than half of the
+ * steps are slow at first, they are not warm-up.
  *
- * Behind the warm-up there may be two kinds of steps, many that take about the median and a few that take many times as long: those are
- * the slow ones, whose line no figure per step shows.
+ * After the warm-up there may be two kinds of steps: many that take about the median, and a few
+ * that take many times as long. The latter are the slow steps, whose cause no per-step figure
+ * shows.
  */
 #include "core/analysis/step_times.h"
 
 #include <math.h>
 
 #define SLOW_FACTOR	 1.5
-#define RARE_FACTOR	 3    /* times the median: less is how steps vary */
-#define RARE_MOST_SHARE	 0.25 /* of the steps: more are no exception */
-#define RARE_LEAST_SHARE 0.35 /* of the time: a shared machine's own pauses make up to 0.3 */
+#define RARE_FACTOR	 3    /* times the median: less is normal variation */
+#define RARE_MOST_SHARE	 0.25 /* of the steps: more are not exceptional */
+#define RARE_LEAST_SHARE 0.35 /* of the time: pauses of a shared machine reach 0.3 */
 
-enum { RARE_LEAST = 3 }; /* of which one can say how often they come */
+enum { RARE_LEAST = 3 }; /* too few to say how often they occur */
 
 static struct finding_steps describe(const float *ms, size_t n)
 {
@@ -41,14 +43,14 @@ static struct finding_steps describe(const float *ms, size_t n)
 	return s;
 }
 
-/* Steps at the run's begin that took much longer than what came after. */
+/* Counts the steps at the start of the run that took much longer than those after them. */
 static size_t count_warm_up(const struct baseline *b)
 {
 	size_t half = b->ms.n / 2, n = 0;
 	if (!half)
 		return 0;
-	double usual_ms = describe(b->ms.at + half, b->ms.n - half).p50;
-	while (n < half && (double)b->ms.at[n] > usual_ms * SLOW_FACTOR)
+	double warm_ms = describe(b->ms.at + half, b->ms.n - half).p50;
+	while (n < half && (double)b->ms.at[n] > warm_ms * SLOW_FACTOR)
 		n++;
 	return n < half ? n : 0;
 }
@@ -82,7 +84,8 @@ static void find_recorded(struct finding_slow *s, const struct timeline *t)
 	}
 }
 
-/* How many of the sorted lengths are the others: where the two parts are most unlike, by the variance between them (Otsu). */
+/* Splits the sorted lengths into two kinds, where the variance between them is largest (Otsu).
+ * Returns how many belong to the shorter kind, and their sum in `below_ms`. */
 static size_t split(const float *sorted, size_t n, double sum_ms, double *below_ms)
 {
 	size_t best = n;

@@ -1,11 +1,11 @@
-/* What a run's step lengths say: its warm-up, its usual steps, the few that are much slower. */
+/* Finds a run's warm-up, typical steps and slow steps, from the lengths of its steps. */
 #ifndef CORE_STEP_TIMES_H
 #define CORE_STEP_TIMES_H
 
 #include "core/analysis/findings.h"
 #include "core/model/baseline.h"
 
-/* findings.baseline, warm_up, slow, recorded_in_warm_up and, from the recorded ones, recorded. */
+/* Fills f->baseline, warm_up, slow and recorded_in_warm_up; f->recorded from `recorded`. */
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded);
 
 #endif

@@ -1,4 +1,4 @@
-/* Puts the summaries together, and says what is missing in them. */
+/* Fills all summaries, and reports what is missing in them. */
 #include "core/analysis/summary.h"
 
 #include "core/analysis/idle.h"

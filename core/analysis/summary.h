@@ -1,10 +1,12 @@
-/* The summaries of a process's recorded steps: what its timeline says, without what is known of the whole run (core/model/baseline.h and others). */
+/* Summaries of a process's recorded steps, from its timeline. See summary_run.h
+ * for the whole run. */
 #ifndef CORE_SUMMARY_H
 #define CORE_SUMMARY_H
 
 #include "core/analysis/findings.h"
 
-/* Fills gpus, idle, syncs, phases, operators, kernels, lines and copies; `f` must be zero or filled by others before. */
+/* Fills gpus, idle, syncs, phases, operators, kernels, lines and copies. Other members of `f` may
+ * be filled already; these must be zero. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
@@ -25,7 +27,7 @@ void summary_fill_modules(struct findings *f);
 /* ---- summary_phases.c ---- */
 
 void summary_fill_phases(struct findings *f);
-/* The same of some steps alone, `is_usual` by the timeline's steps. */
-void summary_fill_usual_phases(struct findings *f, const bool *is_usual);
+/* Fills typical_host_ms from the steps in `is_typical`, by the timeline's steps. */
+void summary_fill_typical_phases(struct findings *f, const bool *is_typical);
 
 #endif

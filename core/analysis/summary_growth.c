@@ -1,6 +1,7 @@
 /*
- * How fast device memory grows, and when there is none left. A framework's allocator says what is in use; without one it is what the
- * driver gave out. Segments that an allocator keeps unused are filled before it asks for more.
+ * How fast device memory grows, and when it runs out. The memory in use is what a framework's
+ * allocator reports; without one it is what the driver allocated. An allocator fills its unused
+ * segments before it requests more.
  */
 #include "core/analysis/summary_growth.h"
 
@@ -17,7 +18,7 @@ static double rate(const struct run *run)
 		       : 0;
 }
 
-/* The only device that memory was had of; MEMORY_DEVICES: there are several. */
+/* Returns the only device on which memory was allocated; MEMORY_DEVICES: none, or several. */
 static unsigned only_device(const struct memory *m)
 {
 	unsigned found = MEMORY_DEVICES;

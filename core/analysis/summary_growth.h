@@ -4,7 +4,7 @@
 #include "core/analysis/findings.h"
 #include "core/model/run.h"
 
-/* findings.growth. */
+/* Fills f->growth. */
 void summary_fill_growth(struct findings *f, const struct run *run);
 
 #endif

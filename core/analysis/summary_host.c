@@ -1,4 +1,4 @@
-/* What was asked of the devices, by line and by operator, and what asking took on the host. */
+/* GPU and host times of lines, operators and modules. */
 #include "core/analysis/summary.h"
 
 static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
@@ -12,12 +12,13 @@ static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
 }
 
 enum {
-	BEHIND_NS =
-		1000000,  /* what was launched lay in the queue for so long: the device is behind */
-	ISSUE_NS = 10000, /* a launch into a queue with room takes no longer */
+	/* The device lags the host if work waits this long in the queue. */
+	BEHIND_NS = 1000000,
+	ISSUE_NS = 10000, /* longest launch into a queue with room */
 };
 
-/* What the call took on the host without waiting for room in a full queue: that is the time of whatever the device works on. */
+/* Returns the call's host time, without waiting for room in a full queue: that wait is due to
+ * whatever the device is running. */
 static uint64_t own_ns(const struct timeline *t, const struct timeline_call *c)
 {
 	uint64_t ns = c->end_ns - c->begin_ns;
@@ -171,7 +172,7 @@ static const char *chain_of(struct timeline *t, uint32_t row)
 	return strtab_text(&t->texts, strtab_intern(&t->texts, text + at));
 }
 
-/* An inner module has its row after the one around it. */
+/* The row of an inner module comes after that of the module around it. */
 void summary_fill_modules(struct findings *f)
 {
 	struct timeline *t = f->timeline;

@@ -10,8 +10,8 @@ enum { MOST_ARRIVALS = 4096 };
 struct sum {
 	double flops;
 	double timed_flops, timed_ns; /* of those with GPU times */
-	double peak_ns;		      /* that the device would have taken at its peak */
-	bool is_peak_known;	      /* of all of them */
+	double peak_ns;		      /* at the device's peak rate */
+	bool is_peak_known;	      /* for all of them */
 };
 
 struct sums {
@@ -58,7 +58,7 @@ static void sums_free(struct sums *s)
 	map_free(&s->place);
 }
 
-/* A table's text is always the same pointer. */
+/* A table returns the same pointer for the same text. */
 static uint64_t key_of(const char *text)
 {
 	return (uint64_t)(uintptr_t)text;

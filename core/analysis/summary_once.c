@@ -2,7 +2,7 @@
 #include "core/analysis/summary_run.h"
 
 enum {
-	TIMES_MOST = 3, /* what takes long more often than that does so for another reason */
+	TIMES_MOST = 3, /* a call that takes long more often does so for another reason */
 	SHOWN_MS_LEAST = 1,
 };
 

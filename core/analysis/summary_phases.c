@@ -1,4 +1,4 @@
-/* What the phases of a step take, on the host and on the devices. */
+/* Times of the phases of a step, on the host and on the devices. */
 #include "core/analysis/summary.h"
 
 static int by_phase_time(const void *a, const void *b)
@@ -39,7 +39,7 @@ static void say_why_not(struct findings *f)
 				     python && !strcmp(python, "off") ? " (PROF_PYTHON=off)" : "");
 }
 
-/* Beside phases that are told: what of them is not certain. */
+/* Reports what is uncertain about phases that were found. */
 static void note_gaps(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;
@@ -56,8 +56,9 @@ static void note_gaps(struct findings *f)
 		findings_unavailable(f, "phases of all calls",
 				     "%.0f %% of the calls have no stack; they count as %s",
 				     100.0 * (double)s->n_without_stack / (double)s->n_calls,
-				     s->n_untold ? "other, those of autograd threads as backward"
-						 : "part of the phase that follows");
+				     s->n_unresolved
+					     ? "other, those of autograd threads as backward"
+					     : "part of the phase that follows");
 }
 
 void summary_fill_phases(struct findings *f)
@@ -65,7 +66,7 @@ void summary_fill_phases(struct findings *f)
 	const struct phase_sums *s = &f->timeline->phase_sums;
 	struct step_counts steps = findings_count_steps(f->timeline);
 	struct finding_phase phases[PHASES_N] = { 0 };
-	if (!s->is_told) {
+	if (!s->has_phases) {
 		say_why_not(f);
 		return;
 	}
@@ -80,12 +81,12 @@ void summary_fill_phases(struct findings *f)
 	note_gaps(f);
 }
 
-void summary_fill_usual_phases(struct findings *f, const bool *is_usual)
+void summary_fill_typical_phases(struct findings *f, const bool *is_typical)
 {
 	const struct timeline *t = f->timeline;
 	double host_ms[PHASES_N] = { 0 }, steps = 0;
 	for (size_t i = 0; i < t->phases_of_step.n; i++) {
-		if (!is_usual[i])
+		if (!is_typical[i])
 			continue;
 		steps++;
 		for (unsigned part = 0; part < PHASE_PARTS_N; part++)
@@ -95,5 +96,5 @@ void summary_fill_usual_phases(struct findings *f, const bool *is_usual)
 	for (size_t i = 0; i < f->phases.n && steps > 0; i++)
 		for (int phase = 0; phase < PHASES_N; phase++)
 			if (f->phases.at[i].name == phase_name((enum phase)phase))
-				f->phases.at[i].usual_host_ms = host_ms[phase] / steps;
+				f->phases.at[i].typical_host_ms = host_ms[phase] / steps;
 }

@@ -34,7 +34,7 @@ static uint32_t site_of(const struct findings *f, const struct memory_place *p)
 	return p->stack ? frames_site(f->timeline->frames, p->stack) : 0;
 }
 
-/* Segments of a framework's allocator, whose blocks are in the lists already. */
+/* Returns true for segments of a framework's allocator, whose blocks are in the lists already. */
 static bool is_shown_as_blocks(const struct findings *f, const struct memory_place *p)
 {
 	return f->allocator.is_recorded && p->stack &&
@@ -76,7 +76,7 @@ static void fill_leaks(struct findings *f, const struct memory *m)
 		most = p;
 		most_bytes = bytes;
 	}
-	/* It grows, but by a little here and a little there: the one that grows most stands for all. */
+	/* Memory grows, but slowly in many places: the one that grows most stands for all. */
 	if (!sums.at.n && !f->leaks.n && most && memory_growth_is_leak(&m->growth, m->n_steps))
 		add_bytes(&sums, site_of(f, most), memory_growth_rate(&m->growth, m->n_steps));
 	for (size_t i = 0; i < sums.at.n; i++)
@@ -87,18 +87,21 @@ static void fill_leaks(struct findings *f, const struct memory *m)
 	map_free(&sums.place);
 }
 
-/* A framework that keeps to a limit of its own gives memory back before the driver says no; that is told by whose frees they are.
- * torch.cuda.empty_cache() takes the same way, but is asked for. */
+/*
+ * Counts allocations that succeeded after memory was freed. A framework with a memory limit of its
+ * own frees memory before the driver fails; the stacks of these frees show it.
+ * torch.cuda.empty_cache() takes the same path, but at the user's request.
+ */
 static double count_retries(const struct findings *f, const struct memory *m)
 {
 	double n = 0;
 	for (size_t i = 0; i < m->places.n; i++) {
 		const struct memory_place *p = &m->places.at[i];
 		uint16_t about = p->n_made_room ? stack_about(f->timeline->frames, p->stack) : 0;
-		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_ASKED_FOR))
+		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_EMPTY_CACHE))
 			n += (double)p->n_made_room;
 	}
-	/* outside the recorded steps frees have no stack: as many in a hundred there */
+	/* frees outside the recorded steps have no stack: assume the same share */
 	if (m->n_reused_known)
 		n *= (double)m->n_reused / (double)m->n_reused_known;
 	return n + (double)m->n_retries;

@@ -1,4 +1,4 @@
-/* Sums of the waits per source line. */
+/* Sums waits by source line. */
 #include "core/analysis/syncs.h"
 
 #include "core/analysis/inner_line.h"
@@ -10,7 +10,7 @@
 struct sum {
 	struct finding_sync finding;
 	uint64_t n, blocked_ns, idle_ns, longest_ns;
-	uint64_t from_device_ns; /* of blocked_ns, for copies from the device */
+	uint64_t from_device_ns; /* part of blocked_ns: copies from the device */
 };
 
 static uint64_t key_of(const struct timeline_call *c, const struct wait *w, uint32_t inner)
@@ -25,7 +25,7 @@ static int by_blocked(const void *a, const void *b)
 }
 
 struct sums {
-	uint32_t inner_site; /* whose waits are told apart by the library's lines; 0: none */
+	uint32_t inner_site; /* its waits are distinguished by the library's lines; 0: none */
 	VEC(const struct frame *) inner;
 	struct map place;
 	VEC(struct sum) at;
@@ -42,13 +42,13 @@ static struct sum *sum_of(struct sums *s, uint64_t key, const struct sum *fresh)
 	return &s->at.at[*at];
 }
 
-/* From 1, 0: none. */
+/* Returns the number of the line, from 1; 0: no line. */
 static uint32_t number_of(struct sums *s, const struct frame *inner)
 {
 	if (!inner)
 		return 0;
 	for (uint32_t i = 0; i < s->inner.n; i++)
-		if (inner_line_is(s->inner.at[i], inner))
+		if (inner_line_same(s->inner.at[i], inner))
 			return i + 1;
 	vec_push(&s->inner, inner);
 	return (uint32_t)s->inner.n;
@@ -74,8 +74,8 @@ static void add_up(struct sums *sums, const struct timeline *t, const struct wai
 	s->longest_ns = blocked_ns;
 	s->finding.stack = c->stack;
 	s->finding.api = strtab_text(&t->tables->names, c->name);
-	bool is_operators = wait->kind == SYNC_LIBRARY && c->op && !(c->about & ABOUT_LIBRARY);
-	s->finding.op = is_operators ? strtab_text(&t->texts, c->op) : NULL;
+	bool is_operator_wait = wait->kind == SYNC_LIBRARY && c->op && !(c->about & ABOUT_LIBRARY);
+	s->finding.op = is_operator_wait ? strtab_text(&t->texts, c->op) : NULL;
 }
 
 void syncs_fill(struct findings *f, const uint64_t *idle_ns)

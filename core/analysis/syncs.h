@@ -1,10 +1,10 @@
-/* The synchronization summary: the timeline's waits, summed up per source line. */
+/* The synchronization summary: the timeline's waits, summed by source line. */
 #ifndef CORE_SYNCS_H
 #define CORE_SYNCS_H
 
 #include "core/analysis/findings.h"
 
-/* Fills f->syncs. `idle_ns`: per call, how long the GPU was idle because the host waited in it. */
+/* Fills f->syncs. `idle_ns`: by call, how long the GPU was idle because the host waited in it. */
 void syncs_fill(struct findings *f, const uint64_t *idle_ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* From a step's model to the flat arrays: one order over all threads, one over all streams; what a stack means is looked up once. */
+/* Converts a step's model to flat arrays: calls sorted over all threads, work over all streams.
+ * What a stack means is looked up once. */
 #include "core/analysis/timeline.h"
 
 #include "core/model/library.h"
@@ -82,8 +83,9 @@ struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack)
 /* ---- Calls ---- */
 
 /*
- * The engine's threads have no frame of the user's. The thread that called backward() waits for them, and its last call (it
- * fills the first gradient) came from the user's line.
+ * Threads of the autograd engine have no user frames. They get the line that called backward(): the
+ * calling thread waits for them, and its last call, which fills the first gradient, came from that
+ * line.
  */
 static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *stack)
 {
@@ -121,7 +123,7 @@ static void add_call(struct timeline *t, const struct model_call *c, uint32_t th
 			    });
 }
 
-/* `call_of`: the model's number of a call -> ours. */
+/* Appends the step's calls. `call_of`: the model's number of a call -> the timeline's. */
 static void add_calls(struct timeline *t, const struct model_step *m, uint32_t *call_of)
 {
 	struct order_key *keys = mem_resize(NULL, m->calls.n * sizeof(*keys));
@@ -191,7 +193,7 @@ static void add_works(struct timeline *t, const struct model_step *m, const uint
 	free(keys);
 }
 
-/* What is captured into a graph runs when the graph does, whoever launches that. */
+/* Returns true if a call was captured into a graph: its work runs when the graph is launched. */
 static bool is_captured(const struct model_step *m, const struct model_library *l)
 {
 	for (uint32_t i = l->first_call; i < l->first_call + l->n_calls; i++)
@@ -232,7 +234,8 @@ static void add_library(struct timeline *t, const struct model_step *m,
 	vec_push(&t->libraries, to);
 }
 
-/* A graph's work may run on streams of the graph's own, so its launch's stream counts only where nothing else tells. */
+/* A graph's work may run on the graph's own streams, so the stream of its launch counts only if no
+ * other call shows it. */
 static void learn_handle(struct timeline_stream *s, const struct timeline_call *c)
 {
 	bool is_guess = c->category == CAT_GRAPH;
@@ -264,7 +267,7 @@ static void link_works(struct timeline *t, const struct timeline_step *step)
 	}
 }
 
-/* ---- The rest ---- */
+/* ---- Overheads, the whole step ---- */
 
 /* CUpti_ActivityOverheadKind >> 16; see model_overhead_kind(). */
 enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
@@ -281,7 +284,7 @@ enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
 	}
 }
 
-/* CUPTI names a thread by its handle, or by its tid. */
+/* CUPTI identifies a thread by its handle, or by its tid. */
 static uint32_t find_thread(const struct timeline *t, uint32_t name)
 {
 	uint32_t tid = name;
@@ -356,7 +359,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 	return call_of;
 }
 
-/* ---- Taking back ---- */
+/* ---- Rewinding ---- */
 
 bool timeline_has_room(const struct timeline *t, const struct model_step *m)
 {

@@ -1,13 +1,14 @@
 /*
- * What the host waits for in a call. The CUDA manual says for each function whether it waits ("API synchronization behavior");
- * GPU times overrule it: a call that came back before the work was done did not wait for it.
+ * Determines what the host waits for in each call. The CUDA manual says which functions wait ("API
+ * synchronization behavior"). GPU times take precedence: a call that returned before the work was
+ * done did not wait for it.
  */
 #include "core/analysis/timeline.h"
 
 enum {
-	CLOCKS_APART_NS = 2000, /* host and GPU times agree to about that */
-	QUEUED_NS = 20000,    /* an asynchronous copy that begins so much later stood in a queue */
-	STAGED_BYTES = 65536, /* pageable copies to the device up to that are copied aside */
+	CLOCKS_APART_NS = 2000, /* host and GPU clocks agree to about this */
+	QUEUED_NS = 20000,	/* an asynchronous copy that begins this late was queued */
+	STAGED_BYTES = 65536,	/* pageable copies to the device up to this size are staged */
 };
 
 static const struct {
@@ -19,14 +20,14 @@ static const struct {
 	{ "DeviceSynchronize", WAIT_DEVICE },
 	{ "CtxSynchronize", WAIT_DEVICE },
 	{ "ThreadSynchronize", WAIT_DEVICE },
-	/* in a loop */
+	/* loops of queries */
 	{ "EventQuery", WAIT_EVENT },
 	{ "StreamQuery", WAIT_STREAM },
 };
 
 struct finder {
 	const struct timeline *t;
-	uint64_t busy_until_ns[DEVICE_UNKNOWN + 1]; /* the end of all that was launched so far */
+	uint64_t busy_until_ns[DEVICE_UNKNOWN + 1]; /* end of all work launched so far */
 };
 
 static uint8_t wait_of_sync(const char *name)
@@ -78,7 +79,8 @@ static uint8_t wait_of_copy(const struct timeline *t, const struct timeline_call
 		return WAIT_NONE;
 	if (copy_waits(c, w, is_async))
 		return WAIT_COPY;
-	/* Within a device, too, a call may come back late: for the scheduler's or the driver's sake. */
+	/* A call for a copy within a device may also return late, because of the scheduler or the
+	 * driver. */
 	bool has_host_side = w && (is_of_host(w->source) || is_of_host(w->target));
 	bool has_blocked = has_host_side && c->end_ns >= w->end_ns &&
 			   w->begin_ns > c->begin_ns + QUEUED_NS;
@@ -87,7 +89,7 @@ static uint8_t wait_of_copy(const struct timeline *t, const struct timeline_call
 
 /* ---- Allocations ---- */
 
-/* Freeing waits for the device unless memory is stream-ordered; allocating does at times. */
+/* Freeing waits for the device unless the memory is stream-ordered; allocating waits sometimes. */
 static uint8_t wait_of_memory(const struct finder *f, const struct timeline_call *c)
 {
 	uint64_t until_ns = f->busy_until_ns[c->device];
@@ -121,7 +123,7 @@ static uint8_t wait_of(const struct finder *f, const struct timeline_call *c)
 	}
 }
 
-/* For a call that does not say its device, whatever was launched anywhere counts. */
+/* Work on any device counts for calls whose device is not known. */
 static void note_work(struct finder *f, const struct timeline_work *w)
 {
 	const uint8_t devices[] = { w->device, DEVICE_UNKNOWN };

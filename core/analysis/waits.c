@@ -3,10 +3,13 @@
 #include "core/symbols/stack_about.h"
 
 enum {
-	VALUE_BYTES =
-		4096, /* what is copied out to be looked at: a loss, some meters, a mask's count */
-	BETWEEN_NS = 1000000, /* from a copy to the wait for it; Python may stand between */
-	COPYING_PART = 4,     /* a copy that takes a quarter of the wait is a reason of its own */
+	/* Up to this size a copy to the host reads values: a loss, some metrics, the count of a
+	 * mask. */
+	VALUE_BYTES = 4096,
+	/* longest time from a copy to the wait for it; Python may run in between */
+	BETWEEN_NS = 1000000,
+	/* A copy that takes a quarter of the wait is a reason of its own. */
+	COPYING_PART = 4,
 };
 
 /* ---- Which calls belong together ---- */
@@ -16,14 +19,16 @@ static bool can_be_waited_for(const struct timeline_call *c)
 	return c->category == CAT_MEMCPY && c->copy != COPY_D2D && !c->is_captured;
 }
 
-/* Calls between the two that only prepare the wait: an event recorded, a device chosen. */
+/* Returns true for calls between the two that only prepare the wait: an event recorded, a device
+ * selected. */
 static bool is_passed_over(const struct timeline_call *c)
 {
 	return c->category == CAT_EVENT || c->category == CAT_QUERY || c->category == CAT_CONTROL ||
 	       c->category == CAT_STREAM;
 }
 
-/* On one line, as frameworks do, or on neighbouring ones: what is copied out and then waited for in one function is one read. */
+/* Returns true if both are on one line, as in frameworks, or in one function: a copy to the host
+ * and the wait for it are then one read. */
 static bool are_one_place(const struct timeline *t, const struct timeline_call *copy,
 			  const struct timeline_call *sync)
 {
@@ -90,12 +95,15 @@ static uint8_t kind_of(const struct timeline *t, const struct wait *w)
 									      : SYNC_COPY;
 	if (last->wait == WAIT_EVENT)
 		return SYNC_EVENT;
-	/* a framework's operator that waits for reasons of its own */
+	/* a framework's operator that waits for internal reasons */
 	return last->op && !(about & ABOUT_WAIT) ? SYNC_LIBRARY : SYNC_EXPLICIT;
 }
 
-/* What goes to the device waits because its memory is pageable, and would not from pinned memory; what comes back is waited for, and
- * only if it is much it is the copy that takes so long. */
+/*
+ * Returns true if the copy itself is the reason for the wait. A copy to the device waits because
+ * its memory is pageable. A copy to the host is always waited for, so it must take a good part of
+ * the wait.
+ */
 static bool is_copying(const struct timeline *t, const struct timeline_call *copy,
 		       uint64_t blocked_ns)
 {

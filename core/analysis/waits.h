@@ -20,7 +20,7 @@ struct wait {
 	bool is_copying;      /* the copy itself takes the time, not the work before it */
 };
 
-/* All zero is empty. */
+/* All zeros is empty. */
 struct waits {
 	VEC(struct wait) at;
 	VEC(uint32_t) of_call; /* by call: index in `at`, or WAITS_NONE */
@@ -30,17 +30,18 @@ struct waits {
 
 /* Appends the waits of the timeline's newest step, whose calls have their `wait` set. */
 void waits_add_step(struct waits *w, const struct timeline *t, const struct timeline_step *step);
-/* Drops what was added after there were this many waits and calls. */
+/* Truncates to this many waits and calls. */
 void waits_truncate(struct waits *w, size_t n_waits, size_t n_calls);
 void waits_free(struct waits *w);
 
-/* How long the host was blocked, over both calls. */
+/* Returns how long the host was blocked, over both calls. */
 uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w);
 
-/* The call whose line is shown for the wait: of calls on two lines the copy, if the copy blocked. */
+/* Returns the call whose line is shown for the wait: of calls on two lines the
+ * copy, if it blocked. */
 const struct timeline_call *wait_shown_call(const struct timeline *t, const struct wait *w);
 
-/* True if the host waits for this call on the call's own line: inside it, or in the
+/* Returns true if the host waits for this call on the call's own line: inside it, or in the
  * synchronization after it. */
 bool waits_holds_line(const struct waits *w, const struct timeline *t, uint32_t call);
 

@@ -1,8 +1,11 @@
 /*
- * See cost.h. Each window gives one ratio of medians: steps of one window are not independent, since what else the machine does lasts for many
- * of them. Six windows and more: the ratios' middle. Fewer: their mean, and how far it may be off is taken from stretches of as many of their
- * neighbours, which differ by all but recording. One window that differs by more than recording can cost, or is shorter, tells of the machine alone.
- * Steps of half as long again as the median of their kind in their window (evaluation, checkpoints) are left out on both sides.
+ * See cost.h. Each window gives one ratio of medians, because steps of one window are not
+ * independent: other load on the machine lasts for many of them. From six windows on the result is
+ * the ratios' Hodges-Lehmann median. With fewer it is their mean, and its error is estimated from
+ * runs of as many unrecorded neighbours, which vary for every reason but recording. A single window
+ * that is slower than recording can explain, or faster, only shows the machine's load. Steps 1.5
+ * times as long as the median of their kind in their window (evaluation, checkpoints) are left out
+ * on both sides.
  */
 #include "core/model/cost.h"
 
@@ -12,16 +15,16 @@
 #include <math.h>
 
 enum {
-	SETTLING = 2, /* steps behind a window: GPU timing is switched off, its last records come */
-	LEAST_PLAIN = 4,     /* neighbours of a window, or it does not count */
-	LEAST_BEFORE = 32,   /* steps before the first one, or it isn't known what it left */
-	STRETCHES_LEAST = 8, /* of a window's neighbours, to tell how far they lie apart */
+	SETTLING = 2, /* steps after a window, while GPU timing stops and the last records arrive */
+	LEAST_PLAIN = 4,     /* a window with fewer neighbours does not count */
+	LEAST_BEFORE = 32,   /* with fewer steps before the first window, `left` is unknown */
+	STRETCHES_LEAST = 8, /* runs of a window's neighbours, to estimate their variation */
 };
 
-#define APART	 0.405465f /* log(1.5) */
-#define DOUBTFUL 0.405465  /* of one window: so much longer is rather the machine's load */
+#define OUTLIER	 0.405465f /* log(1.5) */
+#define DOUBTFUL 0.405465  /* a single window this much slower is rather due to other load */
 
-/* ---- Taking in ---- */
+/* ---- Collecting ---- */
 
 static struct cost_window *newest_of(struct cost *c)
 {
@@ -33,7 +36,7 @@ static const struct cost_window *window_at(const struct cost *c, uint64_t i)
 	return i < COST_WHOLE ? &c->whole[i] : &c->newest;
 }
 
-/* A window's two samples, without what stands apart. */
+/* A window's two samples, without outliers. */
 struct cost_samples {
 	float recorded[COST_WINDOW_STEPS], plain[2 * COST_NEAR];
 	size_t n_recorded, n_plain;
@@ -47,9 +50,10 @@ static double median_of(const float *values, size_t n)
 	return n ? sample_percentile_of(sorted, n, 0.5) : 0;
 }
 
-static size_t without_apart(float *values, size_t n)
+/* Returns how many values are left. */
+static size_t remove_outliers(float *values, size_t n)
 {
-	float most = (float)median_of(values, n) + APART;
+	float most = (float)median_of(values, n) + OUTLIER;
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++)
 		if (values[i] <= most)
@@ -64,11 +68,11 @@ static void samples_of(const struct cost_window *w, struct cost_samples *s)
 	memcpy(s->recorded, w->recorded, w->n_recorded * sizeof(*s->recorded));
 	memcpy(s->plain, w->before, w->n_before * sizeof(*s->plain));
 	memcpy(s->plain + w->n_before, w->after, w->n_after * sizeof(*s->plain));
-	s->n_recorded = without_apart(s->recorded, w->n_recorded);
-	s->n_plain = without_apart(s->plain, w->n_before + w->n_after);
+	s->n_recorded = remove_outliers(s->recorded, w->n_recorded);
+	s->n_plain = remove_outliers(s->plain, w->n_before + w->n_after);
 }
 
-/* False: there is too little beside it. */
+/* Returns false if the window has too few neighbours. */
 static bool ratio_of(const struct cost_window *w, float *ratio)
 {
 	struct cost_samples s;
@@ -77,7 +81,7 @@ static bool ratio_of(const struct cost_window *w, float *ratio)
 	return s.n_recorded && s.n_plain >= LEAST_PLAIN;
 }
 
-/* The newest window gets no more neighbours. */
+/* Adds the ratio of the newest window, which gets no more neighbours. */
 static void close_window(struct cost *c)
 {
 	float ratio;
@@ -95,7 +99,8 @@ static uint32_t at_most_near(uint64_t n)
 	return n < COST_NEAR ? (uint32_t)n : COST_NEAR;
 }
 
-/* The steps since the last window are neighbours of either: the first half of that one, the second of this one. */
+/* Splits the steps since the last window: the first half are neighbours of that one, the second
+ * half of this one. */
 static void open_window(struct cost *c)
 {
 	uint64_t n_of_last = c->n_windows ? c->n_near / 2 : 0;
@@ -148,15 +153,16 @@ void cost_add(struct cost *c, double ms, enum cost_kind kind)
 		add_plain(c, (float)log(ms));
 }
 
-/* ---- The answer ---- */
+/* ---- Result ---- */
 
 static double percent(double logarithm)
 {
 	return expm1(logarithm) * 100;
 }
 
-/* Stretches of plain steps taken as if they had been recorded: how far a window's ratio lies from 0 by itself, whatever makes successive steps alike.
- * Windows of more than an eighth of their neighbours are held against shorter ones, which vary more. */
+/* Treats runs of plain steps as if they had been recorded, which shows how far a window's ratio
+ * deviates from 0 without recording, correlation of successive steps included. A window longer than
+ * an eighth of its neighbours is compared with shorter runs, which vary more. */
 static size_t add_stretches(const struct cost_samples *s, float *noise, size_t n)
 {
 	const float usual = (float)median_of(s->plain, s->n_plain);
@@ -198,7 +204,7 @@ static bool find_interval(const struct cost *c, struct cost_found *f, struct int
 	return !f->is_doubtful;
 }
 
-/* What a step takes that is not recorded, near the newest window that has such neighbours. */
+/* Returns the median time of plain steps near the newest window that has any. */
 static double plain_ms(const struct cost *c)
 {
 	struct cost_samples s = { .n_plain = 0 };
@@ -208,7 +214,8 @@ static double plain_ms(const struct cost *c)
 	return exp(median_of(s.plain, s.n_plain));
 }
 
-/* Of all steps of the windows that are at hand step by step. Where steps differ among themselves medians can be of different kinds. */
+/* Uses all steps of the windows kept in full. Where steps differ among each other, the two medians
+ * may be of different kinds of steps; means are not affected. */
 static double ratio_of_means(const struct cost *c)
 {
 	double recorded = 0, plain = 0, n_recorded = 0, n_plain = 0;
@@ -228,7 +235,8 @@ static double ratio_of_means(const struct cost *c)
 	return n_recorded > 0 && n_plain > 0 ? recorded / n_recorded / (plain / n_plain) : 1;
 }
 
-/* Whether steps before the first window got longer or shorter, or are too few to tell: then those behind it do, too, whatever it left. */
+/* Whether the steps before the first window already got longer or shorter, or are too few to
+ * decide. Then a difference after the window says nothing about what recording left. */
 static bool drifts(const struct cost_window *w)
 {
 	float near[COST_NEAR], far[COST_NEAR];
@@ -238,13 +246,13 @@ static bool drifts(const struct cost_window *w)
 		return true;
 	memcpy(near, w->before, half * sizeof(*near));
 	memcpy(far, w->before + half, half * sizeof(*far));
-	const struct interval_pair pair = { near, far, without_apart(near, half),
-					    without_apart(far, half) };
+	const struct interval_pair pair = { near, far, remove_outliers(near, half),
+					    remove_outliers(far, half) };
 	return !interval_of_pairs(&pair, 1, &i) || i.low > 0 || i.high < 0;
 }
 
-/* The nearest before it, and the last of those behind it, by when its records have been delivered. Later windows have no steps before them
- * that the first one left nothing in. */
+/* Compares the steps just before the first window with the last of those after it, when its records
+ * have been delivered. Later windows have no unaffected steps before them. */
 static struct cost_left find_left(const struct cost *c)
 {
 	float before[COST_LEFT], after[COST_LEFT];
@@ -256,8 +264,8 @@ static struct cost_left find_left(const struct cost *c)
 		return (struct cost_left){ 0 };
 	memcpy(before, w->before, n_before * sizeof(*before));
 	memcpy(after, w->after + w->n_after - n_after, n_after * sizeof(*after));
-	const struct interval_pair pair = { after, before, without_apart(after, n_after),
-					    without_apart(before, n_before) };
+	const struct interval_pair pair = { after, before, remove_outliers(after, n_after),
+					    remove_outliers(before, n_before) };
 	if (!interval_of_pairs(&pair, 1, &i))
 		return (struct cost_left){ 0 };
 	return (struct cost_left){ true, percent(i.middle), percent(i.low), percent(i.high) };

@@ -1,7 +1,7 @@
 /*
- * What recording costs, measured in the run itself: recorded steps against those beside them that were not. Each window of recorded
- * steps is compared with its own neighbours, so that a run that gets slower with time does not count as ours. Memory is
- * constant, however many windows there are. One thread.
+ * Measures the overhead of recording in the run itself: each window of recorded steps is compared
+ * with the unrecorded steps next to it, so that a run that slows down over time does not count as
+ * overhead. Memory is constant for any number of windows. One thread.
  */
 #ifndef CORE_COST_H
 #define CORE_COST_H
@@ -11,61 +11,63 @@
 #include <stdint.h>
 
 enum {
-	COST_NEAR = 128,	 /* steps before and behind a window that it is compared with */
+	COST_NEAR = 128,	 /* neighbours on each side that a window is compared with */
 	COST_WINDOW_STEPS = 128, /* recorded steps of a window that count */
-	COST_WHOLE = 7,	    /* windows that are kept step by step; of later ones their ratio is */
-	COST_WINDOWS = 256, /* ratios kept, as an even sample */
-	COST_LEFT =
-		64, /* steps before the first window, and as many behind it, that tell what it left */
+	COST_WHOLE = 7,	    /* windows kept step by step; of later ones only the ratio is kept */
+	COST_WINDOWS = 256, /* ratios kept, as a random sample */
+	COST_LEFT = 64,	    /* steps before and after the first window that `left` compares */
 };
 
 enum cost_kind {
-	COST_PLAIN, /* nothing was recorded but where it begins */
+	COST_PLAIN, /* only the step's begin was recorded */
 	COST_RECORDED,
-	COST_NEITHER, /* warm-up, learning: it costs something, and is not what is asked for */
+	COST_NEITHER, /* warm-up or learning: it has overhead, but not that of recording */
 };
 
 struct cost_window {
 	uint32_t n_before, n_after, n_recorded;
-	float before[COST_NEAR], after[COST_NEAR],
-		recorded[COST_WINDOW_STEPS]; /* logarithms of ms */
+	/* logarithms of ms */
+	float before[COST_NEAR], after[COST_NEAR], recorded[COST_WINDOW_STEPS];
 };
 
 struct cost {
 	float near[COST_NEAR]; /* newest plain steps since the last window, a ring */
 	uint64_t n_near;
-	struct cost_window whole[COST_WHOLE],
-		newest; /* `newest` from the COST_WHOLE'th window on */
+	struct cost_window whole[COST_WHOLE];
+	struct cost_window newest; /* used after the first COST_WHOLE windows */
 	uint64_t n_windows, n_ratios;
 	float ratios[COST_WINDOWS]; /* logarithms */
 	uint64_t random;
-	uint32_t n_settling; /* plain steps to be left out */
+	uint32_t n_settling; /* plain steps still to be left out */
 	bool is_recording;
 	uint64_t n_recorded, n_plain;
 };
 
 struct cost_found {
 	bool is_known;
-	bool is_doubtful; /* one window, and so different (pct) that it must be the machine: not known */
-	double pct, low_pct, high_pct; /* a recorded step takes so much longer */
-	double ms;		       /* the same of a step's median */
-	double ratio_of_means;	       /* a recorded step's mean length over another's */
+	/* a single window that differs (by pct) more than recording explains: is_known is false */
+	bool is_doubtful;
+	double pct, low_pct, high_pct; /* slowdown of a recorded step */
+	double ms;		       /* the same in ms of the median step */
+	double ratio_of_means;	       /* mean time of recorded steps / of plain ones */
 	uint64_t n_recorded, n_plain, n_windows;
+	/* Slowdown of steps after the first window compared with steps before it, where CUPTI could
+	 * not be removed. Unknown if the steps before it already got longer or shorter. */
 	struct cost_left {
 		bool is_known;
 		double pct, low_pct, high_pct;
-	} left; /* a step behind the first window takes so much longer than one before it, where CUPTI could not be taken down again; not known where steps before it got longer or shorter already */
+	} left;
 };
 
-/* A step is over; in order. */
+/* Adds a step that is over. Steps must be added in order. */
 void cost_add(struct cost *c, double ms, enum cost_kind kind);
 
 struct cost_found cost_find(const struct cost *c);
 
-/* How many times as long a recorded step takes, by what is certain of it: at least 1, and 1 where nothing can be seen. */
+/* Returns the factor by which recording slows a step; 1 if it is not certain that it does. */
 double cost_ratio(const struct cost_found *f);
 
-/* How many times as long the steps of the only window took because the machine had something else to do: 1 where they did not. */
+/* Returns by what factor other load slowed the steps of the only window; 1 if it did not. */
 double cost_disturbed(const struct cost_found *f);
 
 #endif

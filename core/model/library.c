@@ -50,11 +50,11 @@ double library_flops(const struct model_library *l)
 	       (double)l->batch;
 }
 
-/* https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md: with n ranks, `links` * (n - 1) / n of the bytes cross a
- * link, or all of them (0). */
+/* https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md: with n ranks, `links` * (n -
+ * 1) / n of the bytes cross a link; 0: all of them. */
 static const struct {
 	const char *name;
-	bool counts_one_part; /* `count` is one rank's, of n */
+	bool counts_one_part; /* `count` is that of one rank of n */
 	uint8_t links;
 } collectives[] = {
 	{ "ncclAllReduce", false, 2 }, { "ncclBroadcast", false, 0 },
@@ -93,7 +93,7 @@ double library_bus_factor(const struct model_library *l, const struct tables *d)
 	return collectives[i].links ? collectives[i].links * (n - 1) / n : 1;
 }
 
-/* ---- What was launched ---- */
+/* ---- Launched GPU work ---- */
 
 static bool is_nccl_work(const struct model_library *l)
 {
@@ -107,7 +107,7 @@ static void add_work(struct model_library *l, const struct model_step *m, uint32
 	uint64_t ns = w->end_ns - w->begin_ns;
 	if (w->kind == WORK_SYNC || w->flags & GPU_INCOMPLETE)
 		return;
-	/* a kernel tells more than the memset before it, however long that took */
+	/* prefer a kernel to the memset before it, even if that took longer */
 	bool is_kernel = w->kind == WORK_KERNEL;
 	if (!longest || (is_kernel && longest->kind != WORK_KERNEL) ||
 	    (is_kernel == (longest->kind == WORK_KERNEL) &&
@@ -133,7 +133,8 @@ static void link_own(struct model_library *l, const struct model_step *m)
 	}
 }
 
-/* Those from `first` on that launched nothing themselves: the group `end` did. */
+/* Links the calls from `first` on that launched nothing themselves to the group's end, which
+ * launched for them. */
 static void link_group(struct model_step *m, size_t first, size_t end)
 {
 	const struct model_library *group = &m->libraries.at[end];
@@ -163,8 +164,9 @@ static void link_group(struct model_step *m, size_t first, size_t end)
 
 void library_link(struct model_step *m)
 {
-	size_t first =
-		0; /* that a group's end may stand for: of the thread, since the last group with work */
+	/* first call of this thread that may belong to the next group: after the last group with
+	 * work */
+	size_t first = 0;
 	for (size_t i = 0; i < m->libraries.n; i++) {
 		struct model_library *l = &m->libraries.at[i];
 		link_own(l, m);

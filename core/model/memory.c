@@ -1,7 +1,8 @@
-/* Addresses are unique in a process (unified addressing); VMM handles are not addresses, so they get a key space of their own. */
+/* Addresses are unique in a process (unified addressing). VMM handles are not addresses, so they
+ * get their own key space. */
 #include "core/model/memory.h"
 
-enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY alike */
+enum { OUT_OF_MEMORY = 2 }; /* both cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY */
 
 static enum memory_group group_of(uint8_t space)
 {
@@ -34,7 +35,7 @@ static uint32_t place_of(struct memory *m, uint32_t stack)
 	return (uint32_t)*at;
 }
 
-/* Who holds what, as long as it is the peak that they hold. */
+/* Notes what each place holds at the peak, just before the total shrinks. */
 static void note_peak(struct memory *m)
 {
 	for (size_t i = 0; i < m->places.n; i++)
@@ -74,7 +75,8 @@ static struct memory_change change(struct memory *m, const struct memory_block *
 
 static const struct memory_change nothing = { .group = MEMORY_NONE };
 
-static struct memory_change take(struct memory *m, uint64_t key, const struct memory_block *block)
+static struct memory_change add_block(struct memory *m, uint64_t key,
+				      const struct memory_block *block)
 {
 	uint32_t index;
 	if (m->unused.n) {
@@ -88,7 +90,7 @@ static struct memory_change take(struct memory *m, uint64_t key, const struct me
 	return change(m, block, (int64_t)block->bytes);
 }
 
-static struct memory_change give(struct memory *m, uint64_t key)
+static struct memory_change remove_block(struct memory *m, uint64_t key)
 {
 	const uint64_t *index = map_find(&m->blocks, key);
 	if (!index)
@@ -99,8 +101,8 @@ static struct memory_change give(struct memory *m, uint64_t key)
 	return change(m, &block, -(int64_t)block.bytes);
 }
 
-/* What the device held went with its context; memory of the host stays where it is. */
-static struct memory_change forget_device(struct memory *m, unsigned device)
+/* A device reset frees the device's memory; host memory stays. */
+static struct memory_change remove_device(struct memory *m, unsigned device)
 {
 	VEC(uint64_t) keys = { 0 };
 	for (size_t i = 0; i < m->blocks.room; i++) {
@@ -112,7 +114,7 @@ static struct memory_change forget_device(struct memory *m, unsigned device)
 			vec_push(&keys, slot->key);
 	}
 	for (size_t i = 0; i < keys.n; i++)
-		give(m, keys.at[i]);
+		remove_block(m, keys.at[i]);
 	vec_free(&keys);
 	m->was_used[MEMORY_DEVICE][device] = true;
 	return (struct memory_change){ MEMORY_DEVICE, device,
@@ -142,7 +144,7 @@ static void note_retry(struct memory *m, const struct memory_call *call)
 		m->n_reused++;
 		m->n_reused_known += m->freed_by != 0;
 		if (m->freed_by) {
-			uint32_t place = place_of(m, m->freed_by); /* may move the places */
+			uint32_t place = place_of(m, m->freed_by); /* may reallocate `places` */
 			m->places.at[place].n_made_room++;
 		}
 	}
@@ -160,18 +162,18 @@ struct memory_change memory_apply(struct memory *m, const struct memory_call *ca
 	if (device >= MEMORY_DEVICES)
 		device = MEMORY_DEVICES - 1;
 	if (call->resets_device)
-		return forget_device(m, device);
+		return remove_device(m, device);
 	if (call->category == CAT_FREE)
-		return give(m, key);
+		return remove_block(m, key);
 	enum memory_group group = group_of(call->space);
 	if (call->category != CAT_ALLOC || group == MEMORY_NONE || !call->address)
 		return nothing;
-	give(m, key); /* a free that was never seen */
-	return take(m, key,
-		    &(struct memory_block){ .bytes = call->bytes,
-					    .place = place_of(m, call->stack),
-					    .group = (uint8_t)group,
-					    .device = (uint8_t)device });
+	remove_block(m, key); /* a block whose free was not recorded */
+	return add_block(m, key,
+			 &(struct memory_block){ .bytes = call->bytes,
+						 .place = place_of(m, call->stack),
+						 .group = (uint8_t)group,
+						 .device = (uint8_t)device });
 }
 
 void memory_end_step(struct memory *m)

@@ -1,17 +1,18 @@
 /*
- * A leak is told from a program that fills its caches by when it grows: a cache does at first, a leak to the last, however seldom (a
- * framework's allocator asks the driver for more only every many steps). What also shrinks is no leak.
+ * A leak is distinguished from caches that fill by when it grows: a cache at first, a leak until
+ * the end, even if rarely (a framework's allocator requests memory from the driver only every many
+ * steps). Memory that also shrinks is not a leak.
  */
 #include "core/model/memory_growth.h"
 
 #include <stdlib.h>
 
 enum {
-	SETTLING_STEPS = 2, /* what these get is kept for good by nearly every program */
+	SETTLING_STEPS = 2, /* nearly every program keeps what it allocates in these */
 	GROWTHS_LEAST = 4,
 	STEPS_LEAST = 6,
-	DOWN_PART = 10, /* at most one shrinking in so many growths */
-	PARTS = 4,	/* it grows in each of the run's quarters */
+	DOWN_PART = 10, /* a leak shrinks at most once per DOWN_PART growths */
+	PARTS = 4,	/* a leak grows in each quarter of the run */
 };
 
 static void keep(struct memory_growth *g, uint64_t step, int64_t held_bytes)
@@ -63,8 +64,8 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The first and the last step may end elsewhere than the others, where more is held or less: so it is the median of the slopes over half of
- * the growths. */
+/* Takes the median of the slopes, each over half of the growths kept: the first and last steps may
+ * end at a different place than the others, with more or less memory held. */
 double memory_growth_rate(const struct memory_growth *g, uint64_t n_steps)
 {
 	double slopes[GROWTHS_KEPT];

@@ -1,4 +1,5 @@
-/* Ordering a step: works by stream and time, lanes where a stream's records overlap, links, launches in flight. */
+/* Orders a step's GPU work by stream and time, assigns lanes where work of a stream overlaps, links
+ * calls to work, and counts launches in flight. */
 #include "core/model/model.h"
 
 #include "core/model/library.h"
@@ -35,7 +36,8 @@ const char *model_sync_kind(uint32_t kind)
 	return WORD(words, kind);
 }
 
-/* rec_overhead.what: CUpti_ActivityOverheadKind >> 16; the kinds below 1 << 16 are all 0. */
+/* The index is rec_overhead.what: CUpti_ActivityOverheadKind >> 16, 0 for all kinds below 1 <<
+ * 16. */
 const char *model_overhead_kind(uint32_t kind)
 {
 	static const char *const words[] = { "CUPTI overhead",	      "CUPTI buffer flush",
@@ -134,7 +136,7 @@ static int by_begin(const void *a, const void *b)
 
 static void sort_by_begin(struct model_work *works, size_t n)
 {
-	for (size_t i = 1; i < n; i++) { /* CUPTI gives a stream's records nearly always in order */
+	for (size_t i = 1; i < n; i++) { /* CUPTI nearly always delivers a stream's work in order */
 		if (by_begin(&works[i - 1], &works[i]) <= 0)
 			continue;
 		qsort(works, n, sizeof(*works), by_begin);
@@ -142,7 +144,7 @@ static void sort_by_begin(struct model_work *works, size_t n)
 	}
 }
 
-/* `place`: where each stream's works begin. */
+/* `place` maps each stream to the index of its first work. */
 static void move_works(struct model_step *m, struct map *place)
 {
 	struct model_work *sorted = mem_zero(m->works.n * sizeof(*sorted));
@@ -153,7 +155,7 @@ static void move_works(struct model_step *m, struct map *place)
 	m->works.room = m->works.n;
 }
 
-/* Counting sort by stream, in order of the streams' keys (waits last). */
+/* A counting sort by stream, in order of the streams' keys (waits last). */
 static void split_streams(struct model_step *m)
 {
 	struct map place = { 0 };
@@ -185,7 +187,7 @@ static void split_streams(struct model_step *m)
 	map_free(&place);
 }
 
-/* The first lane that is free; new ones as they are needed. */
+/* Gives each work the first free lane. Returns the number of lanes. */
 static uint32_t assign_lanes(struct model_work *works, size_t n)
 {
 	VEC(uint64_t) ends = { 0 };
@@ -203,14 +205,14 @@ static uint32_t assign_lanes(struct model_work *works, size_t n)
 	return lanes;
 }
 
-/* CUPTI names a wait's context, not its device: other work of the context tells. */
+/* CUPTI gives a wait's context, not its device: take the device of other work of the context. */
 static void place_waits(struct model_step *m)
 {
 	struct map device_of_context = { 0 };
 	for (size_t i = 0; i < m->works.n; i++) {
 		const struct model_work *w = &m->works.at[i];
-		bool is_said = i && w[-1].context == w->context && w[-1].device == w->device;
-		if (w->device != DEVICE_UNKNOWN && !is_said)
+		bool is_repeat = i && w[-1].context == w->context && w[-1].device == w->device;
+		if (w->device != DEVICE_UNKNOWN && !is_repeat)
 			*map_at(&device_of_context, w->context, NULL) = w->device;
 	}
 	for (size_t i = 0; i < m->works.n; i++) {
@@ -264,7 +266,7 @@ static void link_calls(struct model_step *m)
 	}
 }
 
-/* ---- Launches in flight: begun by a call, until the last of its work has ended ---- */
+/* ---- Launches in flight: from the begin of the call to the end of its last work ---- */
 
 static int by_ns(const void *a, const void *b)
 {

@@ -1,6 +1,7 @@
 /*
- * One step of one process, ready to be shown or analysed: calls by thread, GPU work by stream, counters, notes, all in
- * nanoseconds of CLOCK_MONOTONIC. Knows neither the journal's layout nor any output format. Read-only once built.
+ * One step of one process, ready to be shown or analyzed: calls by thread, GPU work by stream,
+ * counters, notes, all in nanoseconds of CLOCK_MONOTONIC. Independent of the journal's layout and
+ * of output formats. Read-only once built.
  */
 #ifndef CORE_MODEL_H
 #define CORE_MODEL_H
@@ -21,33 +22,35 @@ struct frames;
 struct model_call {
 	uint64_t begin_ns, end_ns;
 	uint64_t stream;
-	uint64_t handle; /* address, event, graph exec: what the category's `arg` is */
+	uint64_t handle; /* address, event or graph exec, by category */
 	uint64_t bytes;
-	uint32_t name;		     /* in `names` */
-	uint32_t launch;	     /* index + 1 into `launches`, 0: none */
-	uint32_t correlation;	     /* CUPTI's, 0: unknown */
-	uint32_t stack;		     /* DICT_STACK: see frames.h; 0: none */
-	uint32_t first_link, n_work; /* links[first_link...] number the GPU work that it caused */
-	uint32_t
-		polls; /* of a loop of queries, whose last this is: how many said "not ready"; it begins where the loop did */
+	uint32_t name;	      /* in `names` */
+	uint32_t launch;      /* index + 1 into `launches`, 0: none */
+	uint32_t correlation; /* CUPTI's, 0: unknown */
+	uint32_t stack;	      /* DICT_STACK: see frames.h; 0: none */
+	/* its GPU work: links[first_link], ... are indexes into works */
+	uint32_t first_link, n_work;
+	/* if this stands for a polling loop: how many queries returned "not ready". The call begins
+	 * where the loop did and is the loop's last query. */
+	uint32_t polls;
 	uint16_t status;
 	uint8_t category, space, entry_point, device, copy;
-	bool is_captured; /* went into a graph instead of onto the device */
+	bool is_captured; /* captured into a graph instead of executed */
 };
 
-enum host_memory { HOST_PAGEABLE = 1, HOST_PINNED = 2 }; /* of CUpti_ActivityMemoryKind */
+enum host_memory { HOST_PAGEABLE = 1, HOST_PINNED = 2 }; /* as in CUpti_ActivityMemoryKind */
 
 struct model_work {
 	uint64_t begin_ns, end_ns;
 	uint64_t bytes, node;
 	uint32_t name;
-	uint32_t call; /* index into calls, MODEL_NO_CALL: nothing says what caused it */
+	uint32_t call; /* index into calls, MODEL_NO_CALL: unknown */
 	uint32_t correlation, context, stream, graph, peer;
 	uint32_t kernel; /* index + 1 into `kernels`, 0: none */
 	uint32_t grid[3];
 	uint32_t value; /* memset's byte pattern, GPU_SYNC's event */
 	uint32_t lane;	/* within the track: work of one lane never overlaps */
-	uint8_t kind;	/* enum record_kind: KERNEL, MEMCPY, MEMSET, GPU_SYNC */
+	uint8_t kind;	/* enum work_kind */
 	uint8_t device, flags;
 	uint8_t source, target; /* CUpti_ActivityMemoryKind */
 };
@@ -55,24 +58,23 @@ struct model_work {
 struct model_thread {
 	uint32_t tid;
 	char name[16];
-	size_t first, n; /* in calls, by begin_ns; n is 0 where it has ranges alone */
+	size_t first, n; /* in calls, by begin_ns; n is 0 if it has only ranges */
 };
 
-/* `is_wait`: what synchronisations waited for, apart from the work itself. */
 struct model_stream {
 	uint32_t device, context, stream;
-	bool is_wait;
+	bool is_wait; /* holds only WORK_SYNC; a stream's work and its waits are separate entries */
 	uint32_t n_lanes;
 	size_t first, n; /* in works, by begin_ns */
 };
 
 enum model_range_kind {
-	MODEL_RANGE_NESTED,  /* of one thread; those of a domain nest */
-	MODEL_RANGE_MARK,    /* a moment */
-	MODEL_RANGE_STARTED, /* of the process: may end on another thread, overlaps others at will */
+	MODEL_RANGE_NESTED,  /* push/pop on one thread; those of a domain nest */
+	MODEL_RANGE_MARK,    /* has no duration */
+	MODEL_RANGE_STARTED, /* start/end: may end on another thread and overlap others */
 };
 
-/* A range that the application marked (NVTX), as much of it as lies in the step. */
+/* The part of an NVTX range that lies in the step. */
 struct model_range {
 	uint64_t begin_ns, end_ns;
 	uint64_t id;
@@ -80,27 +82,27 @@ struct model_range {
 	uint32_t color;	       /* ARGB, 0: none */
 	uint32_t thread;       /* that began it: index into threads, or MODEL_NO_THREAD */
 	uint8_t kind;
-	bool begins_before, ends_after; /* it was cut at the step's edge */
+	bool begins_before, ends_after; /* cut at the step's edges */
 };
 
 /* A call of a library (NCCL, cuBLAS, ...) that ended in the step. */
 struct model_library {
 	uint64_t begin_ns, end_ns;
-	uint64_t gpu_begin_ns,
-		gpu_end_ns; /* of what it launched, or of its share in what its group launched; 0: nothing */
-	uint64_t gpu_ns;      /* what that took; of a group's members each has its share by bytes */
+	/* of the GPU work that it or its group launched; 0: none */
+	uint64_t gpu_begin_ns, gpu_end_ns;
+	uint64_t gpu_ns;      /* sum of that work's times; of a group the call's share by bytes */
 	uint64_t m, n, k;     /* FACTS_GEMM */
 	uint64_t count, comm; /* FACTS_COLLECTIVE, FACTS_MESSAGE: as in rec_library */
 	uint32_t batch, sequence;
 	int32_t peer;
 	uint32_t name;		      /* in `names` */
 	uint32_t thread;	      /* index into threads */
-	uint32_t first_call, n_calls; /* those that it made, or its group's; index into calls */
-	uint32_t work; /* the one that took longest; index into works, MODEL_NO_WORK: none */
+	uint32_t first_call, n_calls; /* that it or its group made; index into calls */
+	uint32_t work;		      /* the longest one; index into works, MODEL_NO_WORK: none */
 	uint16_t status, rank, n_ranks;
 	uint8_t family, facts, type, compute;
-	bool begins_before; /* its begin was cut at the step's edge */
-	bool is_grouped;    /* its group launched for it */
+	bool begins_before; /* begin cut at the step's edge */
+	bool is_grouped;    /* its group's end launched for it */
 };
 
 #define MODEL_NO_WORK UINT32_MAX
@@ -115,22 +117,24 @@ struct model_point {
 struct model_counter {
 	const char *name; /* static text */
 	enum model_unit unit;
-	uint32_t device; /* DEVICE_UNKNOWN: of the process */
+	uint32_t device; /* DEVICE_UNKNOWN: of the whole process */
 	VEC(struct model_point) points;
 };
 
-/* A block of a framework's allocator: made, freed, not to be had, or there at the step's begin. */
+/* An event of a framework's allocator: a block was allocated or freed, an allocation failed, or a
+ * block was live at the step's begin. */
 struct model_block {
-	uint64_t ns; /* LIVE: about when it was made */
+	uint64_t ns; /* LIVE: about when it was allocated */
 	uint64_t address, bytes;
-	uint64_t allocated_bytes, reserved_bytes; /* on the device, afterwards; not of LIVE */
+	uint64_t allocated_bytes, reserved_bytes; /* the device's totals afterwards; not for LIVE */
 	uint32_t stack;
 	uint32_t thread; /* in threads, or MODEL_NO_THREAD */
 	uint8_t event;	 /* enum block_event */
 	uint8_t device;
 };
 
-/* Device memory that the driver had given out at the step's begin. Only there where blocks are. */
+/* A device allocation of the driver that was live at the step's begin. Filled only if there are
+ * blocks. */
 struct model_segment {
 	uint64_t address, bytes;
 	uint32_t stack, device;
@@ -142,7 +146,8 @@ struct model_overhead {
 	uint16_t what;
 };
 
-/* Work of calls before the step that kept a device busy in it. Not shown: it belongs to the step that launched it. */
+/* Work of earlier calls that kept a device busy during the step. Not shown here, because it belongs
+ * to the step that launched it. */
 struct model_earlier {
 	uint64_t begin_ns, end_ns;
 	uint32_t device;
@@ -157,38 +162,42 @@ struct model_clock {
 	uint64_t monotonic_ns, realtime_ns, boottime_ns;
 };
 
-/* A recorded step that is none of the loop's, or holds more than that: what came before the first, or behind the last one's end. */
-enum model_part { MODEL_WHOLE, MODEL_SET_UP, MODEL_REST };
+/* Whether a recorded step is a plain iteration of the loop. */
+enum model_part {
+	MODEL_WHOLE,
+	MODEL_SET_UP, /* includes everything before the first iteration */
+	MODEL_REST,   /* not an iteration: what came after the last one's end */
+};
 
 struct model_step {
 	const struct tables *tables; /* names, launches, kernels, devices */
-	struct frames *frames;	     /* what the calls' stacks mean; NULL: they are not looked up */
+	struct frames *frames;	     /* resolves the calls' stacks; NULL: they are not looked up */
 	uint32_t pid;
 	uint64_t process_start;
 	const char *command; /* "" if unknown */
 	struct model_clock clock;
 	uint64_t number;
 	uint8_t action;
-	const char *detector; /* how steps are told apart: step_mode_name() */
+	const char *detector; /* of steps: step_detector_name() */
 	enum model_part part;
-	bool is_cut;	   /* the process died within it, or: */
-	bool is_lost;	   /* its anchor stopped coming, so that its end is not known */
-	bool has_no_end;   /* either, or the last one: no other began behind it */
-	bool is_whole_run; /* no steps were told apart: everything that was recorded */
+	bool is_cut;	   /* the process died during the step, or is_lost */
+	bool is_lost;	   /* its anchor stopped occurring, so its end is unknown */
+	bool has_no_end;   /* is_cut, or the last step, which no other follows */
+	bool is_whole_run; /* no steps were detected: everything that was recorded */
 	uint64_t begin_ns, end_ns;
 	VEC(struct model_thread) threads;
 	VEC(struct model_call) calls;
 	VEC(struct model_stream) streams;
 	VEC(struct model_work) works;
 	VEC(uint32_t) links;
-	VEC(struct model_range)
-	ranges; /* by kind, then (started ones not) by thread, then by time, outer ones first */
+	/* sorted by kind, thread (except started ones) and time, outer ones first */
+	VEC(struct model_range) ranges;
 	VEC(struct model_library) libraries; /* by thread, then by time, outer ones first */
 	VEC(struct model_counter) counters;
-	VEC(struct model_block) blocks; /* n_live_blocks that are there at its begin, then by ns */
+	VEC(struct model_block) blocks; /* first n_live_blocks BLOCK_LIVE, then events by ns */
 	size_t n_live_blocks;
-	uint64_t
-		block_window; /* steps of one window follow each other: what is live is known all through it */
+	/* number of the window; within one the live blocks are known without gaps */
+	uint64_t block_window;
 	VEC(struct model_segment) segments;
 	VEC(struct model_overhead) overheads;
 	VEC(struct model_earlier) earlier;
@@ -198,29 +207,29 @@ struct model_step {
 
 void model_free(struct model_step *m);
 
-/* What it holds in memory. */
+/* Returns the memory that it takes. */
 size_t model_bytes(const struct model_step *m);
 
-/* The counter of that name, made if it is not there: of bytes. */
+/* Returns the counter (in bytes) of that name, added if it is missing. */
 struct model_counter *model_counter_of(struct model_step *m, const char *name, uint32_t device);
 
-/* Sorts works into streams and lanes, links calls to them. */
+/* Sorts works into streams and lanes, and links calls to them. */
 void model_finish(struct model_step *m);
-/* Adds the counter that follows from both; 16 bytes a GPU record. */
+/* Adds the counter "launches in flight", after model_finish(). 32 bytes per call with work. */
 void model_count_in_flight(struct model_step *m);
 
-/* Of the thread's calls the number of the first one that begins at `ns` or later; t->n: none does. */
+/* Returns which of the thread's calls is the first that begins at `ns` or later; t->n: none. */
 static inline size_t model_first_call(const struct model_step *m, const struct model_thread *t,
 				      uint64_t ns)
 {
 	return bisect(t->n, i, m->calls.at[t->first + i].begin_ns < ns);
 }
 
-/* "Memcpy HtoD (Pinned -> Device)"; `kind` as CUPTI's CUpti_ActivityMemcpyKind. */
+/* Writes "Memcpy HtoD (Pinned -> Device)"; `kind` is a CUpti_ActivityMemcpyKind. */
 void model_copy_name(char *to, size_t bytes, uint32_t kind, uint32_t source, uint32_t target);
-/* "Memset (Device)", "Memset" where CUPTI does not know of what memory. */
+/* Writes "Memset (Device)", or "Memset" if CUPTI does not give the kind of memory. */
 void model_memset_name(char *to, size_t bytes, uint32_t memory);
-/* "record", ... of an enum sched_action. */
+/* Returns "record", ... for an enum sched_action. */
 const char *model_action_name(uint8_t action);
 const char *model_memory_kind(uint32_t kind);
 const char *model_sync_kind(uint32_t kind);

@@ -1,7 +1,7 @@
 /*
- * What is known of one process's run, whatever it was read from: its tables, stacks, step times,
- * memory, and what recording cost. A source fills it while it hands over the recorded steps;
- * analysis, what-if, verdict and export read it.
+ * One process's run, independent of the source it was read from: its tables, stacks, step times,
+ * memory, and the overhead of recording. A source fills it while it passes on the recorded steps.
+ * Analysis, what-if, verdict and export read it.
  */
 #ifndef CORE_RUN_H
 #define CORE_RUN_H
@@ -14,7 +14,8 @@
 
 struct frames;
 
-/* A call that took long in the run's beginning: code was loaded or compiled, a context made. */
+/* A call that took long once, mostly at the run's start: it loaded or compiled code, or created a
+ * context. */
 struct run_once {
 	uint64_t ns;	 /* of all n calls */
 	uint32_t name;	 /* in tables->names: the API function */
@@ -25,20 +26,21 @@ struct run_once {
 
 struct run {
 	const struct tables *tables;
-	struct frames *frames; /* what stacks mean; NULL: they are not looked up */
+	struct frames *frames; /* resolves stacks; NULL: they are not looked up */
 	uint32_t pid;
 	struct sample step_ms, recorded_step_ms;
 	struct baseline baseline; /* the same steps as step_ms, in order */
 	struct cost cost;	  /* of recording */
-	uint32_t
-		training; /* which of the program's loops the figures are of; 0: all steps are alike */
-	uint64_t trains_from; /* the first step of it */
+	/* generation of the anchor with which training began; step times count from there; 0: they
+	 * count from the first step */
+	uint32_t training;
+	uint64_t trains_from; /* first step of the training */
 	struct memory memory;
 	struct allocator allocator; /* a framework's */
 	VEC(struct run_once) once;
 };
 
-/* Frees what the run owns: all but `tables` and `frames`. */
+/* Frees what the run owns: everything but `tables` and `frames`. */
 void run_free(struct run *r);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What a process says once and steps refer to by number: names, facts, threads, launch shapes,
- * kernels, devices. A source of runs fills it; everything else reads it.
+ * What is recorded once per process and referred to by number in steps: names, facts, threads,
+ * launch shapes, kernels, devices. A source of runs fills it; everything else reads it.
  */
 #ifndef CORE_TABLES_H
 #define CORE_TABLES_H
@@ -21,16 +21,16 @@ struct run_fact {
 
 struct run_thread {
 	uint32_t slot, tid;
-	uint32_t handle; /* the name that CUPTI may give the thread instead of its tid */
+	uint32_t handle; /* CUPTI may identify the thread by this instead of its tid */
 	char name[16];
 };
 
-/* A launch's shape; `name` in `names` is readable. */
+/* The shape of a launch. `name` is an index in `names`, demangled. */
 struct run_launch {
 	uint64_t token, function;
 	uint32_t name;
 	uint32_t grid[3], block[3], shared_bytes;
-	bool is_named;	   /* else `name` was made up from its handle */
+	bool is_named;	   /* else `name` contains the function's handle */
 	bool is_optimizer; /* its name looks like an optimizer's kernel */
 };
 
@@ -44,13 +44,13 @@ struct run_kernel {
 struct run_device {
 	uint32_t id, multiprocessors;
 	uint32_t compute_major, compute_minor;
-	uint64_t memory_bytes; /* 0: not known */
+	uint64_t memory_bytes; /* 0: unknown */
 	char name[64];
 };
 
-/* All zero is empty. */
+/* All zeros is empty. */
 struct tables {
-	struct strtab names;		/* every text that is shown, demangled */
+	struct strtab names;		/* all texts that are shown, demangled */
 	uint32_t entry_point_names[2];	/* by enum record_entry_point */
 	VEC(struct run_fact) facts;	/* each key once */
 	VEC(struct run_thread) threads; /* in order of appearance */
@@ -66,11 +66,11 @@ void tables_free(struct tables *t);
 /* Sets a fact, or replaces its value. Both texts are copied. */
 void tables_set_fact(struct tables *t, const char *key, const char *value);
 
-/* Returns a fact's value, NULL if it was not said. */
+/* Returns a fact's value, NULL if it was not recorded. */
 const char *tables_fact(const struct tables *t, const char *key);
 bool tables_fact_is(const struct tables *t, const char *key, const char *value);
 
-/* NULL where there is none. */
+/* These return NULL if there is none. */
 const struct run_thread *tables_thread(const struct tables *t, uint32_t slot);
 const struct run_device *tables_device(const struct tables *t, uint32_t id);
 
@@ -80,7 +80,7 @@ static inline const struct run_launch *tables_launch(const struct tables *t, uin
 	return at ? &t->launches.at[*at] : NULL;
 }
 
-/* True if calls of this category have GPU work of their own. */
+/* Returns whether calls of this category make GPU work themselves. */
 bool category_has_work(uint8_t category);
 const char *category_name(uint8_t category);
 

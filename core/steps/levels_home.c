@@ -12,7 +12,10 @@ bool search_recurs(const struct search *q, const struct levels_stored *e, uint32
 	return 2 * q->index->form_counts[levels_store_form(q->store, e)] >= n;
 }
 
-/* The thread that launches most of what `own` does not and what recurs, by majority vote. */
+/*
+ * Returns the thread that launches most of the recurring work of other threads than `own`, by
+ * majority vote, or `own` if there is none.
+ */
 static uint32_t search_busiest_other(const struct search *q, uint32_t own, const uint32_t *at,
 				     uint32_t n)
 {
@@ -31,7 +34,7 @@ static uint32_t search_busiest_other(const struct search *q, uint32_t own, const
 	return busiest;
 }
 
-/* Where a thread's first event is. */
+/* Returns the index of a thread's first event. */
 static uint32_t search_first(const struct search *q, uint32_t thread)
 {
 	uint32_t i = 0;

@@ -1,6 +1,7 @@
 /*
- * Stacks are lists of pointers to frames; a frame is looked up at its first sight, by the 64 bits that the journal has for it. A run
- * of a million events has some 10,000 stacks of some 3,000 frames.
+ * A stack is a list of pointers to frames. A frame is resolved the first time it occurs, by its
+ * 64-bit key from the source. A run of a million events has about 10,000 stacks of about 3,000
+ * different frames.
  */
 #include "core/symbols/frames.h"
 
@@ -15,7 +16,7 @@
 
 enum { BLOCK_FRAMES = 256 };
 
-/* `native.frame` first: a frame's pointer is its own. */
+/* `native.frame` must come first: known() casts a pointer to it back. */
 struct known_frame {
 	struct source_frame native;
 	const char *module_name; /* see frame_module_name() */
@@ -26,7 +27,7 @@ struct known_frame {
 };
 
 struct group {
-	uint32_t first, n; /* in `members`: inlined functions and the one they are in */
+	uint32_t first, n; /* in `members`: inlined functions, then the one that contains them */
 };
 
 struct stack {
@@ -36,7 +37,7 @@ struct stack {
 	bool is_truncated;
 };
 
-/* A frame of one stack that is another one's, too, under the name that it has in this one. */
+/* The copy of a shared frame for stacks in which it has a different operator name. */
 struct named_frame {
 	const struct known_frame *of;
 	struct known_frame *frame;
@@ -46,18 +47,18 @@ struct frames {
 	struct stack_source source;
 	const struct tables *tables;
 	struct strtab texts;
-	struct strtab site_keys;	  /* a site's number is its key's id */
+	struct strtab site_keys;	  /* a key's id is the site's number */
 	struct source lines;		  /* the text of source files */
 	VEC(struct known_frame *) blocks; /* frames never move */
 	size_t n_in_block;
 	VEC(struct named_frame) named;
 	VEC(struct known_frame *) members;
 	VEC(struct group) groups;
-	struct map group_of
-		[2]; /* a frame's 64 bits -> index in groups; [1]: return addresses and Python */
+	/* key -> index in groups; [1]: return addresses and Python frames, [0]: interrupted ones */
+	struct map group_of[2];
 	VEC(struct stack) stacks;
-	struct map stack_of;	/* DICT_STACK id -> index in stacks */
-	VEC(struct site) sites; /* [0] stands for "not known" */
+	struct map stack_of;	/* the source's number -> index in stacks */
+	VEC(struct site) sites; /* [0]: unknown */
 };
 
 struct frames *frames_new(struct stack_source source, const struct tables *tables)
@@ -126,7 +127,8 @@ static struct known_frame *add_frame(struct frames *f, const struct source_frame
 	return to;
 }
 
-/* "Linear" of "Linear.forward"; without qualified names the place of the function's first line. */
+/* Returns "Linear" for "Linear.forward"; without a qualified name the place of the function's first
+ * line. */
 static const char *module_name(struct frames *f, const struct source_frame *from)
 {
 	const struct frame *frame = &from->frame;
@@ -172,7 +174,7 @@ struct assembly {
 	struct frames *f;
 	const uint64_t *raw;
 	size_t n_raw;
-	size_t next_python; /* BY_NAME: the next Python frame, which stand behind the native ones */
+	size_t next_python; /* is_by_name: the next one of the Python frames, which come last */
 	bool is_by_name;
 	VEC(const struct frame *) out;
 };
@@ -227,8 +229,9 @@ static struct known_frame *known(const struct frame *frame)
 	return (struct known_frame *)frame;
 }
 
-/* The host function that bears a kernel's name only launches it: the launch was written where that function was called. Between it
- * and nvcc's stub a template has one function more. */
+/* The host function with a kernel's name only launches it, so it is marked as library code: the
+ * user wrote the launch where that function is called. Templates have one more function between it
+ * and nvcc's stub. */
 static void mark_stubs(const struct stack *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -245,7 +248,7 @@ static void mark_stubs(const struct stack *s)
 
 enum { WRAPPERS_MOST = 8 }; /* Python frames of decorators between apply() and forward() */
 
-/* The frame as an operator of that name. */
+/* Returns a copy of the frame with that operator name. */
 static const struct frame *named(struct frames *f, const struct frame *frame, const char *operator)
 {
 	for (size_t i = 0; i < f->named.n; i++)
@@ -259,7 +262,8 @@ static const struct frame *named(struct frames *f, const struct frame *frame, co
 	return &to->native.frame;
 }
 
-/* What runs within an apply() of torch.autograd.Function, which stands at `i`. */
+/* Writes the name of the torch.autograd.Function whose apply() is frame `i`: its forward() or
+ * backward() is further in. */
 static bool applied(const struct stack *s, size_t i, char *to, size_t room)
 {
 	for (size_t n = 0; i-- > 0 && n < WRAPPERS_MOST && !*known(s->at[i])->native.operator;) {
@@ -272,7 +276,7 @@ static bool applied(const struct stack *s, size_t i, char *to, size_t room)
 	return false;
 }
 
-/* Only frames further in say which function it is. */
+/* Names apply() frames of torch.autograd.Function, and their nodes, by frames further in. */
 static void name_functions(struct frames *f, const struct stack *s)
 {
 	static const char any[] = "torch::autograd::PyNode";
@@ -290,13 +294,13 @@ static void name_functions(struct frames *f, const struct stack *s)
 
 /* ---- Sites ---- */
 
-/* How much a frame says about where a call was made; less is better. */
+/* How useful a frame is to show where a call was made; lower is better. */
 enum tier {
 	TIER_USER_LINE,
 	TIER_USER,
-	TIER_PYTHON,	/* of a library that is no framework */
-	TIER_FRAMEWORK, /* Python of PyTorch and the like */
-	TIER_OPERATOR,	/* "AddmmBackward0": of autograd's threads, which have no Python frames */
+	TIER_PYTHON,	/* of a library that is not a framework */
+	TIER_FRAMEWORK, /* Python code of PyTorch and others */
+	TIER_OPERATOR,	/* "AddmmBackward0": autograd's threads have no Python frames */
 	TIER_LINE,
 	TIER_NAMED,
 	TIER_ADDRESS,
@@ -315,7 +319,8 @@ static enum tier tier_of(const struct frame *frame)
 	return strstr(frame->function, "+0x") ? TIER_ADDRESS : TIER_NAMED;
 }
 
-/* The innermost one of the best tier; of operators the outermost, which is nearest to what the user wrote. */
+/* Returns the innermost frame of the best tier; of operators the outermost one, which is closest to
+ * the user's code. */
 static const struct frame *site_frame(const struct stack *s)
 {
 	const struct frame *best = NULL;
@@ -328,7 +333,8 @@ static const struct frame *site_frame(const struct stack *s)
 	return best;
 }
 
-/* "fit.<locals>.<genexpr>" of "fit"; without qualified names "<genexpr>" of any. */
+/* Whether a function is inside `of`: "fit.<locals>.<genexpr>" is inside "fit". Without qualified
+ * names, "<genexpr>" counts as inside any function. */
 static bool is_part_of(const char *function, const char *of)
 {
 	size_t n = strlen(of);
@@ -343,11 +349,11 @@ static uint32_t site_of(struct frames *f, const struct stack *s)
 		return 0;
 	bool is_operator = tier_of(best) == TIER_OPERATOR;
 	const char *function = is_operator ? known(best)->native.operator: best->function;
-	/* A line is a file and a number, whichever of its functions (a generator's, a lambda) made the call. */
-	const char *told_apart = best->line && !is_operator ? "" : function;
-	size_t room = strlen(best->file) + strlen(told_apart) + 16;
+	/* a source line is one site, even if several functions (generators, lambdas) are on it */
+	const char *name = best->line && !is_operator ? "" : function;
+	size_t room = strlen(best->file) + strlen(name) + 16;
 	char *key = mem_resize(NULL, room);
-	snprintf(key, room, "%s\n%s\n%u", best->file, told_apart, best->line);
+	snprintf(key, room, "%s\n%s\n%u", best->file, name, best->line);
 	uint32_t site = strtab_intern(&f->site_keys, key);
 	free(key);
 	if (site < f->sites.n && is_part_of(f->sites.at[site].function, function))
@@ -462,7 +468,7 @@ size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size
 	size_t n = 0;
 	for (size_t i = s->n; i-- > 0 && n < most;) {
 		const char *name = known(s->at[i])->native.operator;
-		if (*name && !(n && !strcmp(out[n - 1], name))) /* redispatched: the same call */
+		if (*name && !(n && !strcmp(out[n - 1], name))) /* a redispatch is the same call */
 			out[n++] = name;
 	}
 	return n;

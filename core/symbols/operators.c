@@ -1,4 +1,5 @@
-/* A table of forms; each gives the part between what it begins and ends with to a function that makes the name of it. */
+/* Matches functions against a table of forms. A form has a begin, an end, and a function that makes
+ * the operator's name from the part in between. */
 #include "core/symbols/operators.h"
 
 #include <ctype.h>
@@ -26,8 +27,9 @@ static bool is_one_of(struct part p, const char *const *table, size_t n)
 
 /* ---- ATen: "add_" and overload "Tensor" are one identifier, add__Tensor ---- */
 
-/* Overloads' names that are no words of operators' names; those with a capital need no row. Of the 3,110 operators of PyTorch
- * 2.15 these tables split 98 of 100 as their schemas do; the others keep their overload. */
+/* Overload names that do not end operator names; those with a capital need no row. These tables
+ * split 98 % of the 3,110 operators of PyTorch 2.15 as their schemas do; the others keep their
+ * overload. */
 static const char *const overloads[] = {
 	"out",
 	"grad_input",
@@ -99,7 +101,7 @@ static const char *const overloads[] = {
 	"dtype_layout",
 };
 
-/* Operators whose own names end like an overload. */
+/* Operators whose names end like an overload. */
 static const char *const whole[] = {
 	"_add_batch_dim",
 	"_remove_batch_dim",
@@ -139,7 +141,7 @@ static bool is_of_underscores(struct part p)
 	return true;
 }
 
-/* The last overload's length with the underscore before it, 0: none. */
+/* Returns the length of the trailing overload name with the underscore before it, 0: none. */
 static size_t overload_bytes(struct part name)
 {
 	size_t most = 0, last = name.n;
@@ -182,7 +184,7 @@ static bool as_it_is(struct part name, char *to, size_t room)
 	return is_identifier(name);
 }
 
-/* AccumulateGrad, CopySlices and the like, by the names that the profiler of PyTorch gives them. */
+/* AccumulateGrad, CopySlices and others, with the names that torch.profiler uses. */
 static bool engine_node(struct part name, char *to, size_t room)
 {
 	snprintf(to, room, "torch::autograd::%.*s", (int)name.n, name.at);
@@ -221,8 +223,8 @@ static bool collective(struct part name, char *to, size_t room)
 	return is_one_of(method, names, sizeof(names) / sizeof(*names));
 }
 
-/* The last name in a template's arguments that stands behind "&": the function that was registered with the dispatcher. Those of
- * PyTorch itself are reached through at::_ops, which names them better. */
+/* Takes the last name after "&" in a template's arguments: the function that was registered with
+ * the dispatcher. Skips PyTorch's own functions, which have better names from at::_ops. */
 static bool registered(struct part arguments, char *to, size_t room)
 {
 	static const char mark[] = "CompileTimeFunctionPointer<";
@@ -230,7 +232,7 @@ static bool registered(struct part arguments, char *to, size_t room)
 	const char *at = memmem(arguments.at, arguments.n, mark, sizeof(mark) - 1);
 	if (!at || !(at = memmem(at, arguments.n - (size_t)(at - arguments.at), ", &", 3)))
 		return false;
-	/* past "(char const*, &" of the function's own parameters: the name stands behind the last one */
+	/* the name follows the last ", &": earlier ones may be in the function's own parameters */
 	const char *end = arguments.at + arguments.n;
 	for (const char *next = at; next; next = memmem(at + 1, (size_t)(end - at - 1), ", &", 3))
 		at = next;
@@ -300,8 +302,8 @@ bool operator_of_function(const char *qualified, char *to, size_t room)
 
 /* ---- Operators and their nodes ---- */
 
-/* PyTorch's generator makes CamelCase of an operator's name without "_forward", and numbers the overloads: what is left of both without
- * case and underscores. */
+/* PyTorch's code generator converts an operator's name without "_forward" to CamelCase and numbers
+ * the overloads. So names are compared in lower case without underscores. */
 static void spell(struct part name, char *to, size_t room)
 {
 	static const char forward[] = "forward";
@@ -314,7 +316,8 @@ static void spell(struct part name, char *to, size_t room)
 	to[n] = 0;
 }
 
-/* "AddmmBackward0", "CopyBackwards": up to "Backward". */
+/* Whether `name` is like "AddmmBackward0" or "CopyBackwards". `of` gets the part before
+ * "Backward". */
 static bool is_node(struct part name, struct part *of)
 {
 	static const char backward[] = "Backward";

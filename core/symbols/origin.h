@@ -1,20 +1,21 @@
-/* Whose a frame is: the user's own, or of a library that they use. The tables in origin.c are the whole rule. */
+/* Decides whether a frame is user code or a library's, by the tables in origin.c. */
 #ifndef CORE_ORIGIN_H
 #define CORE_ORIGIN_H
 
 #include <stdbool.h>
 
-/* Python code by the file that it says it is from. */
+/* `file`: of a Python code object. */
 bool origin_is_python_library(const char *file);
 
-/* Among libraries: those that are machinery between the user's call and the GPU. An application that was installed with pip is a
- * library too, but its lines say more than PyTorch's. */
+/* Returns whether a Python library is a layer between the user's call and the GPU, like PyTorch. An
+ * application installed with pip is a library too, but its lines are more useful than PyTorch's. */
 bool origin_is_framework(const char *file);
 
-/* An object by its path. */
+/* `path`: of an object. */
 bool origin_is_native_library(const char *path);
 
-/* Native code by its source file: templates of a library that were compiled into the user's object. */
+/* `file`: source file of native code, such as a library's templates compiled into the user's
+ * object. */
 bool origin_is_library_source(const char *file);
 
 bool origin_is_profrun(const char *path);

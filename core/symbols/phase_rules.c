@@ -1,7 +1,7 @@
 /*
- * Names that frameworks have had for years. A Python row names a file by its path's end, or a folder that stands in it, and a
- * function by its last name: with and without qualified names (3.11) that is the same. A native row names a demangled function by how
- * it begins and ends.
+ * Names that frameworks have used for years. A Python row matches a file by the end of its path or
+ * a folder in it, and a function by its last name, which is the same with and without qualified
+ * names (Python 3.11). A native row matches a demangled function by its begin and end.
  */
 #include "core/symbols/phase_rules.h"
 
@@ -42,9 +42,9 @@ const char *phase_name(enum phase phase)
 
 #define ANY NULL
 
-/* The first row that matches counts. */
+/* The first matching row counts. */
 static const struct python_row {
-	const char *file; /* "x.py": the path's end; else a part of it */
+	const char *file; /* the end of the path; with a leading '/': any part of it */
 	const char *function;
 	uint8_t part;
 } python_rows[] = {
@@ -85,10 +85,10 @@ static const struct python_row {
 	{ "torch/cuda/amp/grad_scaler.py", "apply_scale", PART_FUNCTIONAL },
 	{ "torch/cuda/amp/grad_scaler.py", ANY, PART_SCALER },
 	{ "torch/distributed/fsdp/sharded_grad_scaler.py", ANY, PART_SCALER },
-	/* the optimizer's step calls it, and what is logged in it is none of the optimizer's */
+	/* the optimizer's step calls it; logging in it does not belong to the optimizer */
 	{ "pytorch/loops/optimization/automatic.py", "closure", PART_FUNCTIONAL },
 	{ "pytorch_lightning/loops/optimization/automatic.py", "closure", PART_FUNCTIONAL },
-	/* its wrapper stands around the optimizer's step, too */
+	/* only step(): the scheduler's wrapper is also around the optimizer's step */
 	{ "torch/optim/lr_scheduler.py", "step", PART_SCHEDULER },
 	{ "torch/optim/swa_utils.py", "update_parameters", PART_AVERAGE },
 	{ "diffusers/training_utils.py", "step", PART_AVERAGE },
@@ -132,7 +132,7 @@ static const struct python_row {
 	{ "safetensors/torch.py", ANY, PART_FILE },
 };
 
-/* "" for a begin or an end that does not matter. */
+/* "": any begin or end. */
 static const struct native_row {
 	const char *begin, *end;
 	uint8_t part;

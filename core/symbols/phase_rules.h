@@ -1,4 +1,5 @@
-/* What a frame says about the phase of a training step that it belongs to. One table, in phase_rules.c. */
+/* Finds the phase of a training step that a frame or stack belongs to. The table is in
+ * phase_rules.c. */
 #ifndef CORE_PHASE_RULES_H
 #define CORE_PHASE_RULES_H
 
@@ -56,7 +57,8 @@ enum phase phase_of_part(uint8_t part);
 const char *phase_name(enum phase phase);
 const char *phase_part_name(uint8_t part);
 
-/* enum phase_part; PART_NONE for most frames. A scan of the table: asked once per frame, see frame_phase_part(). */
+/* Returns a frame's enum phase_part; PART_NONE for most frames. Scans the table, so it is called
+ * once per frame, see frame_phase_part(). */
 uint8_t phase_rules_match(const struct frame *frame);
 
 /* "Adam.step" -> "step". */
@@ -64,33 +66,36 @@ const char *phase_rules_last_name(const char *function);
 
 /* ---- phase_rules_whole.c ---- */
 
-/* What a whole stack says, innermost frame first. */
+/* The phase of a whole stack. */
 struct phase_stack {
 	uint8_t part;
-	bool is_worker; /* a thread of the autograd engine made it */
-	bool is_users; /* the user's own Python code stands between what decided and the call, or a library's closure */
-	bool is_closures;   /* of what an optimizer's step was handed to run */
-	bool is_certain;    /* frames said so; else it was guessed from operators' names */
-	const char *module; /* the outermost one: see phase_rules_module(); "" for none */
+	bool is_worker; /* of a thread of the autograd engine */
+	/* Python code of the user, or a closure of a library, is between the frame that decided
+	 * `part` and the call */
+	bool via_user_code;
+	bool in_closure;    /* in the closure that an optimizer's step was given to run */
+	bool is_certain;    /* decided by frames; else guessed from operator names */
+	const char *module; /* the outermost one: see phase_rules_module(); "": none */
 };
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack);
 
-/* Where the Python frames of two stacks part, seen from the outermost one. */
+/* Where the Python frames of two stacks first differ, from the outermost one inwards. */
 struct phase_parting {
-	const struct frame *at, *other; /* NULL: that stack ends before */
-	const struct frame *inner;	/* of the first stack, further in than `at`; NULL: none */
-	bool is_within_module;		/* both are in the same call of one there */
+	const struct frame *at, *other; /* NULL: that stack has no further frame */
+	const struct frame *inner;	/* the first stack's next frame inside `at`; NULL: none */
+	bool is_within_module;		/* both are inside the same call of a module */
 };
 struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint32_t other);
 
-/* They do so in one function, at different lines. */
-bool phase_rules_part_by_line(const struct phase_parting *p);
+/* Returns whether they differ at two lines of the same function. */
+bool phase_rules_differ_by_line(const struct phase_parting *p);
 
-/* Where the two stacks part, in whatever function that is, `stack` is at a later line than `other`. */
-bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other);
+/* Returns whether the two stacks differ by line and `stack` is at the later line. */
+bool phase_rules_is_after(struct frames *f, uint32_t stack, uint32_t other);
 
-/* The class of the nn.Module whose forward() the frame is ("Linear"; "forward (model.py:12)" where Python gives no
- * qualified names), for frames that a module's call is around; "" for others. `i` counts from the innermost frame. */
+/* If the frame is the forward() of an nn.Module that was called as a module, returns its class
+ * ("Linear"; without qualified names "forward (model.py:12)"). Else "". `i` counts from the
+ * innermost frame. */
 const char *phase_rules_module(const struct frame_list *list, size_t i);
 
 #endif

@@ -1,4 +1,4 @@
-/* What whole stacks say about the phase of a step, from what phase_rules.c says of their frames. */
+/* Derives the phase of a whole stack from the parts that phase_rules.c assigns to its frames. */
 #include "core/symbols/origin.h"
 #include "core/symbols/phase_rules.h"
 
@@ -10,8 +10,9 @@ static bool is_forward(uint8_t part)
 }
 
 /*
- * A module that is called from within a backward pass is computed again, one within a loader transforms data. Within an optimizer's
- * step it is forward all the same: L-BFGS, and Lightning with any optimizer, have the whole pass in a closure there.
+ * A module called within a backward pass is recomputed. One called within a loader transforms data.
+ * Within an optimizer's step a module is still forward: L-BFGS, and Lightning with any optimizer,
+ * run the whole pass in a closure there.
  */
 static uint8_t within(uint8_t inner, uint8_t outer)
 {
@@ -34,13 +35,16 @@ static uint8_t add_outer(uint8_t inner, uint8_t outer)
 		return outer == PART_NONE ? inner : outer == PART_WORKER ? PART_BACKWARD : outer;
 	if (inner == PART_FUNCTIONAL && outer == PART_MODULE)
 		return outer;
-	/* a loader that copies its batches itself waits for the next one behind that (accelerate) */
+	/* a loader that copies its batches itself then waits for the next one (accelerate) */
 	if (inner == PART_TO_DEVICE && outer == PART_LOADER)
 		return outer;
 	return is_forward(inner) ? within(inner, outer) : inner;
 }
 
-/* Where no Python frames are had: weak evidence, since clipping and averaging use these operators too. */
+/*
+ * Guesses the part for stacks without Python frames. Weak evidence: clipping and averaging use
+ * these operators too.
+ */
 static uint8_t guess(struct frames *f, uint32_t stack)
 {
 	static const char *const of_optimizers[] = { "aten::_foreach_", "aten::_fused_" };
@@ -51,9 +55,11 @@ static uint8_t guess(struct frames *f, uint32_t stack)
 	return *operator? PART_FUNCTIONAL : PART_NONE;
 }
 
-/* Code that a part of the step may have been handed to run, as an optimizer its closure: the user's, or a function that a library which is
- * no framework made for the purpose (skorch). */
-static bool is_handed_in(const struct frame *frame)
+/*
+ * Returns whether a frame may be a callback, such as an optimizer's closure: user code, or a local
+ * function of a library that is not a framework (skorch).
+ */
+static bool may_be_callback(const struct frame *frame)
 {
 	if (frame->kind != FRAME_KIND_PYTHON)
 		return false;
@@ -61,7 +67,10 @@ static bool is_handed_in(const struct frame *frame)
 	       (strstr(frame->function, ".<locals>.") && !origin_is_framework(frame->file));
 }
 
-/* An optimizer's own step, not what PyTorch wraps around any: one that the user wrote stands directly within that. */
+/*
+ * Returns whether this is an optimizer's own step(), which may call a closure. PyTorch's wrapper
+ * around every step() does not count: user code that it calls is a step() that the user wrote.
+ */
 static bool runs_closures(const struct frame *frame, uint8_t part)
 {
 	return part == PART_OPTIMIZER && frame->kind == FRAME_KIND_PYTHON &&
@@ -78,18 +87,18 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 	for (size_t i = 0; i < list.n; i++) {
 		uint8_t part = frame_phase_part(list.at[i]);
 		has_python |= list.at[i]->kind == FRAME_KIND_PYTHON;
-		has_users |= is_handed_in(list.at[i]);
+		has_users |= may_be_callback(list.at[i]);
 		found.is_worker |= part == PART_WORKER;
 		if (has_left_forward)
 			continue;
-		/* the closure's end: what is further out is the optimizer's caller's */
+		/* end of the closure: frames further out belong to the optimizer's caller */
 		has_left_forward = is_forward(found.part) && part == PART_OPTIMIZER;
-		found.is_closures |= has_left_forward;
+		found.in_closure |= has_left_forward;
 		if (part != PART_NONE && found.part == PART_NONE)
-			found.is_users = has_users;
+			found.via_user_code = has_users;
 		if (found.part == PART_NONE && has_users && runs_closures(list.at[i], part)) {
 			found.part = PART_USER;
-			found.is_closures = true;
+			found.in_closure = true;
 		} else if (part != PART_NONE)
 			found.part = add_outer(found.part, part);
 	}
@@ -104,7 +113,7 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 	return found;
 }
 
-/* The next frame of Python's further in than `i`, which is one too high at first. */
+/* Moves `i` to the next Python frame further in and returns it; start with `i` = list->n. */
 static const struct frame *next_python(const struct frame_list *list, size_t *i)
 {
 	while (*i > 0)
@@ -129,23 +138,22 @@ struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint3
 	return p;
 }
 
-bool phase_rules_part_by_line(const struct phase_parting *p)
+bool phase_rules_differ_by_line(const struct phase_parting *p)
 {
 	return p->at && p->other && !strcmp(p->at->file, p->other->file) &&
 	       !strcmp(p->at->function, p->other->function) && p->at->line != p->other->line;
 }
 
-bool phase_rules_is_behind(struct frames *f, uint32_t stack, uint32_t other)
+bool phase_rules_is_after(struct frames *f, uint32_t stack, uint32_t other)
 {
 	struct phase_parting p = phase_rules_parting(f, stack, other);
-	return phase_rules_part_by_line(&p) && p.at->line > p.other->line;
+	return phase_rules_differ_by_line(&p) && p.at->line > p.other->line;
 }
 
 /* ---- Modules ---- */
 
-enum {
-	BETWEEN_MOST = 8
-}; /* Python frames of hooks and decorators between a module's call and its forward() */
+/* Limit of Python frames, of hooks and decorators, between a module's call and its forward(). */
+enum { BETWEEN_MOST = 8 };
 
 const char *phase_rules_module(const struct frame_list *list, size_t i)
 {

@@ -1,4 +1,4 @@
-/* Whole files in memory, with bounds: a report shows lines of some ten files. */
+/* Keeps whole files in memory, within limits: a report shows lines of about ten files. */
 #include "core/symbols/source.h"
 
 #include <ctype.h>
@@ -67,7 +67,7 @@ static const char *show(struct strtab *texts, const char *from)
 		if (text[n] != ' ')
 			end = n + 1;
 	}
-	if (n == SHOWN_MOST_BYTES) /* not through the middle of a character */
+	if (n == SHOWN_MOST_BYTES) /* do not cut a UTF-8 character */
 		while (end && ((unsigned char)from[end] & 0xc0) == 0x80)
 			end--;
 	text[end] = 0;
@@ -97,7 +97,7 @@ const char *source_line(struct source *s, struct strtab *texts, const char *fold
 	return line <= f->lines.n ? show(texts, f->text + f->lines.at[line - 1]) : "";
 }
 
-/* The blanks that a line begins with; NO_CODE: nothing follows but a comment. */
+/* Returns the line's indentation; NO_CODE: it is empty or only a comment. */
 static size_t indent_of(const char *line)
 {
 	size_t n = strspn(line, " \t");

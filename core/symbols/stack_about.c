@@ -1,6 +1,7 @@
 /*
- * Names that frameworks and libraries have had for years. A row says in which part of a frame a text must stand, and how far out:
- * a library's own wait is made by its innermost frame, a loader may be many frames further out.
+ * Names that frameworks and libraries have used for years. A row says which part of a frame must
+ * contain a text, and how far from the innermost frame: a library's own wait is made by the
+ * innermost frames, a loader may be many frames further out.
  */
 #include "core/symbols/stack_about.h"
 
@@ -8,14 +9,14 @@
 
 enum part {
 	FUNCTION,
-	METHOD, /* as FUNCTION, but all of its last name: what is made in such a one and called elsewhere is not meant */
+	METHOD, /* the function's last name is the text; excludes functions defined within it */
 	FILE_NAME,
 	MODULE,
 };
 
 struct row {
 	uint16_t about;
-	uint8_t part, depth; /* frames from the innermost that are looked at, 0: all */
+	uint8_t part, depth; /* depth: matches only this many innermost frames, 0: all */
 	const char *text;
 };
 
@@ -49,8 +50,8 @@ static const struct row rows[] = {
 	{ ABOUT_MAKING_ROOM, FUNCTION, CLOSE, "release_available_cached_blocks" },
 	{ ABOUT_MAKING_ROOM, FUNCTION, CLOSE, "release_cached_blocks" },
 	{ ABOUT_MAKING_ROOM, FUNCTION, CLOSE, "garbage_collect_cached_blocks" },
-	{ ABOUT_ASKED_FOR, FUNCTION, CLOSE, "emptyCache" },
-	{ ABOUT_ASKED_FOR, FUNCTION, CLOSE, "empty_cache" },
+	{ ABOUT_EMPTY_CACHE, FUNCTION, CLOSE, "emptyCache" },
+	{ ABOUT_EMPTY_CACHE, FUNCTION, CLOSE, "empty_cache" },
 	{ ABOUT_WAIT, FILE_NAME, CLOSE, "torch/cuda/" },
 	{ ABOUT_WAIT, FILE_NAME, CLOSE, "cupy/cuda/" },
 	{ ABOUT_NUMBERS, FUNCTION, 0, "internal_new_from_data" },

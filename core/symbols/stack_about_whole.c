@@ -1,10 +1,13 @@
-/* What a whole stack says, from what stack_about.c says of its frames, its operators and its phase. */
+/*
+ * Derives why a call was made from its whole stack: from the frames (stack_about.c), the operators
+ * and the phase.
+ */
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 
 #include <string.h>
 
-/* Operators that hand a value, or a size that depends on one, to the host. */
+/* Operators that return a value, or a size that depends on one, to the CPU. */
 static const char *const reading[] = {
 	"aten::item",
 	"aten::_local_scalar_dense",
@@ -34,7 +37,7 @@ static uint16_t about_phase(struct frames *f, uint32_t stack)
 		return 0;
 	switch (phase_of_part(phase.part)) {
 	case PHASE_OPTIMIZER:
-		return phase.is_users ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS;
+		return phase.via_user_code ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS;
 	case PHASE_FORWARD:
 	case PHASE_BACKWARD:
 		return ABOUT_PASS;

@@ -1,4 +1,4 @@
-/* What to do about it, each with what it would win by the replay. */
+/* Advice, with its savings by the replay. */
 #include "core/analysis/inner_line.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 
 enum {
-	SET_MOST = 8, /* waits that are looked at together, those that block longest */
+	SET_MOST = 8, /* waits played together: those that block longest */
 	NAMED_MOST = 3,
 };
 
@@ -18,7 +18,7 @@ static const double copy_share = 0.10; /* of the step: what copies that cost not
 
 static const struct {
 	const char *what, *why;
-} mending[SYNC_KINDS_N] = {
+} fixes[SYNC_KINDS_N] = {
 	[SYNC_ITEM] = { "keep the value on the GPU, or read it less often",
 			"the CPU reads a GPU value here and waits for all work before it" },
 	[SYNC_EXPLICIT] = { "remove the synchronization", "the CPU waits for the GPU and launches "
@@ -33,9 +33,12 @@ static const struct {
 			   "a library waits for the GPU here" },
 };
 
-/* What comes back from the device cannot come from pinned memory. A few numbers, or what is made of Python's, are mostly the same in every
- * step, and torch.tensor() knows no other way than to wait. */
-static const char *mending_of(const struct judge *j, const struct finding_sync *s)
+/*
+ * Returns the advice for a wait. What is copied from the device cannot come from pinned memory. A
+ * few numbers, or tensors made of Python's numbers, are mostly the same in every step, and
+ * torch.tensor() always waits.
+ */
+static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 {
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
@@ -54,13 +57,13 @@ static const char *mending_of(const struct judge *j, const struct finding_sync *
 		       "it from pinned memory";
 	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
 	return s->op ? "use an operator that does not synchronize, or call it less often"
-		     : mending[s->kind].what;
+		     : fixes[s->kind].what;
 }
 
 static const char *reason_of(char *text, size_t size, const struct finding_sync *s)
 {
 	if (!s->op)
-		return mending[s->kind].why;
+		return fixes[s->kind].why;
 	snprintf(text, size, "%s synchronizes with the GPU internally", s->op);
 	return text;
 }
@@ -69,7 +72,7 @@ static bool is_first_of_site(const struct findings *f, size_t row)
 {
 	for (size_t i = 0; i < row; i++)
 		if (f->syncs.at[i].site == f->syncs.at[row].site &&
-		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner))
+		    inner_line_same(f->syncs.at[i].inner, f->syncs.at[row].inner))
 			return false;
 	return f->syncs.at[row].site != 0;
 }
@@ -89,8 +92,8 @@ static void advise_waits(struct judge *j)
 			whatif_play(&j->w, &change, 1, &wait, NULL);
 		if (wait.gain_ms < judge_worth_ms(j))
 			continue;
-		bool is_of_others = !wait.is_of_mean && j->w.n_usual < j->w.replay.n_steps;
-		advise(j, s->site, &change, 1, mending_of(j, s),
+		bool is_of_others = !wait.is_of_mean && j->w.n_typical < j->w.replay.n_steps;
+		advise(j, s->site, &change, 1, fix_for(j, s),
 		       "%s: %s per step, blocked %.2f ms%s; saved if the line is removed: "
 		       "%.2f ms",
 		       reason_of(reason, sizeof(reason), s),
@@ -100,11 +103,11 @@ static void advise_waits(struct judge *j)
 	}
 }
 
-/* Waits that hide behind each other: one alone wins little, all together do. */
+/* Waits that hide each other: without one of them little is saved, without all of them much. */
 struct set {
 	struct whatif_change changes[SET_MOST];
 	size_t n;
-	double gain_ms, single_ms; /* together; the best of them alone */
+	double gain_ms, single_ms; /* of all together; of the best one alone */
 };
 
 static void collect_set(struct judge *j, struct set *set)
@@ -121,7 +124,7 @@ static void collect_set(struct judge *j, struct set *set)
 	set->gain_ms = judge_gain_ms(j, set->changes, set->n);
 }
 
-/* Those that block least go first. */
+/* Drops waits that add little to the set, first those that block least. */
 static void thin_out(struct judge *j, struct set *set)
 {
 	for (size_t i = set->n; i-- && set->n > 2;) {
@@ -171,16 +174,17 @@ static void advise_sets(struct judge *j)
 	       "%s: removed one at a time they save %.2f ms", lines, sum);
 }
 
-/* ---- Causes that are not one line's ---- */
+/* ---- Causes with several lines ---- */
 
 struct general {
 	struct whatif_change change;
-	double least_share; /* of the step */
+	double least_share; /* share of the step */
 	bool is_of_copies;
 	const char *what, *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
-	const char *
-		what_if_pinned; /* where all that the line copies onto the device is pinned already; NULL: the same */
+	/* Replaces `what` if all that the line copies to the device is pinned already; NULL: it
+	 * does not. */
+	const char *what_if_pinned;
 };
 
 static bool is_from_pinned(const struct judge *j, uint32_t site)
@@ -199,8 +203,9 @@ static bool is_from_pinned(const struct judge *j, uint32_t site)
 	return is_any;
 }
 
-/* A wait for a copy is fixed with the copy: of the two the one that wins more is told. True: that was told. */
-static bool is_told(struct judge *j, uint32_t site, double gain_ms)
+/* A wait for a copy is fixed with the copy, so only the advice that saves more is kept. Returns
+ * true if that is the existing one; otherwise removes it. */
+static bool yields_to_existing(struct judge *j, uint32_t site, double gain_ms)
 {
 	for (size_t i = 0; i < j->f->advice.n; i++) {
 		struct finding_advice *a = &j->f->advice.at[i];
@@ -221,7 +226,7 @@ static void advise_general(struct judge *j, const struct general *g)
 	if (gain_ms < least_ms)
 		return;
 	uint32_t site = g->site(j, &here_ms); /* of this play */
-	if (!site || (g->is_of_copies && is_told(j, site, gain_ms)))
+	if (!site || (g->is_of_copies && yields_to_existing(j, site, gain_ms)))
 		return;
 	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned
 									: g->what;
@@ -232,7 +237,8 @@ static void advise_general(struct judge *j, const struct general *g)
 	       here_ms);
 }
 
-/* A host twice as fast would win more than any one cause that is gone, and than a device twice as fast. */
+/* Returns true if a host twice as fast saves more than the removal of any single cause, and more
+ * than a device twice as fast. */
 static bool is_host_larger(const struct judge *j)
 {
 	double most = j->gpu_half_ms;
@@ -247,7 +253,7 @@ static int by_gain(const void *a, const void *b)
 	return x->expected_ms > y->expected_ms ? -1 : x->expected_ms < y->expected_ms;
 }
 
-/* What hides behind another change wins nothing beside it. */
+/* Fills together_ms. A change that is hidden by another one adds nothing. */
 static void play_together(struct judge *j)
 {
 	VEC(struct whatif_change) all = { 0 };
@@ -259,8 +265,8 @@ static void play_together(struct judge *j)
 		if (a->rare_steps)
 			continue;
 		sum_ms += a->expected_ms;
-		most_ms =
-			fmax(fmax(most_ms, a->expected_ms), judge_usual_gain_ms(j, all.at, all.n));
+		most_ms = fmax(fmax(most_ms, a->expected_ms),
+			       judge_typical_gain_ms(j, all.at, all.n));
 		a->together_ms = most_ms = fmin(most_ms, sum_ms);
 	}
 	vec_free(&all);

@@ -1,6 +1,7 @@
 /*
- * Fewer launches. Those of a backward pass are made by the one line that calls backward(), which says nothing: what there is to launch the
- * forward pass decided. So where a call's forward line is known it counts for that, and a line stands for both passes.
+ * Advice to make fewer launches. A backward pass is launched by the one line that calls backward(),
+ * but the forward pass decides what is launched. So a call with a known forward line counts for
+ * that line, and a line stands for both passes.
  */
 #include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
@@ -9,12 +10,13 @@
 
 enum { NAMED_MOST = 3 };
 
-static const double least_share = 0.10; /* of the step: what fewer launches must win */
-static const double notable = 0.25;	/* of the first line's: a further line that is named, too */
+static const double least_share = 0.10; /* share of the step that fewer launches must save */
+/* share of the first line's savings: further lines that are named */
+static const double notable = 0.25;
 
-/* What the last play took from a line's launches. */
+/* Time that the last play took from a line's launches. */
 struct launch_line {
-	double ms, backward_ms; /* of both passes; of these the backward one */
+	double ms, backward_ms; /* of both passes; of the backward pass */
 };
 
 static uint32_t line_of(const struct timeline_call *c)
@@ -39,7 +41,7 @@ static struct launch_line *sum_lines(const struct judge *j, uint32_t n_sites)
 	return lines;
 }
 
-/* Those with most, largest first; how many. */
+/* Finds the lines with most savings, largest first. Returns how many. */
 static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint32_t *top)
 {
 	unsigned n = 0;
@@ -60,7 +62,7 @@ static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint
 	return n;
 }
 
-/* "1.20 ms a step here, 0.70 of that in its backward pass; train.py:30 0.80 ms" */
+/* Writes "1.20 ms per step here, 0.70 ms of that in its backward pass; train.py:30 0.80 ms". */
 static void describe(const struct judge *j, const struct launch_line *lines, const uint32_t *top,
 		     unsigned n, char *to, size_t room)
 {

@@ -1,4 +1,5 @@
-/* What every kind of advice needs: adding it, with the range of its savings, and finding where a change took time away. */
+/* What every kind of advice needs: adding it with the range of its savings, and finding where a
+ * change saved time. */
 #include "core/analysis/inner_line.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
@@ -6,14 +7,13 @@
 
 #include <math.h>
 
-static const double unlike =
-	0.5; /* of the mean: how far apart steps' gains may lie without a word */
+static const double spread_most = 0.5; /* share of the mean: a wider range of savings is reported */
 
-/* Steps may differ so much in what they would win that the mean alone says little. */
+/* Adds the range of savings if steps differ so much that the mean alone says little. */
 static void say_range(struct finding_advice *a)
 {
 	size_t used = strlen(a->why);
-	if (a->high_ms - a->low_ms > unlike * a->expected_ms && used < sizeof(a->why))
+	if (a->high_ms - a->low_ms > spread_most * a->expected_ms && used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
 			 "; savings vary by step, from %.2f to %.2f ms", a->low_ms, a->high_ms);
 }
@@ -91,14 +91,14 @@ char *advice_times(char *to, size_t bytes, double per_step)
 	return to;
 }
 
-/* ---- Where the last play's changes took most time away ---- */
+/* ---- Where the last play saved most ---- */
 
 double advice_taken_ms(const struct judge *j, uint32_t op)
 {
 	const struct replay_op *o = &j->w.replay.ops.at[op];
 	const struct timeline_call *c = &j->w.timeline->calls.at[o->call];
 	double ns = j->w.edit.cut_ns[op];
-	if (!whatif_is_told(&j->w, op))
+	if (!whatif_gain_covers(&j->w, op))
 		return 0;
 	if (j->w.edit.op[op] & (EDIT_GONE | EDIT_NO_WAIT))
 		ns += (double)(c->end_ns - c->begin_ns);
@@ -107,10 +107,11 @@ double advice_taken_ms(const struct judge *j, uint32_t op)
 	for (uint32_t i = o->first_work; i < o->first_work + o->n_work; i++)
 		ns += (double)j->w.replay.works.at[i].duration_ns *
 		      (1 - (double)j->w.edit.scale[i]);
-	return ns / 1e6 / whatif_steps_told(&j->w) * j->w.usual_share;
+	return ns / 1e6 / whatif_gain_steps(&j->w) * j->w.undisturbed_share;
 }
 
-/* Of a thread that a loader has for itself: what it does is done for the user's line that comes next. */
+/* Returns true for calls of a data loader's own thread, which works for the user's line that comes
+ * next. */
 static bool is_helper(const struct judge *j, uint32_t call)
 {
 	const struct timeline_call *c = &j->w.timeline->calls.at[call];
@@ -131,8 +132,12 @@ static uint32_t largest(const double *sum, uint32_t n_sites)
 	return top;
 }
 
-/* The site from whose calls the last play took most; with `counts`, from those of its calls. While a loader's thread waits for a batch the line
- * that takes it waits for that thread: the same time again. So a thread's is a line's only where lines were seen to wait much less. */
+/*
+ * Returns the site from whose calls the last play took most time; with `counts`, only calls that it
+ * accepts count. While a loader's thread waits for a batch, the line that takes the batch waits for
+ * that thread, and the same time would count twice. So a thread's time counts for a line only if
+ * lines waited much less.
+ */
 static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct timeline_call *),
 			    double *per_step_ms)
 {
@@ -171,27 +176,27 @@ uint32_t advice_top_site(const struct judge *j, double *per_step_ms)
 	return top_site_of(j, NULL, per_step_ms);
 }
 
-/* What the host does there makes no CUDA calls, and so has no line of its own: it stands between the line whose calls most of it is behind, and
- * this one. */
+/* Host work without CUDA calls has no line of its own: it lies between this line and the line whose
+ * calls come before most of it. */
 char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes)
 {
 	struct frames *frames = j->w.timeline->frames;
 	uint32_t n_sites = frames_n_sites(frames);
-	double all_ms = 0, *behind_ms = mem_zero((n_sites + 1) * sizeof(*behind_ms));
+	double all_ms = 0, *after_ms = mem_zero((n_sites + 1) * sizeof(*after_ms));
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t last = j->w.before[i];
 		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
 		all_ms += ms;
 		if (last != REPLAY_NONE && j->w.site[last] <= n_sites)
-			behind_ms[j->w.site[last]] += ms;
+			after_ms[j->w.site[last]] += ms;
 	}
-	uint32_t top = largest(behind_ms, n_sites);
+	uint32_t top = largest(after_ms, n_sites);
 	const struct site *s = frames_site_at(frames, top);
-	if (top && top != site && behind_ms[top] * 2 > all_ms)
+	if (top && top != site && after_ms[top] * 2 > all_ms)
 		snprintf(to, bytes, "between %s:%u and this line", path_base(s->file), s->line);
 	else
 		snprintf(to, bytes, "before this line");
-	free(behind_ms);
+	free(after_ms);
 	return to;
 }
 
@@ -208,7 +213,7 @@ struct inner_shares {
 static void add_share(struct inner_shares *s, const struct frame *inner, double ms)
 {
 	size_t i = 0;
-	while (i < s->at.n && !inner_line_is(s->at.at[i].inner, inner))
+	while (i < s->at.n && !inner_line_same(s->at.at[i].inner, inner))
 		i++;
 	if (i == s->at.n)
 		vec_push(&s->at, (struct inner_share){ .inner = inner });
@@ -216,7 +221,8 @@ static void add_share(struct inner_shares *s, const struct frame *inner, double 
 	s->sum_ms += ms;
 }
 
-/* Under the line that makes most launches, the library's line from which the last play took more than half of what it took there. */
+/* Returns the library's line, under the user's line that makes most launches, from which the last
+ * play took more than half of what it took there; NULL: none. */
 static const struct frame *top_inner(const struct judge *j, uint32_t site)
 {
 	const struct timeline *t = j->w.timeline;
@@ -237,6 +243,11 @@ static const struct frame *top_inner(const struct judge *j, uint32_t site)
 	return top;
 }
 
+/*
+ * Memory is allocated again because it was freed. So if freeing takes a notable part, its line is
+ * the cause, wherever memory is allocated: after an empty_cache(), any operator may have to
+ * allocate.
+ */
 uint32_t advice_top_memory_site(const struct judge *j, double *per_step_ms)
 {
 	const double least_share = 1.0 / 4;

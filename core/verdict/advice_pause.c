@@ -1,13 +1,12 @@
-/* What to do about the host's own work, which makes no CUDA calls: whose it is follows from the calls around it. */
+/* Advice on the host's own work. It makes no CUDA calls; the calls around it show whose it is. */
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
 
-static const double pause_share =
-	0.05; /* of the step: host work between two lines that is worth a word */
+static const double pause_share = 0.05; /* share of the step from which on host work is reported */
 
-/* Where the host works: before the calls of one line, or between them; there it is the line that works, a library's code under it, or whatever
- * is in a loop around it. */
+/* Where the host works: before the calls of one line, or between them. In between it is a loop
+ * around the line, the line itself, or a library's code under it. */
 enum pause_place { PAUSE_BEFORE, PAUSE_LOOP, PAUSE_WITHIN, PAUSE_LIBRARY };
 
 static const struct {
@@ -28,7 +27,7 @@ static const struct {
 
 #define PAUSE_WHY "the CPU works %.2f ms per step without launching GPU work"
 
-/* Where most of the pauses of one line lie that the last play took away. */
+/* Returns where most of the pauses lie that the last play removed from the calls of one line. */
 static enum pause_place pause_place(const struct judge *j, uint32_t site)
 {
 	double all_ms = 0, between_ms = 0, within_ms = 0, library_ms = 0;
@@ -50,7 +49,7 @@ static enum pause_place pause_place(const struct judge *j, uint32_t site)
 	return between_ms * 2 > all_ms ? PAUSE_LOOP : PAUSE_BEFORE;
 }
 
-/* What the last play took from the calls of the line. */
+/* Returns the time that the last play took from the calls of the line. */
 static double taken_here_ms(const struct judge *j, uint32_t site)
 {
 	double ms = 0;
@@ -59,7 +58,8 @@ static double taken_here_ms(const struct judge *j, uint32_t site)
 	return ms;
 }
 
-/* The host's own work before the calls of one line. Where it is between them, what does without it has one launch in their place. */
+/* Advises on the host's own work before the calls of one line. If it lies between these calls, a
+ * version without it also has one launch in place of several. */
 void advise_pause(struct judge *j)
 {
 	struct whatif_change change = { .kind = WHATIF_PAUSE };

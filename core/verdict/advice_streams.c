@@ -1,6 +1,7 @@
 /*
- * Two streams that take turns because one waits for the other's events. Whether the order is needed nobody can see from outside; but
- * streams that never run side by side are one stream with a detour, and what it would win if they did can be played.
+ * Advice on two streams that never overlap, because one waits for the other's events. Whether that
+ * order is needed cannot be seen from outside. But streams that never overlap could as well be one,
+ * and the savings with overlap can be played.
  */
 #include "core/symbols/stack_about.h"
 #include "core/verdict/judge_parts.h"
@@ -9,16 +10,16 @@
 
 enum { SITES_MOST = 8 };
 
-static const double takes_turns =
-	0.1; /* of the lesser stream's time: side by side no more than this */
-static const double least_share = 0.10; /* of the step: what must be won */
-static const double alike =
-	0.95; /* a wait that wins this much of the best one's gain is as good a guess */
+/* Share of the shorter stream's time: streams that overlap less take turns. */
+static const double overlap_most = 0.1;
+static const double least_share = 0.10; /* share of the step that must be saved */
+/* A wait with this share of the best gain is as likely a cause. */
+static const double as_good = 0.95;
 
-/* A line that lets one stream wait for another. */
+/* A line that makes one stream wait for another. */
 struct crossing {
 	uint32_t site;
-	uint32_t from, to; /* streams: whose event it is, who waits */
+	uint32_t from, to; /* streams: of the event; of the wait */
 	double gain_ms, per_step;
 };
 
@@ -27,7 +28,8 @@ struct crossings {
 	size_t n;
 };
 
-/* Waits that frameworks make between streams for their own sake are none of the user's. */
+/* Returns true for waits that the user asked for. Frameworks make others between streams for
+ * internal reasons. */
 static bool is_asked_for(const struct timeline_call *c)
 {
 	return c->site && (c->about & ABOUT_WAIT || !c->op) &&
@@ -47,7 +49,7 @@ static void add_crossing(struct crossings *all, uint32_t site, uint32_t from, ui
 			(struct crossing){ .site = site, .from = from, .to = to, .per_step = 1 };
 }
 
-/* In the order in which the program makes them. */
+/* Collects the crossings in the order of the program. */
 static void find_crossings(const struct judge *j, struct crossings *all)
 {
 	const struct replay *r = &j->w.replay;
@@ -70,7 +72,7 @@ static void find_crossings(const struct judge *j, struct crossings *all)
 	free(stream_of);
 }
 
-/* ---- How much two streams run side by side ---- */
+/* ---- Overlap of two streams ---- */
 
 static uint32_t next_of(const struct replay *r, uint32_t from, uint32_t stream)
 {
@@ -99,7 +101,7 @@ static bool take_turns(const struct judge *j, uint32_t a, uint32_t b)
 		else
 			k = next_of(r, k + 1, b);
 	}
-	return both_ns < takes_turns * fmin(a_ns, b_ns);
+	return both_ns < overlap_most * fmin(a_ns, b_ns);
 }
 
 /* ---- Advice ---- */
@@ -114,8 +116,10 @@ static void play(struct judge *j, struct crossings *all)
 	}
 }
 
-/* Where a step forks and joins again, either wait makes the streams take turns. The first one is the more likely to be needless: results
- * are joined in the end. */
+/*
+ * If a step forks to another stream and joins again, either wait keeps the streams from
+ * overlapping. The first one is more likely to be needless, because results are joined in the end.
+ */
 void advise_streams(struct judge *j)
 {
 	struct crossings all = { .n = 0 };
@@ -128,7 +132,7 @@ void advise_streams(struct judge *j)
 	if (best_ms < fmax(judge_worth_ms(j), least_share * j->step_ms))
 		return;
 	size_t first = 0;
-	while (all.at[first].gain_ms < alike * best_ms)
+	while (all.at[first].gain_ms < as_good * best_ms)
 		first++;
 	const struct crossing *c = &all.at[first];
 	const struct whatif_change change = { .kind = WHATIF_WAIT, .site = c->site };

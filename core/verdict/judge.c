@@ -1,7 +1,8 @@
 /*
- * The verdict is read off a few plays. Waste comes first: waits, allocation, copies, input and other ranks are what a program could
- * do without, so where one of them wins a tenth of the step it is what binds, unless a device or a host twice as fast would win
- * far more. Else it is the device or the host: whichever wins more when it is twice as fast.
+ * Derives the verdict from a few plays. Waste comes first: a program could do without waits,
+ * allocation, copies, waiting for input and for other ranks. So one of these is the bottleneck if
+ * its removal saves a tenth of the step, unless a device or a host twice as fast would save far
+ * more. Otherwise it is the device or the host, whichever saves more when it is twice as fast.
  */
 #include "core/verdict/judge.h"
 #include "core/analysis/idle.h"
@@ -14,13 +15,14 @@
 
 enum { STEPS_LEAST = 2 };
 
-static const double error_most_pct = 15; /* beyond that the replay says nothing */
-static const double beside_gpu = 0.3;	 /* of what a GPU twice as fast would win: the same */
-static const double beside_host = 0.5; /* of what a host would, which has half of the cause in it */
-static const double comparable = 0.6;  /* the smaller of two causes, of the larger */
-static const double adds =
+static const double error_most_pct = 15;     /* beyond that the replay says nothing */
+static const double waste_of_gpu_gain = 0.3; /* of what a GPU twice as fast would win: the same */
+static const double waste_of_host_gain =
+	0.5;			      /* of what a host would, which has half of the cause in it */
+static const double comparable = 0.6; /* the smaller of two causes, of the larger */
+static const double together_least =
 	1.2; /* two causes are two if both together win this much more than one */
-static const double beyond =
+static const double length_most =
 	1.5; /* of a step's played length: a recorded one that has more in it */
 
 /* Rows of the sync summary that are played; each takes two plays. */
@@ -29,7 +31,7 @@ enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
 static const struct {
 	uint8_t verdict;
 	struct whatif_change change;
-	const char *text; /* what is done without */
+	const char *text; /* what is removed */
 } causes[CAUSES] = {
 	[CAUSE_SYNC] = { VERDICT_SYNC,
 			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_SYNC },
@@ -70,7 +72,7 @@ static double scaled_gain_ms(struct judge *j, float host, float device)
 	replay_play(r, &edit);
 	whatif_find_gain(&j->w, true, &result);
 	free(edit.scale);
-	return fmax(0, result.usual_gain_ms);
+	return fmax(0, result.typical_gain_ms);
 }
 
 static void play_causes(struct judge *j)
@@ -78,9 +80,9 @@ static void play_causes(struct judge *j)
 	struct whatif_change all[CAUSES];
 	for (int i = 0; i < CAUSES; i++) {
 		all[i] = causes[i].change;
-		j->cause_ms[i] = judge_usual_gain_ms(j, &causes[i].change, 1);
+		j->cause_ms[i] = judge_typical_gain_ms(j, &causes[i].change, 1);
 	}
-	j->all_causes_ms = judge_usual_gain_ms(j, all, CAUSES);
+	j->all_causes_ms = judge_typical_gain_ms(j, all, CAUSES);
 	j->gpu_half_ms = scaled_gain_ms(j, 1, 0.5f);
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
 }
@@ -138,15 +140,15 @@ static bool are_two(struct judge *j, struct top top)
 	const struct whatif_change both[] = { causes[top.first].change, causes[top.second].change };
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
 	return second >= comparable * first && second >= judge_binds * j->step_ms &&
-	       judge_usual_gain_ms(j, both, 2) >= adds * first;
+	       judge_typical_gain_ms(j, both, 2) >= together_least * first;
 }
 
 static double idle_ms_of(const struct findings *f, const struct finding_gpu *g)
 {
-	return f->n_usual < f->n_played ? g->usual_idle_ms : g->idle_ms;
+	return f->n_typical < f->n_played ? g->typical_idle_ms : g->idle_ms;
 }
 
-/* A device that is never idle for long: no host that is faster would give it more to do. */
+/* Returns true if a device is never idle for long: a faster host would not give it more work. */
 static bool has_full_gpu(const struct judge *j)
 {
 	for (size_t i = 0; i < j->f->gpus.n; i++)
@@ -155,12 +157,13 @@ static bool has_full_gpu(const struct judge *j)
 	return false;
 }
 
-/* Returns how clear it is, 0 to 1: the lead of what won over what came second. */
+/* Decides the verdict. Returns how clear it is, from 0 to 1: the lead over the second candidate. */
 static double decide(struct judge *j)
 {
 	struct top top = find_top(j);
 	double first = j->cause_ms[top.first], second = j->cause_ms[top.second];
-	double others = fmax(beside_gpu * j->gpu_half_ms, beside_host * j->host_half_ms);
+	double others =
+		fmax(waste_of_gpu_gain * j->gpu_half_ms, waste_of_host_gain * j->host_half_ms);
 	double host_alone = j->host_half_ms - first / 2;
 	if (first >= fmax(judge_binds * j->step_ms, others)) {
 		j->f->verdict = are_two(j, top) ? VERDICT_MIXED : causes[top.first].verdict;
@@ -205,13 +208,14 @@ static const char *minus(double ms)
 
 static void say_utilization(struct findings *f, const struct finding_gpu *g)
 {
-	double own_ms = g->busy_ms - g->before_ms, usual_ms = g->usual_busy_ms + g->usual_idle_ms;
+	double own_ms = g->busy_ms - g->before_ms,
+	       usual_ms = g->typical_busy_ms + g->typical_idle_ms;
 	if (g->late_ms > own_ms)
 		say(f, "GPU %u works %.2f ms per step, mostly after the CPU is done with it",
 		    g->device, own_ms + g->late_ms);
-	else if (f->n_usual < f->n_played)
+	else if (f->n_typical < f->n_played)
 		say(f, "GPU %u utilization %.0f %% (%.2f ms per typical step)", g->device,
-		    100 * g->usual_busy_ms / fmax(usual_ms, 1e-6), g->usual_busy_ms);
+		    100 * g->typical_busy_ms / fmax(usual_ms, 1e-6), g->typical_busy_ms);
 	else
 		say(f, "GPU %u utilization %.0f %% (%.2f ms per step)", g->device, g->busy_pct,
 		    g->busy_ms);
@@ -221,16 +225,16 @@ static void say_utilization(struct findings *f, const struct finding_gpu *g)
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
-	if (j->w.usual_share < 1)
+	if (j->w.undisturbed_share < 1)
 		say(f,
 		    "all recorded steps took %.1fx as long as their neighbours: savings scaled to "
 		    "unrecorded steps (%.2f ms)",
-		    1 / j->w.usual_share, f->step_ms);
-	if (j->w.n_usual < j->w.replay.n_steps)
+		    1 / j->w.undisturbed_share, f->step_ms);
+	if (j->w.n_typical < j->w.replay.n_steps)
 		say(f,
 		    "%u of %u recorded steps took 1.5x as long or longer: the verdict refers to "
 		    "the others (%.2f ms)",
-		    j->w.replay.n_steps - j->w.n_usual, j->w.replay.n_steps, f->recorded_ms);
+		    j->w.replay.n_steps - j->w.n_typical, j->w.replay.n_steps, f->recorded_ms);
 	for (int i = 0; i < CAUSES; i++)
 		if (j->cause_ms[i] >= judge_worth_ms(j))
 			say(f, "without %s: -%.2f ms per step (%.0f %%)", causes[i].text,
@@ -252,7 +256,7 @@ static void give_verdict(struct judge *j)
 	double clear = decide(j);
 	give_evidence(j);
 	f->confidence = (1 - fmin(1, error / error_most_pct)) * (0.5 + 0.5 * clear) /
-			(1 + 2 * variation(f->timeline)) * j->w.usual_share;
+			(1 + 2 * variation(f->timeline)) * j->w.undisturbed_share;
 	if (error <= error_most_pct && j->w.replay.n_steps >= STEPS_LEAST)
 		return;
 	f->verdict = VERDICT_UNKNOWN;
@@ -270,60 +274,62 @@ static uint64_t length_ns(const struct timeline_step *s)
 	return s->end_ns - s->begin_ns;
 }
 
-/* Of the played steps, which are `n`, as many as are usual: all but the longest. */
-static void leave_out_longest(const struct judge *j, const uint32_t *played, bool *is_usual)
+/* Marks as many played steps as there are typical ones: all but the longest. */
+static void leave_out_longest(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
 	const struct timeline_step *steps = j->f->timeline->steps.at;
 	uint32_t n = j->w.replay.n_steps;
 	for (uint32_t i = 0; i < n; i++)
-		is_usual[played[i]] = true;
-	for (uint32_t left = n; left > j->w.n_usual; left--) {
+		is_typical[played[i]] = true;
+	for (uint32_t left = n; left > j->w.n_typical; left--) {
 		uint32_t longest = UINT32_MAX;
 		for (uint32_t i = 0; i < n; i++)
-			if (is_usual[played[i]] &&
+			if (is_typical[played[i]] &&
 			    (longest == UINT32_MAX ||
 			     length_ns(&steps[played[i]]) > length_ns(&steps[longest])))
 				longest = played[i];
-		is_usual[longest] = false;
+		is_typical[longest] = false;
 	}
 }
 
 /*
- * A played step lasts until its last call has returned and its work is done, a recorded one until the next begins: what the host does before a
- * checkpoint's first call is in the step before it. Such a one is usual when played, but not as it was recorded, and is left out. False: none is both.
+ * Marks the steps that are typical both as played and as recorded. A played step ends when its last
+ * call has returned and its work is done, a recorded one when the next one begins. So host work
+ * before a checkpoint's first call belongs to the recorded step before it, which is typical only as
+ * played, and is left out. Returns false if no step is typical in both.
  */
-static bool find_usual_in_both(const struct judge *j, const uint32_t *played, bool *is_usual)
+static bool find_typical_in_both(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
-	double recording = j->w.recorded_ns / (j->w.step_ns / j->w.usual_share);
+	double recording = j->w.recorded_ns / (j->w.step_ns / j->w.undisturbed_share);
 	bool is_any = false;
 	for (uint32_t i = 0; i < j->w.replay.n_steps; i++) {
 		double ns = (double)length_ns(&j->f->timeline->steps.at[played[i]]);
-		is_usual[played[i]] = j->w.is_usual[i] &&
-				      ns <= beyond * recording * j->w.lengths_ns[i];
-		is_any |= is_usual[played[i]];
+		is_typical[played[i]] = j->w.is_typical[i] &&
+					ns <= length_most * recording * j->w.lengths_ns[i];
+		is_any |= is_typical[played[i]];
 	}
 	return is_any;
 }
 
-/* Busy and idle times and phases of the steps that the verdict is of. */
-static void fill_usual(struct judge *j)
+/* Fills busy and idle times and phases of the steps that the verdict refers to. */
+static void fill_typical(struct judge *j)
 {
 	const struct replay *r = &j->w.replay;
-	bool *is_usual = mem_zero((j->f->timeline->steps.n + 1) * sizeof(*is_usual));
+	bool *is_typical = mem_zero((j->f->timeline->steps.n + 1) * sizeof(*is_typical));
 	uint32_t *played = mem_zero(r->n_steps * sizeof(*played)), n = 0;
-	j->f->n_usual = j->w.n_usual;
+	j->f->n_typical = j->w.n_typical;
 	j->f->n_played = r->n_steps;
 	for (size_t k = 0; k < r->runs.n; k++)
 		for (uint32_t i = 0; i < r->runs.at[k].n_steps; i++)
 			played[n++] = r->runs.at[k].first_step + i;
-	if (j->w.n_usual < r->n_steps) {
-		if (!find_usual_in_both(j, played, is_usual))
-			leave_out_longest(j, played, is_usual);
-		idle_fill_usual(j->f, is_usual);
-		summary_fill_usual_phases(j->f, is_usual);
+	if (j->w.n_typical < r->n_steps) {
+		if (!find_typical_in_both(j, played, is_typical))
+			leave_out_longest(j, played, is_typical);
+		idle_fill_typical(j->f, is_typical);
+		summary_fill_typical_phases(j->f, is_typical);
 	}
 	free(played);
-	free(is_usual);
+	free(is_typical);
 }
 
 void replay_fill(struct findings *f)
@@ -343,8 +349,8 @@ void replay_fill(struct findings *f)
 	f->recorded_ms = j.w.recorded_ns * measured_ms_of_ns;
 	f->step_ms = j.w.step_ns * measured_ms_of_ns;
 	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
-	f->disturbed_times = 1 / j.w.usual_share;
-	fill_usual(&j);
+	f->disturbed_times = 1 / j.w.undisturbed_share;
+	fill_typical(&j);
 	play_causes(&j);
 	fill_syncs(&j);
 	give_verdict(&j);

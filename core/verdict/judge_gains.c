@@ -24,12 +24,12 @@ double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_
 	return fmax(0, result.gain_ms);
 }
 
-double judge_usual_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
+double judge_typical_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
 {
 	struct whatif_result result;
 	if (whatif_play(&j->w, changes, n, &result, NULL))
 		return 0;
-	return fmax(0, result.usual_gain_ms);
+	return fmax(0, result.typical_gain_ms);
 }
 
 double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
@@ -46,7 +46,7 @@ bool judge_has_other_kind(const struct findings *f, size_t row)
 {
 	for (size_t i = 0; i < f->syncs.n; i++)
 		if (f->syncs.at[i].site == f->syncs.at[row].site &&
-		    inner_line_is(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
+		    inner_line_same(f->syncs.at[i].inner, f->syncs.at[row].inner) &&
 		    f->syncs.at[i].kind != f->syncs.at[row].kind)
 			return true;
 	return false;

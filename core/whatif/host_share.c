@@ -6,10 +6,10 @@
 #include <math.h>
 
 enum {
-	OPS_MOST = 200000, /* looked at */
-	GAPS_OF_PAIR = 15, /* kept of each pair, for its median */
-	PAIRS_LEAST = 4,   /* different pairs, to learn anything from */
-	FIT_ROUNDS = 6,	   /* of reweighting; the costs move by less than 1 % after 4 */
+	OPS_MOST = 200000, /* ops examined */
+	GAPS_OF_PAIR = 15, /* gaps kept per pair, for its median */
+	PAIRS_LEAST = 4,   /* different pairs that a fit needs */
+	FIT_ROUNDS = 6,	   /* rounds of reweighting; costs change by less than 1 % after 4 */
 	FIT_SWEEPS = 50,
 };
 
@@ -19,21 +19,24 @@ struct pair {
 	float gaps_ns[GAPS_OF_PAIR];
 };
 
-/* Leaving a frame, of what entering it costs. A fit cannot tell the two apart: who goes in comes out. On the way in arguments are
- * taken apart, operators chosen and memory is found. */
+/*
+ * The cost of leaving a frame, relative to entering it. A fit cannot separate the two, because
+ * every frame entered is also left. Entering takes longer: arguments are parsed, operators
+ * dispatched and memory is allocated.
+ */
 static const double leaving = 0.5;
 
-/* A gap this many times its pair's median is not its frames' any more. */
+/* A gap of more than this many times its pair's median is not due to its frames only. */
 static const double scale_most = 4;
 
-/* A pair as the fit sees it. */
+/* A pair as a row of the fit. */
 struct row {
-	double way[WAYS], gap_ns, count, weight;
+	double term[TERMS], gap_ns, count, weight;
 };
 
 struct fit {
 	const struct replay *replay;
-	struct map pair_of; /* the two stacks -> index */
+	struct map pair_of; /* both stacks -> index in `pairs` */
 	VEC(struct pair) pairs;
 	VEC(struct row) rows;
 };
@@ -52,7 +55,7 @@ static bool is_same_frame(const struct frame *a, const struct frame *b)
 			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
 }
 
-/* How many outermost frames both have. */
+/* Returns how many outermost frames both stacks share. */
 static size_t common_frames(struct frame_list a, struct frame_list b)
 {
 	size_t most = a.n < b.n ? a.n : b.n, n = 0;
@@ -61,8 +64,11 @@ static size_t common_frames(struct frame_list a, struct frame_list b)
 	return n;
 }
 
-/* A call made twice from the same place: how far the way led back in between nobody knows. The user's own line repeats it, or a loop
- * in a library; the former is the rule. */
+/*
+ * For a call made twice from the same place: returns how many outermost frames stayed open in
+ * between. That is not known; usually the user's own line repeats the call, rarely a loop in a
+ * library.
+ */
 static size_t user_frames(struct frame_list list)
 {
 	for (size_t i = 0; i < list.n; i++)
@@ -77,17 +83,17 @@ static void count_frames(struct frame_list list, size_t n, double *python, doubl
 		*(list.at[i]->kind == FRAME_KIND_PYTHON ? python : native) += 1;
 }
 
-/* Both ways between two stacks, in frames. */
-struct ways {
+/* Frames left and entered between two stacks. */
+struct crossed_frames {
 	double python_out, native_out, python_in, native_in;
 };
 
-static struct ways count_ways(const struct replay *r, uint32_t first, uint32_t second)
+static struct crossed_frames count_crossed(const struct replay *r, uint32_t first, uint32_t second)
 {
 	struct frames *frames = r->timeline->frames;
 	struct frame_list a = frames_of(frames, first), b = frames_of(frames, second);
 	size_t common = first == second ? user_frames(a) : common_frames(a, b);
-	struct ways w = { 0, 0, 0, 0 };
+	struct crossed_frames w = { 0, 0, 0, 0 };
 	count_frames(a, a.n - common, &w.python_out, &w.native_out);
 	count_frames(b, b.n - common, &w.python_in, &w.native_in);
 	return w;
@@ -136,10 +142,10 @@ static void make_rows(struct fit *f)
 		size_t n = pair->n < GAPS_OF_PAIR ? pair->n : GAPS_OF_PAIR;
 		sample_sort(pair->gaps_ns, n);
 		row.gap_ns = pair->gaps_ns[n / 2];
-		struct ways w = count_ways(f->replay, pair->first, pair->second);
-		row.way[WAY_PAIR] = 1;
-		row.way[WAY_PYTHON] = w.python_in + leaving * w.python_out;
-		row.way[WAY_NATIVE] = w.native_in + leaving * w.native_out;
+		struct crossed_frames w = count_crossed(f->replay, pair->first, pair->second);
+		row.term[TERM_PAIR] = 1;
+		row.term[TERM_PYTHON] = w.python_in + leaving * w.python_out;
+		row.term[TERM_NATIVE] = w.native_in + leaving * w.native_out;
 		vec_push(&f->rows, row);
 	}
 }
@@ -147,30 +153,31 @@ static void make_rows(struct fit *f)
 static double fitted(const struct row *row, const double *cost)
 {
 	double sum = 0;
-	for (int k = 0; k < WAYS; k++)
-		sum += row->way[k] * cost[k];
+	for (int k = 0; k < TERMS; k++)
+		sum += row->term[k] * cost[k];
 	return sum;
 }
 
-/* Non-negative weighted least squares, one cost at a time. */
+/* Fits the costs by non-negative weighted least squares, one cost at a time. */
 static void fit_costs(const struct fit *f, double *cost)
 {
 	for (int sweep = 0; sweep < FIT_SWEEPS; sweep++) {
-		for (int k = 0; k < WAYS; k++) {
+		for (int k = 0; k < TERMS; k++) {
 			double up = 0, down = 0;
 			for (size_t i = 0; i < f->rows.n; i++) {
 				const struct row *row = &f->rows.at[i];
 				double rest =
-					row->gap_ns - fitted(row, cost) + row->way[k] * cost[k];
-				up += row->weight * row->way[k] * rest;
-				down += row->weight * row->way[k] * row->way[k];
+					row->gap_ns - fitted(row, cost) + row->term[k] * cost[k];
+				up += row->weight * row->term[k] * rest;
+				down += row->weight * row->term[k] * row->term[k];
 			}
 			cost[k] = down > 0 ? fmax(0, up / down) : 0;
 		}
 	}
 }
 
-/* A gap that holds work of the program's own is far too long for its frames: it shall not count by the square of that. */
+/* Reduces the weight of rows that fit badly: a gap with work of the program's own is far too long
+ * for its frames, and the square of its error would dominate. */
 static void reweigh(struct fit *f, const double *cost)
 {
 	for (size_t i = 0; i < f->rows.n; i++) {
@@ -216,24 +223,25 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 	uint32_t a = stack_of(h->replay, first), b = stack_of(h->replay, second);
 	if (!h->is_known || !a || !b)
 		return split;
-	struct ways w = count_ways(h->replay, a, b);
+	struct crossed_frames w = count_crossed(h->replay, a, b);
 	const double *cost = h->cost_ns;
 	split.out_ns =
-		leaving * (w.python_out * cost[WAY_PYTHON] + w.native_out * cost[WAY_NATIVE]);
-	split.in_ns = w.python_in * cost[WAY_PYTHON] + w.native_in * cost[WAY_NATIVE];
-	/* what they usually share; a machine that is slow at the moment is so for all of it */
+		leaving * (w.python_out * cost[TERM_PYTHON] + w.native_out * cost[TERM_NATIVE]);
+	split.in_ns = w.python_in * cost[TERM_PYTHON] + w.native_in * cost[TERM_NATIVE];
+	/* scale from the pair's median to this gap: a machine that is slow at the moment is slow
+	 * for all of it */
 	const uint64_t *median = map_find(&h->median_ns, pair_key(a, b));
-	double usual = median ? (double)*median : gap_ns;
-	double sum = cost[WAY_PAIR] + split.out_ns + split.in_ns;
-	double scale = sum > usual ? usual / sum : 1;
-	if (usual > 0)
-		scale *= fmin(gap_ns / usual, scale_most);
+	double typical_ns = median ? (double)*median : gap_ns;
+	double sum = cost[TERM_PAIR] + split.out_ns + split.in_ns;
+	double scale = sum > typical_ns ? typical_ns / sum : 1;
+	if (typical_ns > 0)
+		scale *= fmin(gap_ns / typical_ns, scale_most);
 	split.out_ns *= scale;
 	split.in_ns *= scale;
 	return split;
 }
 
-/* ---- Whose the time is ---- */
+/* ---- Library or user ---- */
 
 static bool has_user_frame(struct frame_list list, size_t n)
 {
@@ -243,8 +251,9 @@ static bool has_user_frame(struct frame_list list, size_t n)
 	return false;
 }
 
-/* Of the frames that both have, the innermost that runs code of somebody's: the interpreter's own frames stand between. */
-static bool is_users_own(struct frame_list list, size_t common)
+/* Returns true if, of the common frames, the innermost one with user or Python code is the user's.
+ * Frames of the interpreter in between are skipped. */
+static bool is_user_code(struct frame_list list, size_t common)
 {
 	for (size_t i = list.n - common; i < list.n; i++)
 		if (!list.at[i]->is_library || list.at[i]->kind == FRAME_KIND_PYTHON)
@@ -252,7 +261,8 @@ static bool is_users_own(struct frame_list list, size_t common)
 	return false;
 }
 
-/* Nothing of the user's stands between two lines of one function: they are one, or what is between is empty or a comment. */
+/* Returns true if no user code lies between two lines of one function: they are the same line, or
+ * only empty lines and comments are in between. */
 static bool is_next_line(struct frames *f, const struct site *a, const struct site *b)
 {
 	if (!a->is_user || !b->is_user || b->line < a->line || strcmp(a->file, b->file) != 0 ||
@@ -268,8 +278,9 @@ static bool is_next_line(struct frames *f, const struct site *a, const struct si
 	return true;
 }
 
-/* An optimizer goes over all parameters before its first launch. Twice in a row on one line may be a loop with more in it. */
-static bool is_optimizers_own(struct frames *f, const struct timeline_call *from,
+/* Returns true if the time between the calls is an optimizer's: it walks all parameters before its
+ * first launch. Two optimizer calls in a row on one line may be a loop with other work in it. */
+static bool is_optimizer_code(struct frames *f, const struct timeline_call *from,
 			      const struct timeline_call *to)
 {
 	if (!(to->about & ABOUT_OPTIMIZER) || !from->site || !to->site)
@@ -279,7 +290,8 @@ static bool is_optimizers_own(struct frames *f, const struct timeline_call *from
 	return is_next_line(f, frames_site_at(f, from->site), frames_site_at(f, to->site));
 }
 
-/* A call made twice from the same place counts as the user's loop if there is a frame of the user's, and so does what no stack is known of. */
+/* A call made twice from the same place counts as a loop of the user's if its stack has a user
+ * frame. Gaps at calls without a known stack count as the user's, too. */
 bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second)
 {
 	const struct timeline *t = h->replay->timeline;
@@ -289,10 +301,10 @@ bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t 
 	const struct timeline_call *from = &t->calls.at[h->replay->ops.at[first].call],
 				   *to = &t->calls.at[h->replay->ops.at[second].call];
 	if (to->about & ABOUT_WORKER && from->site == to->site)
-		return true; /* from the thread that called backward() to the engine's */
+		return true; /* from the thread that called backward() to an autograd thread */
 	struct frame_list x = frames_of(t->frames, a), y = frames_of(t->frames, b);
 	size_t common = a == b ? 0 : common_frames(x, y);
-	bool is_librarys = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
-			   !is_users_own(x, common);
-	return is_librarys || is_optimizers_own(t->frames, from, to);
+	bool is_library = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&
+			  !is_user_code(x, common);
+	return is_library || is_optimizer_code(t->frames, from, to);
 }

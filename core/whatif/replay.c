@@ -1,22 +1,24 @@
-/* Playing the model: one pass over the calls in the order in which they began. */
+/* Plays the model: one pass over the calls in order of their begin. */
 #include "core/whatif/replay.h"
 
-/* At least two iterations: the first brings the queues to their steady state. Few calls are played more often: 60,000 calls take
- * about a millisecond. */
+/* At least two iterations: the first one brings the queues to a steady state. Short runs are played
+ * more often: 60,000 calls take about a millisecond. */
 enum { ITERATIONS_LEAST = 2, ITERATIONS_MOST = 8, OPS_OF_ALL_ITERATIONS = 60000 };
 
-/* Between two kernels of a graph: 96 ns is the middle of 2,376 on an H100 (64 the tenth part), where launched ones lie 1,200 apart. */
+/* Time between two kernels of a graph: 96 ns is the median of 2,376 on an H100 (10th percentile 64
+ * ns). Launched kernels are 1,200 ns apart there. */
 #define GRAPH_AFTER_NS 96.0f
-#define LONGER	       3 /* than usual: the work waited for something, and would in a graph */
+/* times the median: such work waited for something, and would in a graph */
+#define LONGER 3
 
 struct play {
 	const struct replay *r;
 	const struct replay_edit *edit;
-	double *lane, *stream, *event; /* ns: how far each is */
+	double *lane, *stream, *event; /* ns: the time that each has reached */
 	double host_scale;
 };
 
-/* fmax() is a call into libm, a tenth of a play's time. Nothing here is NAN. */
+/* fmax() would be a call into libm, a tenth of the time of a play. No value here is NAN. */
 static inline double later(double a, double b)
 {
 	return a > b ? a : b;
@@ -44,7 +46,7 @@ static double work_begin(const struct play *p, const struct replay_work *w, doub
 	return begin;
 }
 
-/* Gives the device the call's work; returns when the last of it ends. */
+/* Submits the call's work to the device. Returns when the last of it ends. */
 static double submit(struct play *p, const struct replay_op *op, double issued, uint8_t flags)
 {
 	double begin = issued, end = issued, last = issued;
@@ -68,7 +70,7 @@ static double wait_until(const struct replay_op *op, double now, double cost, do
 	return end > now ? later(now + cost, end + op->exit_ns) : now + cost;
 }
 
-/* When the call returns that begins now. */
+/* Returns when a call that begins at `now` returns. */
 static double make_call(struct play *p, const struct replay_op *op, double now, uint8_t flags)
 {
 	double cost = flags & EDIT_NO_COST ? 0 : op->cost_ns * p->host_scale, end;
@@ -126,7 +128,7 @@ static double furthest(const struct play *p)
 	return end;
 }
 
-/* ns for one iteration of the run. */
+/* Returns the ns per iteration of the run. */
 static double play_run(struct play *p, const struct replay_run *run)
 {
 	const struct replay *r = p->r;
@@ -170,7 +172,7 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	return r->n_steps ? sum / r->n_steps : 0;
 }
 
-/* When the call has returned, of the main lane, and its work is done. */
+/* Returns when the call has returned, if it is of the main lane, and its work is done. */
 static double done_ns(const struct replay *r, uint32_t i)
 {
 	const struct replay_op *op = &r->ops.at[i];
@@ -191,7 +193,8 @@ void replay_step_lengths(const struct replay *r, double *ns)
 			ns[r->step[i]] = later(ns[r->step[i]], done_ns(r, i));
 			begin = later(begin, ns[r->step[i]]);
 		}
-		/* from ends to lengths; the last iteration of the run, whose begin is the end of the one before */
+		/* from ends to lengths, in the last iteration of the run; it begins where the
+		 * previous one ended */
 		begin -= run->iteration_ns;
 		for (uint32_t i = 0; i < run->n_steps; i++) {
 			double end = later(begin, ns[i]);

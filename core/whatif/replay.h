@@ -1,12 +1,15 @@
 /*
- * The recorded steps played again on a model of the machine, with something changed. The host is made of lanes (threads that never
- * overlap are one), the device of streams that work off what they are given in order. A call begins when its lane's
- * previous call has returned and the lane's own work since is done; a kernel when it was launched, the stream is free and the
- * events it waits for have come; a wait ends when what it waited for has. How long everything takes, and how late it comes
- * after what it depends on, is taken from the recorded steps, so that playing them unchanged gives them back.
+ * Replays the recorded steps on a model of the machine, with something changed. The host consists
+ * of lanes (threads that never overlap share one), the device of streams that run their work in
+ * order. A call begins when its lane's previous call has returned and the lane's own work after
+ * that is done. A kernel begins when it was launched, its stream is free, and the events that it
+ * waits for have occurred. A wait ends when what it waits for is done. All durations, and the delay
+ * of everything after what it depends on, are taken from the recorded steps, so that an unchanged
+ * replay reproduces them.
  *
- * A run of successive steps is played several times in a row, and a step's time is what one more of these iterations costs: neither
- * how the device was found at the first step nor what is still in its queue at the end counts.
+ * A run of successive steps is played several times in a row, and a step's time is the time of one
+ * more such iteration. So neither the device's state at the first step nor the work left in its
+ * queue at the end counts.
  */
 #ifndef CORE_REPLAY_H
 #define CORE_REPLAY_H
@@ -18,64 +21,70 @@
 
 #define REPLAY_NONE UINT32_MAX
 
-/* Steps beyond these calls are left out: a play of them takes 20 ms, and a report makes some forty. */
+/* Steps beyond this number of calls are left out: a play of that many takes 20 ms, and a report
+ * makes about forty plays. */
 enum { REPLAY_OPS_MOST = 150000, REPLAY_STEPS_LEAST = 2 };
 
 enum replay_role {
-	ROLE_HOST,	  /* takes the host time, nothing else */
-	ROLE_LAUNCH,	  /* gives the device work */
-	ROLE_WAIT_WORK,	  /* gives the device work and waits for it */
+	ROLE_HOST,	  /* takes host time only */
+	ROLE_LAUNCH,	  /* submits work */
+	ROLE_WAIT_WORK,	  /* submits work and waits for it */
 	ROLE_WAIT_STREAM, /* until stream `target` is done */
-	ROLE_WAIT_EVENT,  /* until event `target` has come */
-	ROLE_WAIT_DEVICE, /* until all streams of device `target` are done, REPLAY_NONE: of every device */
-	ROLE_EVENT,	  /* event `target` comes when `stream` is done */
-	ROLE_STREAM_WAIT, /* `stream` goes on when event `target` has come */
-	ROLE_ORPHAN, /* work that no call is known of: begins when it did beside the host's own time */
+	ROLE_WAIT_EVENT,  /* until event `target` has occurred */
+	/* until all streams of device `target` are done; REPLAY_NONE: of all devices */
+	ROLE_WAIT_DEVICE,
+	ROLE_EVENT,	  /* event `target` occurs when `stream` is done */
+	ROLE_STREAM_WAIT, /* `stream` waits for event `target` */
+	/* work without a known call: begins where it did, relative to the main lane */
+	ROLE_ORPHAN,
 };
 
 /* A call. Times are ns in 32-bit floats: seven digits, at half the memory. */
 struct replay_op {
-	float gap_ns;  /* its lane's own work before it; after `anchor`: from that call's return */
-	float cost_ns; /* within the call, without waiting */
+	float gap_ns;  /* the lane's own work before it; with `anchor`: from that call's return */
+	float cost_ns; /* within the call, without its wait */
 	float exit_ns; /* from the end of what it waited for to its return */
 	uint32_t call; /* in the timeline; REPLAY_NONE: an orphan */
-	uint32_t
-		anchor; /* a call of another lane that this one seems to have waited for; or REPLAY_NONE */
+	/* A call of another lane that this one seems to have waited for, or REPLAY_NONE. */
+	uint32_t anchor;
 	uint32_t target, stream;
 	uint32_t first_work, n_work;
 	uint16_t lane; /* 0: the main one */
 	uint8_t role;
 };
 
-/* A piece of GPU work. It begins when all of these have passed: `latency_ns` after its call's own cost, `after_ns` after the work before it
- * in its stream, `dep_ns` after work `dep`. A call's second and later works (graphs) follow the one before instead: `after_ns` after its end,
- * or, where they overlap, `latency_ns` after its begin. */
+/*
+ * A piece of GPU work. It begins when all of these have passed: `latency_ns` after its call's own
+ * cost, `after_ns` after the previous work of its stream, `dep_ns` after work `dep`. A call's
+ * second and later works (graphs) follow the previous one instead: `after_ns` after its end, or, if
+ * they overlap, `latency_ns` after its begin.
+ */
 struct replay_work {
 	float duration_ns, latency_ns, after_ns, dep_ns;
-	uint32_t dep;  /* of another stream: seen, not announced; or REPLAY_NONE */
+	uint32_t dep;  /* work of another stream, inferred from the times; or REPLAY_NONE */
 	uint32_t work; /* in the timeline */
 	uint16_t stream;
 	bool is_chained, overlaps;
 };
 
-/* Steps that follow each other. */
+/* Successive steps. */
 struct replay_run {
 	uint32_t first_op, n_ops, n_steps;
-	uint32_t first_step; /* in the timeline's */
+	uint32_t first_step; /* in the timeline */
 	uint64_t begin_ns, end_ns;
-	double iteration_ns; /* all its steps, in the last play */
-	float *tail_ns;	     /* by lane: own work behind its last call */
+	double iteration_ns; /* length of all its steps in the last play */
+	float *tail_ns;	     /* by lane: own work after its last call */
 };
 
 struct replay_stream {
 	uint32_t device;
 };
 
-/* What was learned; for people and tests. */
+/* What was learned from the recorded steps; for debugging and tests. */
 struct replay_learned {
 	double issue_ns, latency_ns, after_ns; /* medians */
 	double exit_ns;	 /* from the end of what was waited for to the return: median */
-	double check_ns; /* a wait that finds everything done */
+	double check_ns; /* cost of a wait that finds everything done */
 };
 
 struct replay {
@@ -86,35 +95,37 @@ struct replay {
 	VEC(struct replay_run) runs;
 	uint32_t n_lanes, n_events, n_steps;
 	struct replay_learned learned;
-	double measured_ns; /* a step */
-	/* A play's, kept for the next: fresh pages for each took a seventh of its time. By op, by work. */
+	double measured_ns; /* per step */
+	/* Buffers of a play, by op and by work. Kept for the next one: fresh pages for each play
+	 * took a seventh of its time. */
 	double *op_end, *work_end;
 	uint32_t *step; /* by op: which of its run's steps it belongs to, from 0 */
 };
 
 enum replay_edit_flag {
-	EDIT_GONE = 1, /* the call and its work */
-	EDIT_NO_WAIT =
-		2, /* nothing is waited for: by the host or, ROLE_STREAM_WAIT, by the stream */
-	EDIT_NO_COST = 4,   /* the call takes the host no time */
-	EDIT_KEEP_GAP = 8,  /* for whoever makes edits: its caller's work around it stays */
-	EDIT_AS_GRAPH = 16, /* its work follows what is before it in the stream as in a graph */
-	EDIT_OF_LINE = 32,  /* for whoever makes edits: it goes with all that its line does */
+	EDIT_GONE = 1, /* the call and its work are removed */
+	/* the host does not wait; ROLE_STREAM_WAIT: the stream does not wait */
+	EDIT_NO_WAIT = 2,
+	EDIT_NO_COST = 4,   /* the call takes no host time */
+	EDIT_KEEP_GAP = 8,  /* for the code that makes edits: host work around the call stays */
+	EDIT_AS_GRAPH = 16, /* its work follows the previous work of the stream as in a graph */
+	EDIT_OF_LINE = 32,  /* for the code that makes edits: removed with its line */
 };
 
-/* What is different this time. NULL arrays: nothing. */
+/* Changes for one play. NULL arrays: none. */
 struct replay_edit {
 	uint8_t *op;	  /* enum replay_edit_flag, by op */
-	float *cut_ns;	  /* by op: of the gap before it */
-	float *scale;	  /* by work: of its duration */
-	float host_scale; /* of all gaps and costs; 0 stands for 1 */
+	float *cut_ns;	  /* by op: taken from the gap before it */
+	float *scale;	  /* by work: factor of its duration */
+	float host_scale; /* factor of all gaps and costs; 0 stands for 1 */
 };
 
-/* Makes the model; runs.n is 0 if there is no step that could be played. */
+/* Builds the model; runs.n is 0 if no step can be played. */
 void replay_build(struct replay *r, const struct timeline *t);
 void replay_free(struct replay *r);
 
-/* For walking over the calls lane by lane: the one before, by lane, REPLAY_NONE at first. The caller frees it. */
+/* Returns an array by lane, all REPLAY_NONE, for the previous op of each lane. The
+ * caller frees it. */
 static inline uint32_t *replay_no_ops(const struct replay *r)
 {
 	uint32_t *ops = mem_zero(r->n_lanes * sizeof(*ops));
@@ -123,14 +134,18 @@ static inline uint32_t *replay_no_ops(const struct replay *r)
 	return ops;
 }
 
-/* ns per step; `edit` NULL: unchanged. */
+/* Plays the model. Returns ns per step; `edit` NULL: unchanged. */
 double replay_play(const struct replay *r, const struct replay_edit *edit);
 
-/* How long each step took in the last play: n_steps of them, in `ns`; those of a run add up to its iteration. A step is over when its last call
- * of the main lane has returned and all its work is done: a host that waits for nothing runs ahead, and its calls alone tell nothing. */
+/*
+ * Fills `ns` with the lengths of the n_steps steps in the last play; those of a run add up to its
+ * iteration. A step ends when its last call of the main lane has returned and all its work is done.
+ * Calls alone would not show this, because a host that does not wait runs ahead.
+ */
 void replay_step_lengths(const struct replay *r, double *ns);
 
-/* Takes from the model what recording cost: `off_ns` of a step's `played_ns`, the mean. Returns what they take now. */
+/* Removes the recording overhead from the model: `off_ns` of a step's `played_ns`, both means.
+ * Returns the new mean. */
 double replay_unrecord(struct replay *r, double played_ns, double off_ns);
 
 #endif

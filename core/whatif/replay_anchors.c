@@ -1,6 +1,7 @@
 #include "core/whatif/replay_anchors.h"
 
-/* A pause of the main lane is a wait for another if it is this share of the step and ends this soon after the other's call. */
+/* A pause of the main lane is a wait for another lane if it takes this share of the step and ends
+ * within this time after the other lane's call. */
 #define PAUSE_LEAST 0.2
 #define NEAR_NS	    100e3
 
@@ -18,9 +19,10 @@ static void set_anchor(struct replay *r, uint32_t op, uint32_t anchor)
 struct anchors {
 	struct replay *r;
 	uint32_t n_lanes;
-	uint32_t *longest; /* by lane: the call behind its longest pause of this step */
+	uint32_t *longest; /* by lane: the call after its longest pause in this step */
 	uint32_t *longest_anchor;
-	uint32_t last_main[2]; /* the main lane's last calls, newest first: that may be under way */
+	/* the main lane's last calls, newest first; the newest may still run */
+	uint32_t last_main[2];
 	uint32_t last_other;
 };
 

@@ -1,9 +1,10 @@
-/* The model from the recorded steps: which of them are played, how long they took. See replay_trace.h for what is in them. */
+/* Builds the model from the recorded steps: which of them are played, and how long they took. See
+ * replay_trace.h for their contents. */
 #include "core/whatif/replay_anchors.h"
 #include "core/whatif/replay_trace.h"
 
-/* Buffers that a program changes between: two or three, rarely more. */
-enum { TURN_MOST = 4 };
+/* Number of buffers that a program rotates: two or three, rarely more. */
+enum { PERIOD_MOST = 4 };
 
 /* ---- Steps ---- */
 
@@ -49,15 +50,16 @@ static void end_run(struct replay_trace *m, uint64_t end_ns)
 	run->tail_ns[0] = (float)fmax(0, replay_at(m, end_ns) - m->lane_end[0]);
 }
 
-/* How far the device had come with the work of the steps so far. */
+/* Returns how long after `end_ns` the device finishes the work of the steps so far. */
 static double backlog(const struct replay_trace *m, uint64_t end_ns)
 {
 	return fmax(0, replay_device_ready(m, REPLAY_NONE) - replay_at(m, end_ns));
 }
 
 /*
- * A host that runs ahead is held back now and then, when the queue is full, and makes its steps faster in between: what counts is the
- * device's pace. It is known from the end of the first step's work to that of the last's.
+ * A host that runs ahead is blocked by a full queue now and then, and issues its steps faster in
+ * between. Then the device's pace counts: from the end of the first step's work to the end of the
+ * last step's.
  */
 static void measure_run(struct replay_trace *m, double first_backlog, uint64_t first_end_ns,
 			double last_backlog)
@@ -76,7 +78,8 @@ static void measure_run(struct replay_trace *m, double first_backlog, uint64_t f
 	m->r->n_steps += run->n_steps;
 }
 
-/* What a step's calls wait for and where they work, as one number: the same for steps that take the same buffers. */
+/* Returns a hash of the streams and events that a step's calls use: equal for steps that use the
+ * same buffers. */
 static uint64_t handles_of(const struct timeline *t, const struct timeline_step *step)
 {
 	uint64_t h = 0;
@@ -91,12 +94,13 @@ static uint64_t handles_of(const struct timeline *t, const struct timeline_step 
 }
 
 /*
- * Of `n` steps in a row, those that make whole iterations of a program that changes between buffers: played over and over, a step must not
- * find the buffers of another. All of them where there is no such change, or none that can be seen.
+ * Returns how many of `n` successive steps form whole periods of a program that rotates buffers:
+ * when they are played repeatedly, a step must not see the buffers of another one. Returns `n` if
+ * no rotation is visible.
  */
 static size_t whole_iterations(const struct timeline *t, size_t first, size_t n)
 {
-	for (size_t period = 1; period <= TURN_MOST && 2 * period <= n; period++) {
+	for (size_t period = 1; period <= PERIOD_MOST && 2 * period <= n; period++) {
 		size_t i = 0;
 		while (i + period < n && handles_of(t, &t->steps.at[first + i]) ==
 						 handles_of(t, &t->steps.at[first + i + period]))
@@ -107,7 +111,7 @@ static size_t whole_iterations(const struct timeline *t, size_t first, size_t n)
 	return n;
 }
 
-/* The steps from `first` on that follow each other and can be played. */
+/* Returns how many steps from `first` on follow each other and can be played. */
 static size_t steps_in_row(const struct timeline *t, size_t first)
 {
 	size_t n = 0;
@@ -150,8 +154,11 @@ static void trace_runs(struct replay_trace *m)
 
 /* ---- Together ---- */
 
-/* A step may end before the program's pause or after it. Played in a row, what the host does behind the run's last call it does before
- * the first of the next iteration: there it is one pause, as it is between the other steps. */
+/*
+ * A step boundary may lie before or after the program's pause. In repeated plays, host work after
+ * the run's last call comes before the first call of the next iteration: join both to one pause, as
+ * between the other steps.
+ */
 static void join_ends(struct replay *r)
 {
 	for (size_t k = 0; k < r->runs.n; k++) {
@@ -166,7 +173,7 @@ static void join_ends(struct replay *r)
 	}
 }
 
-/* Work without a call belongs to the step of what was called before it. */
+/* Work without a call belongs to the step of the call before it. */
 static void number_steps(struct replay *r)
 {
 	r->step = mem_zero(r->ops.n * sizeof(*r->step));

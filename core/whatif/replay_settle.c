@@ -1,22 +1,27 @@
-/* See replay_trace.h: what bound each work, and what of a wait's end was the wait's own. */
+/* See replay_trace.h: what delayed each piece of work, and which part of a wait's
+ * end is its own. */
 #include "core/whatif/replay_trace.h"
 
-/* From a launch to its kernel on an idle device, where none was seen. */
-#define LATENCY_USUAL_NS 4000
+/* Latency from a launch to its kernel on an idle device, if none was observed. */
+#define LATENCY_DEFAULT_NS 4000
 
-/* Work that begins this much later than its launch and its stream allow waited for something else: other work that ended at most
- * DEP_NEAR_NS before. Looked for among the last DEP_BACK works of each other stream. */
+/*
+ * Work that begins this much later than its launch and its stream allow waited for something else:
+ * work of another stream that ended at most DEP_NEAR_NS before. Searched among the last DEP_BACK
+ * works of each stream.
+ */
 #define DEP_LEAST_NS 15e3
 #define DEP_NEAR_NS  10e3
 enum { DEP_BACK = 32 };
 
-/* A wait that returns so long after what it waited for found its processor taken. The host would have lost that time anyway. */
+/* A wait that returns this long after its target was done has been preempted. The host would have
+ * lost that time in any case. */
 #define STALL_LEAST_NS 10e3
 enum { STALL_TIMES_EXIT = 2 };
 
-/* ---- What is usual ---- */
+/* ---- Typical times ---- */
 
-/* Where the stream was done before the launch, what is seen is the latency. */
+/* Learns the latency from work whose stream was done before the launch. */
 static void learn_latency(struct replay_trace *m)
 {
 	struct replay_samples latency = { 0 }, all = { 0 };
@@ -24,18 +29,18 @@ static void learn_latency(struct replay_trace *m)
 		const struct replay_work *w = &m->r->works.at[i];
 		if (w->is_chained)
 			continue;
-		if (isnan(w->after_ns)) /* the device may be busy with steps before these */
+		if (isnan(w->after_ns)) /* the device may be busy with earlier steps */
 			continue;
 		replay_sample(&all, w->latency_ns);
 		if (w->after_ns > w->latency_ns)
 			replay_sample(&latency, w->latency_ns);
 	}
-	/* with the device always behind, the least that was seen may be time in the queue */
-	double least = replay_quantile(&all, 0.02, LATENCY_USUAL_NS);
-	m->r->learned.latency_ns = replay_quantile(&latency, 0.5, fmin(least, LATENCY_USUAL_NS));
+	/* if the device always lags the host, even the least latency may be queue time */
+	double least = replay_quantile(&all, 0.02, LATENCY_DEFAULT_NS);
+	m->r->learned.latency_ns = replay_quantile(&latency, 0.5, fmin(least, LATENCY_DEFAULT_NS));
 }
 
-/* Where a launch had long been through, what is seen is what lies between two works of a stream. */
+/* Learns the time between two works of a stream, from work that was launched long before. */
 static void learn_after(struct replay_trace *m)
 {
 	struct replay_samples after = { 0 };
@@ -48,9 +53,9 @@ static void learn_after(struct replay_trace *m)
 	m->r->learned.after_ns = replay_quantile(&after, 0.5, 500);
 }
 
-/* ---- What bound each work ---- */
+/* ---- What delayed each work ---- */
 
-/* Work of another stream that ended just before this one began. */
+/* Returns work of another stream that ended just before this one began, or REPLAY_NONE. */
 static uint32_t find_dep(const struct replay_trace *m, const uint32_t *last,
 			 const struct replay_work *w)
 {
@@ -73,7 +78,8 @@ static uint32_t find_dep(const struct replay_trace *m, const uint32_t *last,
 	return dep;
 }
 
-/* The later of launch and stream bound it and keeps what was measured; for the other the usual time is enough. */
+/* The later one of launch and stream delayed the work: its delay stays as measured, the other one
+ * is limited to the typical time. */
 static void settle_work(struct replay_trace *m, struct replay_work *w, const uint32_t *last)
 {
 	const struct replay_learned *l = &m->r->learned;
@@ -81,7 +87,7 @@ static void settle_work(struct replay_trace *m, struct replay_work *w, const uin
 	double by_stream = isnan(w->after_ns) ? INFINITY : (double)w->after_ns - l->after_ns;
 	float latency = fminf(w->latency_ns, (float)l->latency_ns);
 	float after = fminf(w->after_ns, (float)l->after_ns);
-	if (isinf(by_stream)) { /* the first of its stream may have found the device busy with steps before these */
+	if (isinf(by_stream)) { /* earlier steps may have kept the device busy */
 		w->latency_ns = latency;
 		w->after_ns = after;
 		return;
@@ -101,8 +107,8 @@ static void settle_work(struct replay_trace *m, struct replay_work *w, const uin
 	}
 }
 
-/* A blocking copy that begins late, though the device was free, was prepared by the host (copied aside): that stays its
- * own when nobody waits for it. */
+/* A blocking copy that begins late although the device was free was staged by the host. That cost
+ * stays even if nothing waits for the copy. */
 static void settle_blocking(const struct replay_trace *m, struct replay_op *op)
 {
 	struct replay_work *w = &m->r->works.at[op->first_work];
@@ -131,8 +137,8 @@ static void settle_op(struct replay_trace *m, struct replay_op *op, uint32_t *la
 
 /* ---- Run by run ---- */
 
-/* Takes from a wait what it returned too late; the lane's next call begins that much later instead. Memory that is freed and large
- * copies out have something to do after their wait. */
+/* Removes the time by which a wait returned too late, and returns it; the lane's next call begins
+ * that much later instead. Frees and large copies are left alone: they do work after their wait. */
 static float take_stall(const struct replay_trace *m, struct replay_op *op)
 {
 	enum { COPY_BYTES = 65536 };

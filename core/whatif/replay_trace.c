@@ -1,24 +1,28 @@
-/* See replay_trace.h: what each call and each piece of work depended on, and how late it came after that. */
+/* See replay_trace.h: what each call and each piece of work depended on, and its
+ * delay after that. */
 #include "core/whatif/replay_trace.h"
 
 #include "core/util/sample.h"
 
-/* A wait that returned this long before what it should have waited for was done waited for something else. Host and GPU clocks
- * differ by a few us. */
+/* A wait that returned this long before its supposed target was done waited for something else.
+ * Host and GPU clocks differ by a few us. */
 #define EARLY_MOST_NS 20e3
 
-/* A wait longer than this, though what it names was done already, waited for something that no record shows. */
+/* A wait longer than this, although its target was done already, waited for something that is not
+ * recorded. */
 #define CHECK_MOST_NS 50e3
 
-/* A launch that takes this much longer than others, with the device at work, had to wait for room in the queue. */
+/* A launch that takes this much longer than others, while the device is busy, waited for room in
+ * the queue. */
 #define FULL_LEAST_NS 30e3
 enum { FULL_TIMES_ISSUE = 10 };
 
-/* Behind a host that is this far ahead any launch that takes longer than usual did so: nothing else holds it up, and all may. */
+/* If the host is this far ahead, every launch that takes longer than the typical one waited for
+ * room in the queue: nothing else delays it then, and any launch may have to wait. */
 #define AHEAD_LEAST_NS	 1e6
 #define FULL_AHEAD_NS	 3e3
 #define FULL_AHEAD_TIMES 2
-#define ISSUE_USUAL_NS	 4000
+#define ISSUE_DEFAULT_NS 4000
 
 enum { SAMPLES_MOST = 1 << 16 };
 
@@ -83,7 +87,7 @@ static uint32_t add_stream(struct replay_trace *m, uint32_t device)
 	return (uint32_t)m->r->streams.n - 1;
 }
 
-/* The timeline's streams first, then those that had no work. */
+/* Adds the timeline's streams. stream_slot() adds those that had no work. */
 static void find_streams(struct replay_trace *m)
 {
 	const struct timeline *t = m->t;
@@ -129,7 +133,7 @@ double replay_device_ready(const struct replay_trace *m, uint32_t device)
 
 /* ---- Calls ---- */
 
-/* How long what was launched lay in the queue. */
+/* Returns how long the call's work waited in the queue. */
 static double ahead_ns(const struct replay_trace *m, const struct timeline_call *c)
 {
 	const struct timeline_work *work = &m->t->works.at[m->t->work_of_call.at[c->first_work]];
@@ -147,13 +151,14 @@ static void learn_costs(struct replay_trace *m)
 		else if (c->wait != WAIT_NONE && c->category == CAT_SYNC)
 			replay_sample(&check, duration);
 	}
-	m->r->learned.issue_ns = replay_quantile(&issue, 0.5, ISSUE_USUAL_NS);
+	m->r->learned.issue_ns = replay_quantile(&issue, 0.5, ISSUE_DEFAULT_NS);
 	m->r->learned.check_ns = fmin(replay_quantile(&check, 0.02, 1000), m->r->learned.issue_ns);
 }
 
 /*
- * Whether the launch had to wait for room in the device's queue: it took too long, and what it launched still lay in the queue when it
- * returned. A host that has come so far ahead is never what a step takes its time from, so the wait is left out.
+ * Returns true if the launch waited for room in the device's queue: it took too long, and its work
+ * was still queued when it returned. A host that far ahead is never the bottleneck, so the wait is
+ * left out.
  */
 static bool found_full(const struct replay_trace *m, const struct timeline_call *c)
 {
@@ -172,7 +177,7 @@ static void trace_launch(struct replay_trace *m, struct replay_op *op,
 		op->cost_ns = fminf(op->cost_ns, (float)m->r->learned.issue_ns);
 }
 
-/* `ready` is when what it waits for was done, NAN: not known. */
+/* `ready`: when its target was done; NAN: not known. */
 static void trace_wait(struct replay_trace *m, struct replay_op *op, const struct timeline_call *c,
 		       double ready)
 {
@@ -180,7 +185,7 @@ static void trace_wait(struct replay_trace *m, struct replay_op *op, const struc
 	op->cost_ns = (float)(end - begin);
 	op->exit_ns = NAN; /* learned later */
 	if (isnan(ready)) {
-		/* for work of the steps before these: in the replay's later turns it is there */
+		/* waits for work of earlier steps, which exists in the replay's later iterations */
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
 	} else if (ready > begin && end > ready - EARLY_MOST_NS) {
 		op->exit_ns = (float)(end - ready);
@@ -225,11 +230,11 @@ static void trace_event(struct replay_trace *m, struct replay_op *op, const stru
 	double *ready = &m->state.at[op->stream].ready_ns, *event = &m->event_ns.at[op->target];
 	if (op->role == ROLE_EVENT)
 		*event = fmax(replay_at(m, c->begin_ns), *ready);
-	else if (!isnan(*ready)) /* else the stream may still be busy with steps before these */
+	else if (!isnan(*ready)) /* otherwise the stream may be busy with earlier steps */
 		*ready = fmax(*ready, *event);
 }
 
-/* latency_ns and after_ns as they were; what they mean is settled in settle_work(). */
+/* latency_ns and after_ns are as measured; settle_work() decides which of them counts. */
 static void trace_work(struct replay_trace *m, const struct replay_op *op, uint32_t index,
 		       double issued)
 {
@@ -276,7 +281,7 @@ static void trace_works(struct replay_trace *m, struct replay_op *op, const stru
 	op->exit_ns = (float)(replay_at(m, c->end_ns) - replay_at(m, end_ns));
 }
 
-/* The main lane is 0. */
+/* Returns the lane's number in the replay, where the main lane is 0. */
 static uint32_t lane_of(const struct replay_trace *m, const struct timeline_call *c)
 {
 	uint32_t lane = m->lanes.of_thread[c->thread];

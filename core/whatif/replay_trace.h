@@ -1,7 +1,7 @@
 /*
- * From the recorded steps to the replay's model. replay_build.c goes through them in the order in which things came, replay_trace.c makes of
- * each call and its work what the replay plays, with the times as they were measured, and replay_settle.c, when it is known what is usual,
- * says of each time what it was due to.
+ * Converts the recorded steps to the replay's model. replay_build.c walks the steps in order of
+ * time. replay_trace.c converts each call and its work, with times as measured. replay_settle.c
+ * knows the typical times and then decides what each measured time was due to.
  */
 #ifndef CORE_REPLAY_TRACE_H
 #define CORE_REPLAY_TRACE_H
@@ -17,15 +17,17 @@ struct replay_samples {
 };
 
 void replay_sample(struct replay_samples *s, double value);
-/* The value below which `share` of them lie, `otherwise` if there are none; frees the samples. */
+/* Returns the value below which `share` of the samples lie; `otherwise` if there are none. Frees
+ * the samples. */
 double replay_quantile(struct replay_samples *s, double share, double otherwise);
 
 struct replay_stream_state {
-	double ready_ns; /* NAN: nothing was given to it so far */
+	double ready_ns; /* when its work so far is done; NAN: no work so far */
 	uint32_t last;	 /* its last work */
 };
 
-/* The model while it is made, and how far the device has come in the run that is gone through: its times count from there. */
+/* The model under construction, and the device's progress in the current run. Times count from the
+ * begin of the run. */
 struct replay_trace {
 	struct replay *r;
 	const struct timeline *t;
@@ -33,7 +35,7 @@ struct replay_trace {
 	struct map streams, events;	       /* handle -> slot */
 	VEC(struct replay_stream_state) state; /* by stream */
 	VEC(double) event_ns;		       /* NAN: not recorded so far */
-	VEC(uint32_t) before_in_stream;	       /* by work */
+	VEC(uint32_t) before_in_stream;	       /* by work: the previous one in its stream */
 	VEC(uint8_t) event_role;	       /* by name: enum replay_role + 1 once looked up */
 	double *lane_end;
 	uint64_t origin_ns;
@@ -45,19 +47,21 @@ static inline double replay_at(const struct replay_trace *m, uint64_t ns)
 	return (double)(int64_t)(ns - m->origin_ns);
 }
 
-/* What every call is compared with: the streams there are, and what launches and waits take. */
+/* Finds the streams, and the typical cost of launches and waits. */
 void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t);
 void replay_trace_free(struct replay_trace *m);
 
-/* A new run of steps, which knows nothing of those before. */
+/* Starts a new run of steps, independent of earlier ones. */
 void replay_trace_run(struct replay_trace *m, uint64_t begin_ns);
-/* The timeline's call, or work without one: adds it to the model, in the order in which they began. */
+/* Adds a call of the timeline, or work without a call. They must come in order of their begin. */
 void replay_trace_call(struct replay_trace *m, uint32_t index);
 void replay_trace_orphan(struct replay_trace *m, uint32_t index);
-/* When all streams of the device are done with what they were given, NAN: nothing. REPLAY_NONE: of every device. */
+/* Returns when all streams of the device are done with their work so far; NAN: no work so far.
+ * REPLAY_NONE: all devices. */
 double replay_device_ready(const struct replay_trace *m, uint32_t device);
 
-/* Last: of each work the later of launch and stream keeps what was measured, the rest becomes the usual time. */
+/* Call this last. The delay that counted for each work stays as measured, the others are limited to
+ * the typical times. */
 void replay_settle(struct replay_trace *m);
 
 #endif

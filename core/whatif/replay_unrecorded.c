@@ -1,55 +1,60 @@
 /*
- * Recording makes every call dearer: its stack is walked, and CUPTI asks for the times of its work. Where the device binds, that is not seen; where
- * the host does, it is in the step, and it would stay in the gain of a change behind which the device binds: on an H100 a line that costs
- * 1.21 ms was promised 1.60, all of the difference what recording cost. So calls are made cheaper, by the same for each, until the steps take what they
- * do where nothing is recorded.
+ * Removes the recording overhead from the model. Recording makes every call slower: its stack is
+ * walked, and CUPTI collects the times of its work. If the device is the bottleneck this does not
+ * show. If the host is, it is part of the step, and it would be part of the gain of a change that
+ * makes the device the bottleneck: on an H100 the savings of a line that costs 1.21 ms were
+ * predicted as 1.60 ms, and all of the difference was recording overhead. So all calls are
+ * shortened by the same time, until the steps take as long as unrecorded ones.
  */
 #include "core/whatif/replay.h"
 
-/* Of the step; nearer is not measured either. */
+/* Share of the step; measurements are no more precise. */
 #define NEAR_ENOUGH 0.002
 
-/* Of the cost that was seen: dearer calls that explain less of it are not what it is. */
+/* Share of the observed overhead: if slower calls explain less of it, they are not the cause. */
 #define EXPLAINED 0.33
 
 enum {
 	PLAYS_MOST = 5,
-	/* Calls behind which the device was at work hide what they cost: so many times the seen share. Beyond that it is something
-	 * else than calls that takes longer: each gets the seen share, and the rest stays. */
+	/*
+	 * The overhead of calls made while the device was busy is hidden, so a call's overhead may
+	 * be this many times its share of the observed one. If that is not enough, something other
+	 * than calls takes longer: then each call is shortened by its share, and the rest stays.
+	 */
 	TIMES_MOST = 3,
 };
 
-static float taken(float *from, float most)
+static float take(float *from, float most)
 {
 	float there = *from > 0 ? *from : 0, part = there < most ? there : most;
 	*from -= part;
 	return part;
 }
 
-/* A call's times as they were recorded. */
-struct own {
+/* A call's times as recorded. */
+struct recorded {
 	float gap_ns, cost_ns;
 };
 
-static struct own *own_times(const struct replay *r)
+static struct recorded *recorded_times(const struct replay *r)
 {
-	struct own *own = mem_zero(r->ops.n * sizeof(*own));
+	struct recorded *recorded = mem_zero(r->ops.n * sizeof(*recorded));
 	for (uint32_t i = 0; i < r->ops.n; i++)
-		own[i] = (struct own){ r->ops.at[i].gap_ns, r->ops.at[i].cost_ns };
-	return own;
+		recorded[i] = (struct recorded){ r->ops.at[i].gap_ns, r->ops.at[i].cost_ns };
+	return recorded;
 }
 
-/* From the way to the call first: what profrun does lies there. */
-static void cheapen(struct replay *r, const struct own *own, float each_ns)
+/* Shortens the gap before the call first, because profrun does its work there. */
+static void cheapen(struct replay *r, const struct recorded *recorded, float each_ns)
 {
 	for (uint32_t i = 0; i < r->ops.n; i++) {
 		struct replay_op *op = &r->ops.at[i];
 		if (op->role == ROLE_ORPHAN)
 			continue;
-		op->gap_ns = own[i].gap_ns;
-		op->cost_ns = own[i].cost_ns;
-		float left = each_ns - taken(&op->gap_ns, each_ns);
-		taken(&op->cost_ns, left);
+		op->gap_ns = recorded[i].gap_ns;
+		op->cost_ns = recorded[i].cost_ns;
+		float left = each_ns - take(&op->gap_ns, each_ns);
+		take(&op->cost_ns, left);
 	}
 }
 
@@ -64,11 +69,12 @@ double replay_unrecord(struct replay *r, double played_ns, double off_ns)
 		return played_ns;
 	double target = played_ns - off_ns, now = played_ns, slope = 1;
 	double each = (played_ns - target) * r->n_steps / (double)r->ops.n;
-	double plain = each, most = each * TIMES_MOST, above = 0,
-	       above_ns = played_ns; /* nearest of those with longer steps */
-	struct own *own = own_times(r);
+	/* `above`: the largest cut per call so far that leaves the steps too long; they then take
+	 * `above_ns`. */
+	double plain = each, most = each * TIMES_MOST, above = 0, above_ns = played_ns;
+	struct recorded *recorded = recorded_times(r);
 	for (int i = 0; i < PLAYS_MOST && slope > 0 && above < most; i++) {
-		cheapen(r, own, (float)each);
+		cheapen(r, recorded, (float)each);
 		now = replay_play(r, NULL);
 		if (is_near(now, target))
 			break;
@@ -81,9 +87,9 @@ double replay_unrecord(struct replay *r, double played_ns, double off_ns)
 		each = each < most ? each : most;
 	}
 	if (played_ns - now < (played_ns - target) * EXPLAINED) {
-		cheapen(r, own, (float)plain);
+		cheapen(r, recorded, (float)plain);
 		now = replay_play(r, NULL);
 	}
-	free(own);
+	free(recorded);
 	return now;
 }

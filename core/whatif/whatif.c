@@ -1,4 +1,5 @@
-/* From changes to edits of the replay: which calls leave, which no longer wait, how much of the host's time around them goes too. */
+/* Converts changes to edits of the replay: which calls are removed, which no longer wait, how much
+ * of the host's time around them goes, too. */
 #include "core/whatif/whatif.h"
 
 #include "core/symbols/stack_about.h"
@@ -10,7 +11,8 @@
 #include <regex.h>
 
 enum {
-	/* Up to this size a copy out is a value that somebody looks at: fixed, it is not made at all. A larger one goes on by itself. */
+	/* Up to this size a copy to the host reads a value: without the wait it is not made at all.
+	 * A larger copy becomes asynchronous. */
 	READ_BYTES = 65536,
 };
 
@@ -21,7 +23,8 @@ static bool is_memory(const struct timeline_call *c)
 
 /* ---- Opening ---- */
 
-/* The main lane's last call of the first run: steps are played in a row, so it comes before the first one. */
+/* Returns the main lane's last call of the first run. Iterations are played in a row, so it
+ * precedes the first call. */
 static uint32_t last_of_iteration(const struct replay *r)
 {
 	const struct replay_run *run = &r->runs.at[0];
@@ -51,7 +54,7 @@ static uint8_t traits_of(const struct whatif *w, uint32_t op)
 	       (c->about & ABOUT_COLLECTIVE ? IS_OF_RANKS : 0);
 }
 
-/* What every change looks up of every call, close together. */
+/* Collects what every change looks up for every call, close together in memory. */
 static void note_ops(struct whatif *w)
 {
 	const struct replay *r = &w->replay;
@@ -88,20 +91,20 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
 	}
 	w->replayed_ns = replay_play(&w->replay, NULL);
-	whatif_choose_usual(w);
-	w->usual_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
-	/* of usual steps: one with a checkpoint in it is no dearer to record for being so long */
+	whatif_choose_typical(w);
+	w->undisturbed_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
+	/* from typical steps: a step with a checkpoint is longer, but has the same overhead */
 	double off_ns =
 		t->recording_ratio > 1 ? w->recorded_ns - w->recorded_ns / t->recording_ratio : 0;
-	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->usual_share;
-	whatif_measure_usual(w);
+	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->undisturbed_share;
+	whatif_measure_typical(w);
 	host_share_learn(&w->share, &w->replay);
 	whatif_note_iterations(w);
 	note_ops(w);
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
 	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
-	w->is_scaled = true; /* to be set to 1 */
+	w->is_scaled = true; /* so that whatif_play() sets it to 1 */
 	return 0;
 }
 
@@ -118,13 +121,13 @@ void whatif_close(struct whatif *w)
 	free(w->edit.scale);
 	free(w->lengths_ns);
 	free(w->gains_ns);
-	free(w->is_usual);
+	free(w->is_typical);
 	memset(w, 0, sizeof(*w));
 }
 
 /* ---- Waits and lines ---- */
 
-/* The wait that the call is or is part of. */
+/* Returns the wait that the call is part of; NULL: none. */
 static const struct wait *wait_of(const struct whatif *w, const struct timeline_call *c)
 {
 	const struct waits *waits = &w->timeline->waits;
@@ -151,7 +154,8 @@ static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct ti
 	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
 }
 
-/* A copy and the synchronisation behind it may stand on two lines: neither is left without the other. */
+/* Returns true if the change applies to the op. A copy and the synchronization after it may be on
+ * two lines; they are changed together. */
 static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t op)
 {
 	const struct timeline_call *calls = w->timeline->calls.at, *c = whatif_call(w, op);
@@ -163,7 +167,7 @@ static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t 
 	       (whatif_is_here(p, &calls[wait->first]) || whatif_is_here(p, &calls[wait->last]));
 }
 
-static bool is_asked(const struct whatif *w, const struct whatif_change *change, uint32_t op)
+static bool matches_kind(const struct whatif *w, const struct whatif_change *change, uint32_t op)
 {
 	if (change->kind != WHATIF_WAIT || !change->is_of_kind)
 		return true;
@@ -178,7 +182,8 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 	bool found = false;
 	whatif_place_open(&place, w, change);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->site[i] > n_sites || !is_touched(w, &place, i) || !is_asked(w, change, i))
+		if (w->site[i] > n_sites || !is_touched(w, &place, i) ||
+		    !matches_kind(w, change, i))
 			continue;
 		found = true;
 		uint8_t edit = change->kind == WHATIF_LINE ? EDIT_GONE | EDIT_OF_LINE
@@ -235,7 +240,7 @@ static bool is_plain_launch(const struct whatif *w, uint32_t op)
 	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
 }
 
-/* `site` 0: of all lines. */
+/* Makes successive launches of a line cost as much as one. `site` 0: of all lines. */
 static void join_launches(struct whatif *w, uint32_t site)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
@@ -273,7 +278,8 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	}
 }
 
-/* Between two calls for other ranks on one thread; another thread of its lane may have made some in between. */
+/* Returns true between two communication calls of one thread; other threads of its lane may have
+ * made calls in between. */
 static bool is_exchange(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
@@ -287,7 +293,7 @@ static bool is_exchange(const struct whatif *w, uint32_t op)
 	return false;
 }
 
-/* Their kernels, and what the host does to exchange data. */
+/* Removes the kernels of collectives, and the host's time for exchanging data. */
 static void free_collectives(struct whatif *w)
 {
 	const struct whatif_change kernels = { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" };
@@ -322,7 +328,7 @@ static void change_free(struct whatif *w, uint8_t what)
 	w->is_scaled |= what == WHATIF_FREE_COPY;
 }
 
-/* ---- The host's time around what is gone ---- */
+/* ---- Host time around removed calls ---- */
 
 static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 {
@@ -331,7 +337,7 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 	bool is_one_line = whatif_call(w, first)->site == whatif_call(w, second)->site;
 	struct host_split own = host_share_of(&w->share, first, second, gap);
 	if (a & b & EDIT_OF_LINE && is_one_line && host_share_is_library(&w->share, first, second))
-		return gap; /* whatever the library does there, it does it for this line */
+		return gap; /* whatever the library does there, it does for this line */
 	if (a & b & EDIT_GONE && is_one_line)
 		return w->share.is_known ? fmin(gap, WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns))
 					 : gap;
@@ -355,7 +361,8 @@ static void cut_gaps(struct whatif *w)
 
 /* ---- All together ---- */
 
-/* The line of that file that is nearest to the one that was asked for, of those that a played step runs. */
+/* Names the line of that file that is nearest to the requested one, of those that make calls in the
+ * played steps. */
 static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
 {
 	const struct site *nearest = NULL;
@@ -407,7 +414,7 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 	return err_set(e, -EINVAL, "an unknown change");
 }
 
-/* Whether anything is. */
+/* Counts what the changes affect. Returns false if nothing. */
 static bool count_touched(const struct whatif *w, struct whatif_result *out)
 {
 	size_t calls = 0, works = 0, longer = 0;
@@ -422,8 +429,9 @@ static bool count_touched(const struct whatif *w, struct whatif_result *out)
 	return calls || works || longer;
 }
 
-/* What was measured is held to; the replay says what part of it a usual step is, and recording. */
-static void tell_steps(const struct whatif *w, struct whatif_result *out)
+/* Fills the lengths of steps. They are relative to the measured length; the replay only gives the
+ * ratios of the typical step, and of steps without recording overhead, to the replayed one. */
+static void fill_steps(const struct whatif *w, struct whatif_result *out)
 {
 	out->steps = w->replay.n_steps;
 	out->measured_ms = w->replay.measured_ns / 1e6;
@@ -460,7 +468,7 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 			return status;
 	}
 	cut_gaps(w);
-	tell_steps(w, out);
+	fill_steps(w, out);
 	if (count_touched(w, out)) {
 		replay_play(r, &w->edit);
 		whatif_find_gain(w, is_of_calls(changes, n), out);

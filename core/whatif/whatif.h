@@ -1,6 +1,7 @@
 /*
- * "How long would a step take if ...": changes to a program, played on its recorded steps (core/whatif/replay.h). For the command
- * `whatif`, for what waits and lines would win when they are gone, and for the verdict.
+ * Answers "how long would a step take if ...": changes to a program, replayed on its recorded steps
+ * (core/whatif/replay.h). For the command `whatif`, for the savings of waits and lines, and for the
+ * verdict.
  */
 #ifndef CORE_WHATIF_H
 #define CORE_WHATIF_H
@@ -13,20 +14,24 @@
 #include <stddef.h>
 
 enum whatif_kind {
-	/* The waits of a line are gone, the work is still done: a value that was read stays on the device, a synchronisation
-	 * is deleted, a copy goes on by itself, a buffer is kept. With them goes their own host time. */
+	/*
+	 * The waits of a line are removed, but its work is still done: a value that was read stays
+	 * on the device, a synchronization is deleted, a copy becomes asynchronous, a buffer is
+	 * kept. The waits' own host time goes, too.
+	 */
 	WHATIF_WAIT,
-	/* The line is gone: its calls, their work on the device and their host time. */
+	/* The line is removed: its calls, their work on the device and their host time. */
 	WHATIF_LINE,
 	/* Kernels whose name matches `pattern` take `factor` times as long. */
 	WHATIF_KERNEL,
-	/* Something costs nothing, everywhere: `what`. */
+	/* Everything of one sort costs nothing: `what`. */
 	WHATIF_FREE,
-	/* The host's own work before the calls of `site` is gone, 0: before every call; making calls and input stay. */
+	/* The host's own work before the calls of `site` is removed; 0: before every call. The cost
+	 * of calls and of input stays. */
 	WHATIF_PAUSE,
-	/* The host's own work before the calls of a line is gone, input or not. */
+	/* The host's own work before the calls of a line is removed, input included. */
 	WHATIF_BEFORE,
-	/* Launches that follow each other are made as one: a CUDA graph. */
+	/* Successive launches are made as one: a CUDA graph. */
 	WHATIF_ONE_LAUNCH,
 };
 
@@ -50,97 +55,106 @@ struct whatif_change {
 	uint8_t kind;  /* enum whatif_kind */
 	uint8_t what;  /* FREE: enum whatif_free */
 	uint32_t site; /* WAIT, LINE, BEFORE: 0: by file and line */
-	const struct frame *
-		inner; /* WAIT, LINE with `site`: only what this line of a library makes under it; NULL: all */
+	/* WAIT, LINE with `site`: only the calls of this library's line under it; NULL: all. */
+	const struct frame *inner;
 	bool is_within;	 /* PAUSE with `site`: only what the line itself does between its calls */
 	bool is_of_kind; /* WAIT: only those of `wait_kind` (enum sync_kind) */
 	uint8_t wait_kind;
-	char file
-		[240]; /* "train.py" is any file of that name, "a/train.py" any whose path ends so */
+	/* "train.py" is any file of that name, "a/train.py" any file whose path ends like that. */
+	char file[240];
 	uint32_t line;
-	char pattern
-		[240]; /* KERNEL: an extended regular expression, any part of the readable name */
+	/* KERNEL: an extended regular expression that matches any part of the readable name. */
+	char pattern[240];
 	double factor;
 };
 
 struct whatif_result {
-	double measured_ms; /* a step, the mean of the recorded ones */
-	double replayed_ms; /* the same by the replay with nothing changed */
-	double error_pct;   /* replayed against measured */
-	double recorded_ms; /* a usual one of them */
-	double step_ms;	    /* the same without what recording costs: changes are held against it */
-	double mean_ms;	    /* of all recorded ones without it */
+	double measured_ms; /* the mean recorded step */
+	double replayed_ms; /* the same, replayed without changes */
+	double error_pct;   /* replayed relative to measured */
+	double recorded_ms; /* a typical recorded step */
+	double step_ms;	    /* the same without recording overhead: changes are compared with it */
+	double mean_ms;	    /* the mean recorded step without recording overhead */
 	double steps;	    /* recorded steps that were played */
-	/* What the change wins of a usual step; negative: it loses. Of a change in few steps, of the mean one. */
+	/* What the change saves in a typical step; negative: it costs time. For a change that takes
+	 * effect in few steps: in the mean step. */
 	double gain_ms, gain_pct;
-	double low_ms,
-		high_ms; /* of single usual steps, without one in ten at either end; both 0: not known */
-	double usual_gain_ms; /* of a usual step in any case */
-	double mean_gain_ms;  /* of the mean one in any case */
-	uint32_t rare_steps;  /* the few that win; 0: it is usual ones */
-	bool is_of_mean;      /* gain_ms is of the mean step */
-	double changed_ms;    /* step_ms - gain_ms; is_of_mean: mean_ms - gain_ms */
-	/* What the changes touched, per step. Both 0: they touched nothing. */
+	/* Range over single typical steps, without a tenth of them at either end; both 0: not
+	 * known. */
+	double low_ms, high_ms;
+	double typical_gain_ms; /* always of a typical step */
+	double mean_gain_ms;	/* always of the mean step */
+	uint32_t rare_steps;	/* how many steps save time, if few; 0: typical ones do */
+	bool is_of_mean;	/* gain_ms refers to the mean step */
+	double changed_ms;	/* step_ms - gain_ms; is_of_mean: mean_ms - gain_ms */
+	/* How much the changes affect, per step. Both 0: nothing. */
 	double calls, works;
 };
 
-/* "FILE:LINE": kind WHATIF_WAIT; set it to WHATIF_LINE for the other figure. 0 or -EINVAL with a line for the user. */
+/* Parses "FILE:LINE" to kind WHATIF_WAIT; the caller may change that to WHATIF_LINE. Returns 0, or
+ * -EINVAL with a message for the user. */
 int whatif_parse_without(const char *text, struct whatif_change *c, struct err *e);
-/* "REGEX=FACTOR" */
+/* Parses "REGEX=FACTOR". Returns likewise. */
 int whatif_parse_kernel(const char *text, struct whatif_change *c, struct err *e);
-/* "launch", "input", ... */
+/* Parses "launch", "input", ... Returns likewise. */
 int whatif_parse_free(const char *text, struct whatif_change *c, struct err *e);
 
-/* A model that several questions are put to. */
+/* A model of which several questions can be asked. */
 struct whatif {
 	struct timeline *timeline;
 	struct replay replay;
 	struct host_share share;
-	uint32_t *site,
-		*before; /* by op: of its call; the one before it in its lane, REPLAY_NONE: none */
-	uint32_t *iteration; /* by op: the step, as in is_usual */
-	uint8_t *traits;     /* by op: what most changes need not look at its call for */
+	/* By op: the site of its call; the op before it in its lane, REPLAY_NONE: none. */
+	uint32_t *site, *before;
+	uint32_t *iteration; /* by op: its step, an index in is_typical */
+	uint8_t *traits;     /* by op: enum whatif_trait, to avoid a look at the call */
 	struct replay_edit edit;
 	bool is_scaled; /* not all of edit.scale is 1 */
-	float pinned_rate[DEVICE_UNKNOWN +
-			  1]; /* whatif_pinned.c: by device; 0: not looked up, -1: not known */
-	double replayed_ns,
-		mean_ns; /* a step, the mean: as recorded; without what recording costs */
-	double recorded_ns, step_ns; /* a usual step: the same */
-	double usual_share; /* of a played step's length: a step's that is not disturbed; gains, step_ns and mean_ns are told of it */
-	/* By step, usual ones are `n_usual`; gains are the last play's. */
+	/* whatif_pinned.c: bytes per ns by device; 0: not looked up, -1: not known. */
+	float pinned_rate[DEVICE_UNKNOWN + 1];
+	/* The mean step: as recorded; without recording overhead. */
+	double replayed_ns, mean_ns;
+	double recorded_ns, step_ns; /* a typical step, likewise */
+	/* The length of an undisturbed step relative to a played one. Gains, step_ns and mean_ns
+	 * are scaled by it. */
+	double undisturbed_share;
+	/* By step. n_typical of them are typical; gains are those of the last play. */
 	double *lengths_ns, *gains_ns;
-	bool *is_usual;
-	uint32_t n_usual;
-	bool is_of_mean; /* the last play's gain is of all recorded steps */
+	bool *is_typical;
+	uint32_t n_typical;
+	bool is_of_mean; /* the last play's gain refers to all recorded steps */
 };
 
-/* -ENODATA: there is nothing to play: no whole step with GPU times. */
+/* Builds the model. Returns -ENODATA if there is no whole step with GPU times. */
 int whatif_open(struct whatif *w, struct timeline *t, struct err *e);
 void whatif_close(struct whatif *w);
 
-/* All changes at once. -ENOENT: a line or a kernel that a change names does not occur (the error says which lines are near). */
+/* Plays all changes at once. Returns -ENOENT if a line or kernel that a change names does not
+ * occur; the error names the nearest line. */
 int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		struct whatif_result *out, struct err *e);
 
-/* The result told of the mean step, whatever it is of: beside another one that is. */
-void whatif_tell_mean(struct whatif_result *out);
+/* Makes the result refer to the mean step, to compare it with another one that does. */
+void whatif_use_mean(struct whatif_result *out);
 
-/* The last play's gain is told of so many steps, and the op's is one of them. */
-uint32_t whatif_steps_told(const struct whatif *w);
-bool whatif_is_told(const struct whatif *w, uint32_t op);
+/* Returns to how many steps the last play's gain refers, and whether the op's step
+ * is one of them. */
+uint32_t whatif_gain_steps(const struct whatif *w);
+bool whatif_gain_covers(const struct whatif *w, uint32_t op);
 
-/* What the last play won: fills gain_ms and what depends on it but changed_ms and gain_pct. `is_of_calls`: the change takes away calls, not
- * the host's own work. */
+/* Fills the gains of the last play, without changed_ms and gain_pct. `is_of_calls`: the change
+ * removes calls, not the host's own work. */
 void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out);
 
-/* The site whose time the pause before the op's call is: the call's, but where a loader was left and waited meanwhile that one's. */
+/* Returns the site responsible for the pause before the op's call: the call's, or the data loader's
+ * if the host waited in one after its last call. */
 uint32_t whatif_pause_site(const struct whatif *w, uint32_t op);
 
-/* Between the op's call and the one before it nothing ran but their line: both are of one run of it, or of a library's that it called. */
+/* Returns true if only one line ran between the op's call and the one before it: both are in one
+ * run of the line, or of a library that it called. */
 bool whatif_is_within(const struct whatif *w, uint32_t op);
 
-/* The three in one. */
+/* Opens a model, plays the changes and closes it. */
 int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,
 	       struct whatif_result *out, struct err *e);
 

@@ -1,11 +1,13 @@
-/* The host's own time between two calls: which of it makes a batch, and which the program could do elsewhere or without. */
+/* The host's own time between two calls: which part of it makes a batch, and which part the program
+ * could do elsewhere or avoid. */
 #include "core/symbols/stack_about.h"
 #include "core/whatif/whatif_parts.h"
 
-/* Pauses shorter than this are never taken for input. */
+/* Shorter pauses are never input. */
 #define INPUT_LEAST_NS 20e3
-/* ...behind a loader's last call, where it may be on its way to what comes next already. */
-#define BEHIND_LOADER_LEAST_NS 200e3
+/* The same after a data loader's last call, when the host may be on its way to the next call
+ * already. */
+#define AFTER_LOADER_LEAST_NS 200e3
 
 uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c)
 {
@@ -25,7 +27,7 @@ static bool is_batch(const struct whatif *w, uint32_t op)
 	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
 }
 
-/* The first one of the step that the call is in. */
+/* Returns the first op of the call's step. */
 static uint32_t first_of_step(const struct whatif *w, const struct timeline_call *c)
 {
 	uint32_t i = 0;
@@ -34,22 +36,29 @@ static uint32_t first_of_step(const struct whatif *w, const struct timeline_call
 	return i;
 }
 
-/* A loader that copies its batches itself waits for the next one behind that, before it hands the last one on (accelerate). */
-static bool is_behind_loader(const struct whatif *w, uint32_t op)
+/*
+ * Returns true if the host waited in a data loader before the op's call. A loader that copies its
+ * batches itself waits for the next batch after a copy, before it returns the copied one
+ * (accelerate).
+ */
+static bool is_after_loader(const struct whatif *w, uint32_t op)
 {
 	uint32_t last = w->before[op];
 	const struct timeline_call *c = last == REPLAY_NONE ? NULL : whatif_call(w, last);
 	return c && c->about & ABOUT_INPUT &&
-	       (double)w->replay.ops.at[op].gap_ns >= BEHIND_LOADER_LEAST_NS;
+	       (double)w->replay.ops.at[op].gap_ns >= AFTER_LOADER_LEAST_NS;
 }
 
 uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
 {
-	return w->site[is_behind_loader(w, op) ? w->before[op] : op];
+	return w->site[is_after_loader(w, op) ? w->before[op] : op];
 }
 
-/* The pause before this call is one in which a batch was made: the call itself or one soon after it takes the batch to the
- * device, or a loader stands on the stack. Behind the last call that was recorded the next step is taken to begin like the last one. */
+/*
+ * Returns true if a batch was made in the pause before the op's call: this call or one soon after
+ * it copies the batch to the device, or a data loader is on the stack. After the last recorded
+ * call, the next step is assumed to begin like the last one.
+ */
 static bool is_input(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
@@ -57,7 +66,7 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	int calls = 0;
 	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
 		return false;
-	if (c->about & ABOUT_INPUT || is_behind_loader(w, op))
+	if (c->about & ABOUT_INPUT || is_after_loader(w, op))
 		return true;
 	for (uint32_t k = op, i = op; calls < WHATIF_CALLS_TO_BATCH && k < op + n; k++, i++) {
 		if (i == n)
@@ -73,8 +82,11 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	return false;
 }
 
-/* What the user could do about the time before the call is to move it elsewhere. Not so a library's own way from one call to the next,
- * unless it does something else on that way, as pickling: then one may call the library less often. Passes and optimizers one needs. */
+/*
+ * Returns true if the user could move the host's work before the call elsewhere. That does not hold
+ * for a library's own path from one call to the next, unless the library does something else there,
+ * such as pickling: then it can be called less often. Passes and optimizers are always needed.
+ */
 static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
 {
 	uint32_t last = w->before[op];
@@ -85,7 +97,8 @@ static bool is_movable(const struct whatif *w, uint32_t op, struct host_split ow
 	       (double)w->replay.ops.at[op].gap_ns > WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns);
 }
 
-/* What the calls on both sides don't need of the gap; 0 where the user could not do without. */
+/* Returns the part of the gap that the calls on both sides don't need; 0 if the user cannot avoid
+ * it. */
 static double spare_ns(const struct whatif *w, uint32_t op, bool of_input)
 {
 	uint32_t last = w->before[op];
@@ -113,8 +126,8 @@ void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *chang
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
 			continue;
-		uint32_t whose = is_behind_loader(w, i) ? w->before[i] : i;
-		if (!whatif_is_here(&place, whatif_call(w, whose)))
+		uint32_t owner = is_after_loader(w, i) ? w->before[i] : i;
+		if (!whatif_is_here(&place, whatif_call(w, owner)))
 			continue;
 		w->edit.cut_ns[i] += (float)spare_ns(w, i, is_input(w, i));
 	}

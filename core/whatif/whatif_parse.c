@@ -1,4 +1,4 @@
-/* What a user types into a change. */
+/* Parses changes as a user types them. */
 #include "core/whatif/whatif.h"
 
 #include <errno.h>

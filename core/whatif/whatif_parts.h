@@ -1,16 +1,16 @@
-/* Between the files of core/whatif/whatif.h. */
+/* Shared by the files that implement core/whatif/whatif.h. */
 #ifndef CORE_WHATIF_PARTS_H
 #define CORE_WHATIF_PARTS_H
 
 #include "core/whatif/whatif.h"
 
 enum whatif_trait {
-	IS_PLAIN = 1,	 /* no memory, copy or wait, and no copy among its work */
-	IS_OF_RANKS = 2, /* it talks to other ranks */
-	IS_OF_RUN = 4,	 /* of the same run of its line as the call before it */
+	IS_PLAIN = 1,	 /* no memory call, copy or wait, and no copy among its work */
+	IS_OF_RANKS = 2, /* communicates with other ranks */
+	IS_OF_RUN = 4,	 /* in the same run of its line as the call before it */
 };
 
-/* NULL: an orphan. */
+/* Returns the op's call; NULL: an orphan. */
 static inline const struct timeline_call *whatif_call(const struct whatif *w, uint32_t op)
 {
 	uint32_t call = w->replay.ops.at[op].call;
@@ -18,22 +18,23 @@ static inline const struct timeline_call *whatif_call(const struct whatif *w, ui
 }
 
 enum {
-	/* The copy of a batch is at most so many calls behind the pause in which the batch was made. */
+	/* The copy of a batch is at most this many calls after the pause in which the batch was
+	 * made. */
 	WHATIF_CALLS_TO_BATCH = 4,
-	/* A gap that is this much longer than its frames' share holds something else. */
+	/* A gap of more than this many times its frames' share contains something else. */
 	WHATIF_TIMES_SHARE = 4,
 };
 
-/* whatif_pinned.c: the op's copies come from pinned memory, and take the device as long as such ones do. */
+/* whatif_pinned.c: gives the op's copies the duration that they would have from pinned memory. */
 void whatif_pin_source(struct whatif *w, uint32_t op);
 
-/* whatif_place.c: which calls a change of a line is of. */
+/* whatif_place.c: finds the calls that a change of a line applies to. */
 struct whatif_place {
 	const struct whatif *w;
 	const struct whatif_change *change;
 	uint8_t *site; /* by site: it is the line */
 	bool is_by_stack;
-	struct map of_stack; /* is_by_stack: 1: here */
+	struct map of_stack; /* if is_by_stack: stack -> 1 if the change applies */
 };
 
 void whatif_place_open(struct whatif_place *p, const struct whatif *w,
@@ -41,9 +42,10 @@ void whatif_place_open(struct whatif_place *p, const struct whatif *w,
 void whatif_place_close(struct whatif_place *p);
 bool whatif_is_here(struct whatif_place *p, const struct timeline_call *c);
 
-/* whatif_runs.c: calls of a line in a row that are of one run of it. Asked of a lane's calls in order. */
+/* whatif_runs.c: finds successive calls that belong to one run of a line. A lane's calls must come
+ * in order. */
 struct whatif_runs {
-	struct map seen; /* by lane and stack: the last run that it came in */
+	struct map seen; /* lane and stack -> the last run with this stack */
 	struct whatif_run {
 		uint32_t line, number;
 	} * of_lane;
@@ -52,24 +54,27 @@ struct whatif_runs {
 
 void whatif_runs_open(struct whatif_runs *r, const struct replay *replay);
 void whatif_runs_close(struct whatif_runs *r);
-/* Whether the call is of the same run as the one before it in its lane. `line`: any number for the line that makes it, 0: none. */
+/* Returns true if the call is in the same run as the one before it in its lane. `line`: any number
+ * that identifies its line, 0: none. */
 bool whatif_runs_go_on(struct whatif_runs *r, uint16_t lane, uint32_t stack, uint32_t line);
 
-/* What the host does between two calls of one run of the line goes with it. */
+/* Removes the host's time between two calls of one run of the line. */
 void whatif_cut_runs(struct whatif *w, struct whatif_place *place);
 
-/* whatif_gaps.c: what the copy does by CUPTI, where the call does not say (cudaMemcpyDefault). */
+/* whatif_gaps.c: returns the direction of a copy, from CUPTI if the call does not say it
+ * (cudaMemcpyDefault). */
 uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c);
-/* Takes what the calls on both sides don't need from the gaps: of input, or all that is not input (`site` 0: everywhere; `is_within`: of the
- * line itself). */
+/* Removes from the gaps what the calls on both sides don't need: from gaps with input, or from all
+ * others. `site` 0: everywhere; `is_within`: only within runs of the line. */
 void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within);
-/* The same from those before the calls of the change's line, of input or not. */
+/* Does the same for the gaps before the calls of the change's line, with or without input. */
 void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change);
 
-/* whatif_steps.c: which of the recorded steps are usual ones, by the last play; how long these take by the last play, with nothing changed. */
-void whatif_choose_usual(struct whatif *w);
-void whatif_measure_usual(struct whatif *w);
-/* Which step each op is of. */
+/* whatif_steps.c: chooses the typical steps, and measures them without recording overhead; both
+ * from the last play, which must be unchanged. */
+void whatif_choose_typical(struct whatif *w);
+void whatif_measure_typical(struct whatif *w);
+/* Notes the step of each op. */
 void whatif_note_iterations(struct whatif *w);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * What a copy would take from pinned memory. From pageable memory the driver moves it through a buffer of its own: on an H100 at 13 to 15 GB/s in place of
- * 51 to 55, so that more is won than the wait.
+ * The duration of a copy from pinned memory. From pageable memory the driver copies through a
+ * buffer of its own: on an H100 at 13 to 15 GB/s instead of 51 to 55. So pinned memory saves more
+ * than the wait.
  */
 #include "core/analysis/peak.h"
 #include "core/whatif/whatif_parts.h"
 
 #include <math.h>
 
-/* Smaller copies spend their time otherwise than on the link. */
+/* Smaller copies do not spend their time on the link. */
 enum { LARGE_BYTES = 1 << 20 };
 
 static bool is_large_copy(const struct timeline_work *x, uint8_t source)
@@ -16,7 +17,8 @@ static bool is_large_copy(const struct timeline_work *x, uint8_t source)
 	       x->target != HOST_PAGEABLE && x->bytes >= LARGE_BYTES && x->end_ns > x->begin_ns;
 }
 
-/* Bytes per ns, of the fastest in these steps or, where there is none, by the device's kind; 0: not known. */
+/* Returns the bytes per ns of the fastest such copy in these steps, or else of the device's model;
+ * 0: not known. */
 static double find_rate(const struct timeline *t, uint8_t device)
 {
 	double best = 0;

@@ -1,4 +1,5 @@
-/* Which calls a change of a line is of: those of the line's own, else those that are made somewhere below it. */
+/* Finds the calls that a change of a line applies to: those of the line itself, or else those made
+ * anywhere below it. */
 #include "core/analysis/inner_line.h"
 #include "core/util/path.h"
 #include "core/whatif/whatif_parts.h"
@@ -33,7 +34,7 @@ static bool is_below(const struct whatif_place *p, uint32_t stack)
 	const struct whatif_change *c = p->change;
 	struct frames *frames = p->w->timeline->frames;
 	if (c->inner)
-		return inner_line_is(inner_line_of(frames, stack), c->inner);
+		return inner_line_same(inner_line_of(frames, stack), c->inner);
 	struct frame_list list = frames_of(frames, stack);
 	for (size_t i = 0; i < list.n; i++)
 		if (list.at[i]->line == c->line && path_ends_with(list.at[i]->file, c->file))

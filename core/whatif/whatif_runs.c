@@ -1,6 +1,8 @@
 /*
- * Where one run of a line ends and its next begins. Frames are seen at calls alone, so what the host does between two calls of a line is the line's if
- * both are of the same run, and anybody's in the loop around it if they are not. A stack that comes again is taken to be of the next run.
+ * Finds where one run of a line ends and the next one begins. Frames are only known at calls. So
+ * the host's work between two calls of a line belongs to the line if both are in one run; if not,
+ * it may belong to any code in the loop around the line. A stack that comes again is assumed to be
+ * in the next run.
  */
 #include "core/whatif/whatif_parts.h"
 
@@ -30,7 +32,7 @@ bool whatif_runs_go_on(struct whatif_runs *r, uint16_t lane, uint32_t stack, uin
 	return goes_on;
 }
 
-/* What the host does between two calls of one run of the line it does for the line. */
+/* The host's work between two calls of one run of the line is done for the line. */
 void whatif_cut_runs(struct whatif *w, struct whatif_place *place)
 {
 	struct whatif_runs runs;

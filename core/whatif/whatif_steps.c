@@ -1,8 +1,9 @@
 /*
- * A step's gain from those of the recorded steps. Recorded steps may be few, and some of them disturbed: a step during which the machine had
- * something else to do takes several times as long, and most changes would win much of that. So what is told is what usual steps win: those
- * that are not half as long again as their median, without one in ten at either end. Where a change is of few steps only (a checkpoint),
- * it is the mean of all, and that is told with it.
+ * Derives the gain of a change from the gains of single steps. Recorded steps may be few, and some
+ * of them disturbed: under other load a step takes several times as long, and most changes would
+ * save much of that. So the gain is that of typical steps, which take at most 1.5 times the median,
+ * without a tenth of them at either end. If a change takes effect in few steps only (a checkpoint),
+ * the gain is the mean over all steps, and the result says so.
  */
 #include "core/whatif/whatif_parts.h"
 
@@ -10,17 +11,18 @@
 
 #include <math.h>
 
-/* Of the median: a step that takes longer is not a usual one. */
+/* Times the median: a longer step is not typical. */
 #define LONGER 1.5
 
 enum {
-	FEW_OF = 3,	 /* few steps are one of three at the most */
-	TRIM_OF = 10,	 /* usual steps left out at either end: one of ten */
-	AGAIN = 2,	 /* what one step alone has may be chance */
-	PERIOD_MOST = 5, /* longer steps that come so often, and regularly, are the program's way */
+	FEW_OF = 3,   /* few steps: at most one third */
+	TRIM_OF = 10, /* typical steps left out at either end: one tenth */
+	AGAIN = 2,    /* a gain in a single step may be chance */
+	/* Longer steps that recur regularly, with at most this period, count as typical. */
+	PERIOD_MOST = 5,
 };
 
-/* Of the mean gain: usual steps that have more of it have it, too. */
+/* Share of the mean gain: if typical steps gain more, the gain is not one of few steps. */
 static const double spread = 0.2;
 
 static double median_ns(const double *ns, uint32_t n)
@@ -39,50 +41,51 @@ static bool are_few(uint32_t n, uint32_t of)
 	return n && n * FEW_OF <= of;
 }
 
-static double mean_of_usual(const struct whatif *w)
+static double mean_of_typical(const struct whatif *w)
 {
 	double sum = 0;
 	for (uint32_t i = 0; i < w->replay.n_steps; i++)
-		sum += w->is_usual[i] ? w->lengths_ns[i] : 0;
-	return sum / w->n_usual;
+		sum += w->is_typical[i] ? w->lengths_ns[i] : 0;
+	return sum / w->n_typical;
 }
 
-/* Every third step, say, from the first iteration to the last. */
+/* Returns true if longer steps recur regularly, such as every third step, from the first period to
+ * the last. */
 static bool come_regularly(const struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
-	while (first < n && w->is_usual[first])
+	while (first < n && w->is_typical[first])
 		first++;
-	while (first + period < n && w->is_usual[first + period])
+	while (first + period < n && w->is_typical[first + period])
 		period++;
 	for (uint32_t i = first; i < n; i += period)
-		longer += !w->is_usual[i];
-	bool is_all = longer == n - w->n_usual && longer == (n - first + period - 1) / period;
+		longer += !w->is_typical[i];
+	bool is_all = longer == n - w->n_typical && longer == (n - first + period - 1) / period;
 	return is_all && first < period && longer > AGAIN && period <= PERIOD_MOST;
 }
 
-void whatif_choose_usual(struct whatif *w)
+void whatif_choose_typical(struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps;
 	w->lengths_ns = mem_zero(n * sizeof(*w->lengths_ns));
 	w->gains_ns = mem_zero(n * sizeof(*w->gains_ns));
-	w->is_usual = mem_zero(n * sizeof(*w->is_usual));
+	w->is_typical = mem_zero(n * sizeof(*w->is_typical));
 	replay_step_lengths(&w->replay, w->lengths_ns);
 	double most = LONGER * median_ns(w->lengths_ns, n);
 	for (uint32_t i = 0; i < n; i++)
-		w->n_usual += w->is_usual[i] = w->lengths_ns[i] <= most;
-	if (w->n_usual < n &&
-	    (!are_few(n - w->n_usual, n) || come_regularly(w))) { /* they are of several kinds */
-		memset(w->is_usual, true, n * sizeof(*w->is_usual));
-		w->n_usual = n;
+		w->n_typical += w->is_typical[i] = w->lengths_ns[i] <= most;
+	/* there are several kinds of steps */
+	if (w->n_typical < n && (!are_few(n - w->n_typical, n) || come_regularly(w))) {
+		memset(w->is_typical, true, n * sizeof(*w->is_typical));
+		w->n_typical = n;
 	}
-	w->recorded_ns = mean_of_usual(w);
+	w->recorded_ns = mean_of_typical(w);
 }
 
-void whatif_measure_usual(struct whatif *w)
+void whatif_measure_typical(struct whatif *w)
 {
 	replay_step_lengths(&w->replay, w->lengths_ns);
-	w->step_ns = mean_of_usual(w) * w->usual_share;
+	w->step_ns = mean_of_typical(w) * w->undisturbed_share;
 }
 
 /* ---- Gains ---- */
@@ -93,13 +96,14 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The gain lies within its range. */
-static void find_usual(const struct whatif *w, struct whatif_result *out)
+/* Finds the gain of typical steps and its range. Both leave out the same steps, so the gain lies in
+ * the range. */
+static void find_typical(const struct whatif *w, struct whatif_result *out)
 {
-	double *sorted = mem_resize(NULL, w->n_usual * sizeof(*sorted)), sum = 0;
-	uint32_t n = 0, trim = w->n_usual / TRIM_OF;
+	double *sorted = mem_resize(NULL, w->n_typical * sizeof(*sorted)), sum = 0;
+	uint32_t n = 0, trim = w->n_typical / TRIM_OF;
 	for (uint32_t i = 0; i < w->replay.n_steps; i++)
-		if (w->is_usual[i])
+		if (w->is_typical[i])
 			sorted[n++] = w->gains_ns[i];
 	qsort(sorted, n, sizeof(*sorted), by_value);
 	for (uint32_t i = trim; i < n - trim; i++)
@@ -119,7 +123,7 @@ static bool is_touched(const struct whatif *w, uint32_t op)
 	return is_any;
 }
 
-/* Steps of which the edit takes something. */
+/* Counts the steps that the edit affects. */
 static uint32_t count_touched(const struct whatif *w)
 {
 	const struct replay *r = &w->replay;
@@ -136,8 +140,8 @@ static uint32_t count_touched(const struct whatif *w)
 	return n;
 }
 
-/* Steps that win more than the mean. */
-static uint32_t count_winners(const struct whatif *w, double mean_ns)
+/* Counts the steps that gain more than the mean. */
+static uint32_t count_gaining(const struct whatif *w, double mean_ns)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < w->replay.n_steps; i++)
@@ -145,31 +149,34 @@ static uint32_t count_winners(const struct whatif *w, double mean_ns)
 	return n;
 }
 
-/* How many steps have a gain that most have not; 0: it is of usual steps. Work that goes on behind its step may shift a gain into the next one,
- * so where calls of few steps go it is theirs. Calls that come in every step and take long in few were disturbed in those; the host's own work
- * may be the program's. */
-static uint32_t rare_steps(const struct whatif *w, double mean_ns, double usual_ms,
+/*
+ * Returns how many steps gain, if only few do; 0: typical steps gain. Work that continues after its
+ * step may shift a gain to the next one, so if the edit affects few steps, the gain is theirs.
+ * Calls that occur in every step but take long in few were disturbed in those, and do not count as
+ * rare. The host's own work may take long in few steps because of the program.
+ */
+static uint32_t rare_steps(const struct whatif *w, double mean_ns, double typical_ms,
 			   bool is_of_calls)
 {
 	uint32_t of = w->replay.n_steps, touched = count_touched(w),
-		 winners = count_winners(w, mean_ns);
+		 gaining = count_gaining(w, mean_ns);
 	if (mean_ns <= 0)
 		return 0;
 	if (are_few(touched, of))
 		return touched;
-	bool is_theirs = usual_ms * 1e6 < spread * mean_ns && are_few(winners, of);
-	return !is_of_calls && winners >= AGAIN && is_theirs ? winners : 0;
+	bool is_in_few = typical_ms * 1e6 < spread * mean_ns && are_few(gaining, of);
+	return !is_of_calls && gaining >= AGAIN && is_in_few ? gaining : 0;
 }
 
-/* Where all recorded steps were disturbed nothing says which part of them was, and a gain of theirs may be longer than a usual step: it is told
- * as the same part of one. */
-static void tell_of_usual(const struct whatif *w, struct whatif_result *out)
+/* If all recorded steps were disturbed, it is not known which part of them was, and a gain might
+ * exceed the length of an undisturbed step. So gains are scaled like the step. */
+static void scale_to_undisturbed(const struct whatif *w, struct whatif_result *out)
 {
-	out->gain_ms *= w->usual_share;
-	out->usual_gain_ms *= w->usual_share;
-	out->mean_gain_ms *= w->usual_share;
-	out->low_ms *= w->usual_share;
-	out->high_ms *= w->usual_share;
+	out->gain_ms *= w->undisturbed_share;
+	out->typical_gain_ms *= w->undisturbed_share;
+	out->mean_gain_ms *= w->undisturbed_share;
+	out->low_ms *= w->undisturbed_share;
+	out->high_ms *= w->undisturbed_share;
 }
 
 void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out)
@@ -181,8 +188,8 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
 		w->gains_ns[i] = w->lengths_ns[i] - w->gains_ns[i];
 		sum += w->gains_ns[i];
 	}
-	find_usual(w, out);
-	out->usual_gain_ms = out->gain_ms;
+	find_typical(w, out);
+	out->typical_gain_ms = out->gain_ms;
 	out->mean_gain_ms = sum / n / 1e6;
 	out->rare_steps = rare_steps(w, sum / n, out->gain_ms, is_of_calls);
 	out->is_of_mean = w->is_of_mean = out->rare_steps;
@@ -190,12 +197,12 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
 		out->gain_ms = out->mean_gain_ms;
 		out->low_ms = out->high_ms = 0;
 	}
-	tell_of_usual(w, out);
+	scale_to_undisturbed(w, out);
 }
 
-/* ---- What it is told of ---- */
+/* ---- Which steps the gain refers to ---- */
 
-void whatif_tell_mean(struct whatif_result *out)
+void whatif_use_mean(struct whatif_result *out)
 {
 	out->is_of_mean = true;
 	out->gain_ms = out->mean_gain_ms;
@@ -204,14 +211,14 @@ void whatif_tell_mean(struct whatif_result *out)
 	out->gain_pct = out->gain_ms / out->mean_ms * 100;
 }
 
-uint32_t whatif_steps_told(const struct whatif *w)
+uint32_t whatif_gain_steps(const struct whatif *w)
 {
-	return w->is_of_mean ? w->replay.n_steps : w->n_usual;
+	return w->is_of_mean ? w->replay.n_steps : w->n_typical;
 }
 
-bool whatif_is_told(const struct whatif *w, uint32_t op)
+bool whatif_gain_covers(const struct whatif *w, uint32_t op)
 {
-	return w->is_of_mean || w->is_usual[w->iteration[op]];
+	return w->is_of_mean || w->is_typical[w->iteration[op]];
 }
 
 /* The replay counts the steps of each run from 0. */

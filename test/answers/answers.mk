@@ -1,4 +1,5 @@
-# The answer-key suite: its C++ programs, and `make answers`. They are built with debug information, as file and line come from it.
+# The answer-key suite: its C++ programs, and `make answers`. Files and lines come from the
+# programs' debug information.
 ANSWERS := $(BUILD)/test/answers
 ANSWERS_SRC := $(wildcard test/answers/programs/*.cpp test/answers/unseen/*.cpp)
 ANSWERS_BIN := $(notdir $(ANSWERS_SRC:%.cpp=%))
@@ -8,11 +9,13 @@ vpath %.cpp test/answers/programs test/answers/unseen
 prog: $(ANSWERS_BIN:%=$(ANSWERS)/%)
 $(ANSWERS)/%: %.cpp test/answers/kit.h $(BUILD)/sim/libcudart.so.13
 	$(call say,CXX,$<)
-	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -g -Wall -Wextra -isystem $(CUDA_INCLUDE) -Itest/answers $< \
-		$(BUILD)/sim/libcudart.so.13 -lpthread -o $@
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -g -Wall -Wextra -isystem $(CUDA_INCLUDE) \
+		-Itest/answers $< $(BUILD)/sim/libcudart.so.13 -lpthread -o $@
 
 .PHONY: answers
 answers: ## programs with planted causes: is the report right? (ANSWERS_TIER=plain without PyTorch)
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all prog
-	$(Q)status=0; for set in '' --unseen; do python3 test/answers/run.py --tier $(ANSWERS_TIER) $$set || status=1; done; exit $$status
+	$(Q)status=0; for set in '' --unseen; do \
+		python3 test/answers/run.py --tier $(ANSWERS_TIER) $$set || status=1; \
+	done; exit $$status

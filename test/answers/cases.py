@@ -1,4 +1,7 @@
-"""The keys: what each program does wrong, and where. The line is the one with the comment PLANTED in the program's source."""
+"""The keys: what each program does wrong, and on which line.
+
+The comment PLANTED marks the line in the program's source.
+"""
 import dataclasses
 import os
 
@@ -8,14 +11,18 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 @dataclasses.dataclass(frozen=True)
 class Case:
     name: str
-    verdicts: tuple  # the first is the key; the others are as true
-    row: str = ""  # the list of the report whose first row must name the line: sync, advice, line, leak
-    gain: str = ""  # the figure that must be what mending wins: recoverable (the wait gone), line (the line gone), advice
+    verdicts: tuple  # the first is the key; the others are accepted, too
+    # The list of the report whose first row must name the line: sync, advice, line, leak.
+    row: str = ""
+    # The figure that must equal what the fix saves: recoverable (without the wait), line (without
+    # the line), advice.
+    gain: str = ""
     folder: str = "programs"
-    kernel_us: int = 0  # of every kernel, in PyTorch on the simulated GPU
-    width: int = 256  # on a real one: of the model's layers, so that the device has as much to do beside the host's work
-    environment: tuple = ()  # on the simulated one
-    gpu_environment: tuple = ()  # on a real one
+    kernel_us: int = 0  # duration of each kernel, in PyTorch on the simulated GPU
+    # Width of the model's layers on a real GPU, so that its work takes as long as the host's.
+    width: int = 256
+    environment: tuple = ()  # on the simulated GPU
+    gpu_environment: tuple = ()  # on a real GPU
 
     @property
     def is_torch(self):
@@ -34,7 +41,8 @@ class Case:
         raise FileNotFoundError(self.name)
 
     def planted(self):
-        """Numbers of the planted lines. Where the cause itself makes no CUDA call, the calls on either side of it count too."""
+        """Returns the numbers of the planted lines. If the cause itself makes no CUDA call, the
+        calls before and after it are marked, too."""
         with open(self.source) as file:
             return [number for number, text in enumerate(file, 1) if "PLANTED" in text]
 
@@ -50,7 +58,8 @@ CASES = [
     Case("log_copy", ("sync", "copy"), "sync", "line"),
     Case("engine", ("sync",), "sync", "line"),
     Case("copy_back", ("sync", "copy"), "sync", "line"),
-    Case("pageable_copy", ("copy", "sync"), "sync", "recoverable", gpu_environment=(("BATCH_MIB", "16"),)),
+    Case("pageable_copy", ("copy", "sync"), "sync", "recoverable",
+         gpu_environment=(("BATCH_MIB", "16"),)),
     Case("malloc_per_step", ("memory",), "advice", "advice"),
     # waits that cost nothing
     Case("sync_busy", ("gpu",), "", "recoverable"),
@@ -101,11 +110,14 @@ CASES = [
     Case("clean_waits", ("gpu",), folder="unseen"),
     Case("torch_tolist", ("sync",), "sync", "line", folder="unseen", kernel_us=60, width=4096),
     Case("torch_branch", ("sync",), "sync", "line", folder="unseen", kernel_us=40, width=6144),
-    Case("torch_numpy", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60, width=8192),
+    Case("torch_numpy", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60,
+         width=8192),
     Case("torch_clip", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60, width=6144),
     Case("torch_collate", ("input",), "advice", "advice", folder="unseen", kernel_us=20),
-    Case("torch_norms", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60, width=4096),
-    Case("torch_score", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60, width=4096),
+    Case("torch_norms", ("sync",), "sync", "recoverable", folder="unseen", kernel_us=60,
+         width=4096),
+    Case("torch_score", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60,
+         width=4096),
     Case("torch_between", ("cpu",), "advice", "advice", folder="unseen", kernel_us=30),
     Case("torch_clean_accumulate", ("gpu",), folder="unseen", kernel_us=120, width=11264),
 ]

@@ -1,19 +1,19 @@
-"""Holds a report against a key. Nothing here runs a program."""
+"""Compares a report with a key. Nothing here runs a program."""
 import dataclasses
 import os
 import re
 
-NEAR = 0.20  # a predicted gain may be this far off the measured one
-NOISE = 0.02  # or this part of the step
-STEPS_OFF = 1  # a first or last turn that differs from the others may be none
-ALARM = 0.03  # a clean program must not be promised more than this part of the step
+NEAR = 0.20  # a predicted gain may differ from the measured one by this part
+NOISE = 0.02  # or by this part of the step
+STEPS_OFF = 1  # a first or last iteration that differs from the others need not be a step
+ALARM = 0.03  # the report may promise a clean program at most this part of the step
 
 
 @dataclasses.dataclass
 class Outcome:
     name: str
     key: str  # the class that the key says
-    said: str  # the class that the report says; the key's where it said one that is as true
+    said: str  # the report's class; the key's if the report's is accepted, too
     has_line: bool  # the key names a line
     steps_right: bool
     where: str = ""
@@ -34,12 +34,13 @@ class Outcome:
 
     @property
     def right(self):
-        return not self.problem and self.verdict_right and self.steps_right and (self.line_right or not self.has_line) and (
-            self.near or self.predicted_ms is None) and not self.alarms
+        return not self.problem and self.verdict_right and self.steps_right and (
+            self.line_right
+            or not self.has_line) and (self.near or self.predicted_ms is None) and not self.alarms
 
 
 def place(row):
-    """(file, line) of a row; advice has both in one text."""
+    """Returns (file, line) of a row; advice has both in one text."""
     if "file" in row:
         return row["file"] or "", row.get("line") or 0
     found = re.match(r"(.*?):(\d+)(?:\D|$)", row.get("where") or "")
@@ -47,7 +48,8 @@ def place(row):
 
 
 def rows(process, kind):
-    return {"sync": process.get("syncs"), "advice": process.get("advice"), "line": process.get("lines"),
+    return {"sync": process.get("syncs"), "advice": process.get("advice"),
+            "line": process.get("lines"),
             "leak": (process.get("memory") or {}).get("leaks")}[kind] or []
 
 
@@ -63,17 +65,21 @@ FIGURES = {  # of a key: list of the report, member
 
 
 def predicted(process, figure, file, lines):
-    """What the report promises for mending a planted line: the largest of its rows there, 0 where it has none."""
+    """Returns what the report promises for fixing a planted line: the maximum of its rows for the
+    line, or 0 without one."""
     kind, member = FIGURES[figure]
-    found = [row.get(member) or 0 for row in rows(process, kind) if same_file(place(row)[0], file) and place(row)[1] in lines]
+    found = [row.get(member) or 0 for row in rows(process, kind)
+             if same_file(place(row)[0], file) and place(row)[1] in lines]
     return max(found, default=0.0)
 
 
 def alarms(process, step_ms):
-    """What a report on a program without fault promises."""
-    found = [f"{row['expected_ms_per_step']:.2f} ms: {row.get('what')}" for row in rows(process, "advice")
+    """Returns what the report of a clean program promises."""
+    found = [f"{row['expected_ms_per_step']:.2f} ms: {row.get('what')}"
+             for row in rows(process, "advice")
              if (row.get("expected_ms_per_step") or 0) >= ALARM * step_ms]
-    return tuple(found + [f"{row['recoverable_ms_per_step']:.2f} ms: wait at {os.path.basename(place(row)[0])}:{place(row)[1]}"
+    return tuple(found + [f"{row['recoverable_ms_per_step']:.2f} ms: wait at "
+                          f"{os.path.basename(place(row)[0])}:{place(row)[1]}"
                           for row in rows(process, "sync")
                           if (row.get("recoverable_ms_per_step") or 0) >= ALARM * step_ms])
 
@@ -82,12 +88,15 @@ def main_process(report):
     return max(report["processes"], key=lambda process: process["steps"]["count"])
 
 
-def judge(case, report, steps, slow_ms, mended_ms):
-    """case: of cases.py; steps: how many the program made; slow_ms, mended_ms: per step, measured without profrun."""
+def judge(case, report, steps, slow_ms, fixed_ms):
+    """Returns the Outcome. case: of cases.py; steps: the number of steps that the program ran;
+    slow_ms, fixed_ms: per step, measured without profrun."""
     process = main_process(report)
-    verdict, gain, lines = process["bound"]["verdict"], slow_ms - mended_ms, case.planted()
-    outcome = Outcome(case.name, case.verdicts[0], case.verdicts[0] if verdict in case.verdicts else verdict, bool(case.row),
-                      abs(process["steps"]["count"] - steps) <= STEPS_OFF, slow_ms=slow_ms, gain_ms=gain)
+    verdict, gain, lines = process["bound"]["verdict"], slow_ms - fixed_ms, case.planted()
+    outcome = Outcome(case.name, case.verdicts[0],
+                      case.verdicts[0] if verdict in case.verdicts else verdict, bool(case.row),
+                      abs(process["steps"]["count"] - steps) <= STEPS_OFF, slow_ms=slow_ms,
+                      gain_ms=gain)
     outcome.replay_pct = (process.get("replay") or {}).get("error_pct")
     if case.row:
         top = rows(process, case.row)[:1]
@@ -104,11 +113,12 @@ def judge(case, report, steps, slow_ms, mended_ms):
 
 
 def f1(outcomes):
-    """Mean over the classes of the harmonic mean of precision and recall."""
+    """Returns the mean over the classes of the harmonic mean of precision and recall."""
     scores = []
     for name in {o.key for o in outcomes}:
         hits = sum(o.key == name == o.said for o in outcomes)
-        scores.append(2 * hits / (sum(o.key == name for o in outcomes) + sum(o.said == name for o in outcomes)))
+        scores.append(2 * hits / (sum(o.key == name for o in outcomes)
+                                  + sum(o.said == name for o in outcomes)))
     return sum(scores) / len(scores) if scores else 0.0
 
 
@@ -137,7 +147,9 @@ def summary(outcomes):
 
 
 def missed(result):
-    """Goals that a summary misses, in words."""
-    found = [f"{name} {result[name]:.2f}, goal {goal}" for name, goal in GOALS.items() if result[name] < goal]
-    found += [f"{name} {result[name]}, goal 0" for name in ("false_alarms", "without_report") if result[name]]
+    """Returns the goals that a summary misses, as texts."""
+    found = [f"{name} {result[name]:.2f}, goal {goal}" for name, goal in GOALS.items()
+             if result[name] < goal]
+    found += [f"{name} {result[name]}, goal 0" for name in ("false_alarms", "without_report")
+              if result[name]]
     return found

@@ -1,5 +1,8 @@
-/* What the C++ programs of the answer-key suite share, as kit.py for those in Python: a loop that measures itself as the
- * environment says (MENDED, ROUNDS, STEPS), and kernels that spin for the time in their name. */
+/*
+ * Shared by the C++ programs of the answer-key suite, like kit.py by those in Python: a loop that
+ * measures itself as the environment says (FIXED, ROUNDS, STEPS), and kernels that spin for the
+ * time in their name.
+ */
 #ifndef ANSWERS_KIT_H
 #define ANSWERS_KIT_H
 
@@ -75,7 +78,7 @@ inline cudaKernel_t kernel(const std::string &name)
 }
 
 /* Milliseconds per step of one loop. */
-template <typename Step> double run(Step &step, bool mended, int steps)
+template <typename Step> double run(Step &step, bool fixed, int steps)
 {
 	double begin = 0;
 	for (int i = 0; i < warm + steps; i++) {
@@ -83,7 +86,7 @@ template <typename Step> double run(Step &step, bool mended, int steps)
 			check(cudaDeviceSynchronize());
 			begin = now_us();
 		}
-		step(i, mended);
+		step(i, fixed);
 	}
 	check(cudaDeviceSynchronize());
 	return (now_us() - begin) / steps / 1000;
@@ -95,23 +98,23 @@ inline double median(std::vector<double> values)
 	return values[values.size() / 2];
 }
 
-/* step(i, mended) is one step. */
+/* step(i, fixed) is one step. */
 template <typename Step> int measure(Step step)
 {
 	int rounds = setting("ROUNDS", 0), steps = setting("STEPS", 60);
-	bool is_mended = setting("MENDED", 0);
-	std::vector<double> slow, mended;
+	bool is_fixed = setting("FIXED", 0);
+	std::vector<double> slow, fixed;
 	for (int i = 0; i < rounds; i++) {
 		slow.push_back(run(step, false, steps));
-		mended.push_back(run(step, true, steps));
+		fixed.push_back(run(step, true, steps));
 	}
 	if (!rounds)
-		(is_mended ? mended : slow).push_back(run(step, is_mended, steps));
+		(is_fixed ? fixed : slow).push_back(run(step, is_fixed, steps));
 	printf("{\"steps\": %d", warm + steps);
 	if (!slow.empty())
 		printf(", \"slow_ms\": %.6f", median(slow));
-	if (!mended.empty())
-		printf(", \"mended_ms\": %.6f", median(mended));
+	if (!fixed.empty())
+		printf(", \"fixed_ms\": %.6f", median(fixed));
 	puts("}");
 	return 0;
 }

@@ -1,12 +1,13 @@
-"""What the programs of the answer-key suite share: a loop that measures itself, and the CUDA runtime by ctypes.
+"""Shared by the programs of the answer-key suite: a loop that measures itself, and CUDA by ctypes.
 
-A program defines step(i, mended) and hands it to measure(). Alone it prints how long a step takes:
+A program defines step(i, fixed) and passes it to measure(). Alone it prints how long a step takes:
 
-    MENDED=1 python3 PROGRAM      the mended twin; without it the slow one
-    ROUNDS=5 python3 PROGRAM      both, in turn, five times each: what mending wins, in one process
+    FIXED=1 python3 PROGRAM      the fixed twin; without FIXED the slow one
+    ROUNDS=5 python3 PROGRAM     both, alternating, five times each: what the fix saves
 
-Kernels compute nothing: each spins for the time in its name, on a real GPU by its own clock, on the simulated one by
-arithmetic. Calls are made in the programs themselves and not here: the line that makes a call is what the keys are about.
+Kernels compute nothing: each spins for the time in its name, measured by a real GPU's clock and
+computed by the simulated GPU. The programs make their CUDA calls themselves, because the keys name
+the lines of calls.
 """
 import ctypes
 import json
@@ -17,7 +18,7 @@ import time
 
 WARM = 10  # steps before the measured ones
 STEPS = int(os.environ.get("STEPS", "60"))
-MENDED = os.environ.get("MENDED") == "1"
+FIXED = os.environ.get("FIXED") == "1"
 ROUNDS = int(os.environ.get("ROUNDS", "0"))
 
 TO_DEVICE, TO_HOST = 1, 2
@@ -25,14 +26,15 @@ NON_BLOCKING = 1  # of streams; of events: blocking sync
 NO_TIMING = 2
 
 
-def run(step, wait, mended):
-    """Milliseconds per step of one loop, and those of each by the host's clock; wait() waits for the device."""
+def run(step, wait, fixed):
+    """Returns the mean milliseconds per step of one loop, and those of each step by the host's
+    clock; wait() waits for the device."""
     begins = []
     for i in range(WARM + STEPS):
         if i == WARM:
             wait()
         begins.append(time.monotonic_ns())
-        step(i, mended)
+        step(i, fixed)
     begins.append(time.monotonic_ns())
     wait()
     mean_ms = (time.monotonic_ns() - begins[WARM]) / STEPS / 1e6
@@ -40,13 +42,14 @@ def run(step, wait, mended):
 
 
 def measure(step, wait, start=None):
-    """Runs the loop as the environment says and prints its result; start(mended) is called before each loop."""
-    result = {"slow_ms": [], "mended_ms": [], "median_ms": [], "least_ms": []}
-    for mended in [False, True] * ROUNDS or [MENDED]:
+    """Runs the loop as the environment says and prints the result; calls start(fixed) before each
+    loop."""
+    result = {"slow_ms": [], "fixed_ms": [], "median_ms": [], "least_ms": []}
+    for fixed in [False, True] * ROUNDS or [FIXED]:
         if start:
-            start(mended)
-        mean_ms, each_ms = run(step, wait, mended)
-        result["mended_ms" if mended else "slow_ms"].append(mean_ms)
+            start(fixed)
+        mean_ms, each_ms = run(step, wait, fixed)
+        result["fixed_ms" if fixed else "slow_ms"].append(mean_ms)
         result["median_ms"].append(statistics.median(each_ms))
         result["least_ms"].append(min(each_ms))
     medians = {key: statistics.median(values) for key, values in result.items() if values}
@@ -54,14 +57,14 @@ def measure(step, wait, start=None):
 
 
 def spin(us):
-    """Host work that takes this long."""
+    """Does host work that takes this long."""
     end = time.perf_counter_ns() + int(us * 1000)
     while time.perf_counter_ns() < end:
         pass
 
 
 def copy_bytes(us):
-    """How many bytes a copy between pinned memory and the device moves in this time."""
+    """Returns how many bytes a copy between pinned memory and the device moves in this time."""
     return int(us * 1000 * float(os.environ.get("PROFSIM_H2D_GBPS", "25")))
 
 
@@ -88,21 +91,35 @@ wait:
     ret;
 }}
 """
-POINTER, SIZE, INT, OUT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p)
+POINTER, SIZE, INT, UINT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_uint
+OUT = ctypes.POINTER(ctypes.c_void_p)
 ARGUMENTS = {
-    "Malloc": [OUT, SIZE], "Free": [POINTER], "MallocAsync": [OUT, SIZE, POINTER], "FreeAsync": [POINTER, POINTER],
-    "HostAlloc": [OUT, SIZE, ctypes.c_uint], "Memcpy": [POINTER, POINTER, SIZE, INT],
-    "MemcpyAsync": [POINTER, POINTER, SIZE, INT, POINTER], "MemsetAsync": [POINTER, INT, SIZE, POINTER],
-    "StreamCreateWithFlags": [OUT, ctypes.c_uint], "StreamSynchronize": [POINTER], "DeviceSynchronize": [],
-    "StreamWaitEvent": [POINTER, POINTER, ctypes.c_uint], "EventCreateWithFlags": [OUT, ctypes.c_uint],
-    "EventRecord": [POINTER, POINTER], "EventSynchronize": [POINTER], "EventQuery": [POINTER],
-    "LibraryLoadData": [OUT, ctypes.c_char_p, POINTER, POINTER, ctypes.c_uint, POINTER, POINTER, ctypes.c_uint],
+    "Malloc": [OUT, SIZE],
+    "Free": [POINTER],
+    "MallocAsync": [OUT, SIZE, POINTER],
+    "FreeAsync": [POINTER, POINTER],
+    "HostAlloc": [OUT, SIZE, UINT],
+    "Memcpy": [POINTER, POINTER, SIZE, INT],
+    "MemcpyAsync": [POINTER, POINTER, SIZE, INT, POINTER],
+    "MemsetAsync": [POINTER, INT, SIZE, POINTER],
+    "StreamCreateWithFlags": [OUT, UINT],
+    "StreamSynchronize": [POINTER],
+    "DeviceSynchronize": [],
+    "StreamWaitEvent": [POINTER, POINTER, UINT],
+    "EventCreateWithFlags": [OUT, UINT],
+    "EventRecord": [POINTER, POINTER],
+    "EventSynchronize": [POINTER],
+    "EventQuery": [POINTER],
+    "LibraryLoadData": [OUT, ctypes.c_char_p, POINTER, POINTER, UINT, POINTER, POINTER, UINT],
     "LibraryGetKernel": [OUT, POINTER, ctypes.c_char_p],
 }
 
 
 class Cuda:
-    """cuda.Malloc is cudaMalloc, called straight, so that no line of this file is in the stack; it raises if that fails."""
+    """The CUDA runtime: cuda.Malloc is cudaMalloc, and raises if that fails.
+
+    It is called directly, so that no line of this file is in the stack.
+    """
 
     def __init__(self):
         for name in ("libcudart.so.13", "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so"):
@@ -119,9 +136,9 @@ class Cuda:
             getattr(self, name).restype = check
         self.EventQuery.restype = INT
         launch = ctypes.CFUNCTYPE(INT, POINTER, Dim3, Dim3, POINTER, SIZE, POINTER)
-        self.launch = launch(("cudaLaunchKernel", library),
-                             ((1, "kernel"), (1, "grid", Dim3(1, 1, 1)), (1, "block", Dim3(32, 1, 1)), (1, "arguments", None),
-                              (1, "shared", 0), (1, "stream", None)))
+        self.launch = launch(("cudaLaunchKernel", library), (
+            (1, "kernel"), (1, "grid", Dim3(1, 1, 1)), (1, "block", Dim3(32, 1, 1)),
+            (1, "arguments", None), (1, "shared", 0), (1, "stream", None)))
         self.launch.restype = check
 
     def made(self, name, *arguments):
@@ -130,7 +147,8 @@ class Cuda:
         return handle.value
 
     def kernel(self, name):
-        """A kernel that spins for the N microseconds of its name's _Nus; to be launched as cuda.launch(it, stream=...)."""
+        """Returns a kernel that spins for the N microseconds of its name's _Nus. Launch it with
+        cuda.launch(kernel, stream=...)."""
         ns = int(name.rsplit("_", 1)[1][:-2]) * 1000
         ptx = ".version 7.0\n.target sm_75\n.address_size 64\n" + PTX.format(name=name, ns=ns)
         library = self.made("LibraryLoadData", ptx.encode(), None, None, 0, None, None, 0)
@@ -153,7 +171,7 @@ class Cuda:
 
 
 def pageable(size):
-    """An address of ordinary memory of this size, which is never freed."""
+    """Returns the address of ordinary memory of this size, which is never freed."""
     pageable.kept.append(ctypes.create_string_buffer(size))
     return ctypes.addressof(pageable.kept[-1])
 

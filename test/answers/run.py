@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The answer-key suite: programs with a planted cause, and whether profrun's report says so.
 
-usage: run.py [--tier plain|torch|plain,torch] [--only NAME[,NAME]] [--unseen] [--json FILE] [--keep DIR]
+usage: run.py [--tier plain|torch|plain,torch] [--only NAME[,NAME]] [--unseen] [--json FILE]
+              [--keep DIR]
 
-Each program runs twice: alone, its slow and its mended form in turn, which measures what mending wins; then the slow one under
-profrun. Its report is held against the key in cases.py. Prints a table; exit status 1 when a goal is missed.
+Each program runs twice: first alone, its slow and its fixed form alternating, which measures what
+the fix saves; then the slow one under profrun, whose report is compared with the key in cases.py.
+Prints a table; exit status 1 when a goal is missed.
 """
 import argparse
 import contextlib
@@ -26,14 +28,16 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build")
 SIM = os.path.join(BUILD, "sim")
 TORCH = os.path.join(BUILD, "torch-venv")
-PRELOADED = ("libcudart.so.13", "libcudart.so.12", "libcupti.so.13", "libcupti.so.12", "libprofsim_libs.so")
-# As many steps that programs which never wait are held back by the full queue of their stream, as in any longer run, and the armed
-# steps a multiple of the twos and threes that some programs count by.
+PRELOADED = ("libcudart.so.13", "libcudart.so.12", "libcupti.so.13", "libcupti.so.12",
+             "libprofsim_libs.so")
+# Enough skipped steps that programs that never wait are limited by their full stream, as in longer
+# runs. The recorded steps are a multiple of 2 and 3, by which some programs count.
 SKIPPED, RECORDED = 1000, 24
-# And as many that the collector, which gives way to everything else, has found the steps by then on a busy machine, too.
+# Enough time for the collector, at its lowest priority, to detect the steps on a busy machine.
 LEARNED_MS = 3000
 ALONE = {"ROUNDS": "7", "STEPS": "30"}
-# A run under profrun whose steps were this much slower than alone was disturbed (or profrun is to blame): it is made again.
+# A run under profrun whose steps were this much slower than alone is repeated: it was disturbed (or
+# profrun is the cause).
 DISTURBED = 1.1
 TRIES = 2
 LIMIT_S = 120
@@ -52,8 +56,9 @@ def command(case):
 
 def environment(case, gpu, **more):
     env = {k: v for k, v in os.environ.items()
-           if not k.startswith(("PROF_", "PROFSIM_")) and k not in ("LD_PRELOAD", "MENDED")}
-    env.update(case.gpu_environment if gpu else case.environment, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", **more)
+           if not k.startswith(("PROF_", "PROFSIM_")) and k not in ("LD_PRELOAD", "FIXED")}
+    env.update(case.gpu_environment if gpu else case.environment, PYTHONPATH=HERE,
+               PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", **more)
     if not gpu:
         env["LD_LIBRARY_PATH"] = SIM
     if case.kernel_us:
@@ -64,7 +69,8 @@ def environment(case, gpu, **more):
 
 
 def hurry_collector(launcher):
-    """With --realtime: it gives way to everything by itself, and on a busy machine would not know the steps before the run is over."""
+    """Raises the collector's priority (--realtime): on a busy machine its low priority would keep
+    it from detecting the steps before the run ends."""
     until = time.monotonic() + 5
     while launcher.poll() is None and time.monotonic() < until:
         with contextlib.suppress(OSError):
@@ -79,8 +85,8 @@ def hurry_collector(launcher):
 
 
 def execute(line, env):
-    with subprocess.Popen(line, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as child:
+    with subprocess.Popen(line, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         if os.sched_getscheduler(0) == os.SCHED_RR and "profrun.sh" in line[0]:
             hurry_collector(child)
         try:
@@ -94,7 +100,7 @@ def execute(line, env):
 
 
 def result_of(out):
-    """What a program says of itself, in its last line."""
+    """Returns the result that a program printed in its last line."""
     try:
         return json.loads(out.strip().splitlines()[-1])
     except (IndexError, ValueError):
@@ -102,21 +108,22 @@ def result_of(out):
 
 
 def alone(case, gpu):
-    """Milliseconds per step, slow and mended, without profrun."""
+    """Returns the milliseconds per step, slow and fixed, without profrun."""
     env = environment(case, gpu, **ALONE)
     if not gpu:
         env["LD_PRELOAD"] = " ".join(os.path.join(SIM, name) for name in PRELOADED)
     said = result_of(execute(command(case), env))
-    return said["slow_ms"], said["mended_ms"]
+    return said["slow_ms"], said["fixed_ms"]
 
 
 def profiled(case, folder, gpu, slow_ms=LEARNED_MS / SKIPPED):
-    """How many steps the slow program made under profrun, and the report."""
+    """Returns the number of steps of the slow program under profrun, and the report."""
     shutil.rmtree(folder, ignore_errors=True)
     skipped = max(SKIPPED, math.ceil(LEARNED_MS / slow_ms))
     line = [os.path.join(ROOT, "profrun.sh"), *([] if gpu else ["--sim"]), "-o", folder, "--quiet",
             "--schedule", f"skip_first={skipped},wait=0,warmup=2,active={RECORDED},repeat=1"]
-    out = execute([*line, "--", *command(case)], environment(case, gpu, STEPS=str(skipped + 2 * RECORDED)))
+    out = execute([*line, "--", *command(case)],
+                  environment(case, gpu, STEPS=str(skipped + 2 * RECORDED)))
     path = os.path.join(folder, "report.json")
     if not os.path.exists(path):
         execute([os.path.join(ROOT, "profrun.sh"), "report", folder], environment(case, gpu))
@@ -129,21 +136,22 @@ def profiled(case, folder, gpu, slow_ms=LEARNED_MS / SKIPPED):
 
 def answer(case, folder, gpu):
     try:
-        slow_ms, mended_ms = alone(case, gpu)
+        slow_ms, fixed_ms = alone(case, gpu)
         for attempt in range(TRIES):
             steps, report = profiled(case, folder, gpu, slow_ms)
             replay = judge.main_process(report).get("replay") or {}
             if (replay.get("measured_ms") or 0) <= DISTURBED * slow_ms:
                 break
-        outcome = judge.judge(case, report, steps, slow_ms, mended_ms)
+        outcome = judge.judge(case, report, steps, slow_ms, fixed_ms)
         outcome.repeated = attempt
         return outcome
     except Broken as problem:
-        return judge.Outcome(case.name, case.verdicts[0], "nothing", bool(case.row), False, problem=str(problem))
+        return judge.Outcome(case.name, case.verdicts[0], "nothing", bool(case.row), False,
+                             problem=str(problem))
 
 
 def shown(outcome):
-    """A row of the table."""
+    """Returns a row of the table."""
     if outcome.problem:
         return f"{outcome.name:20} {outcome.key:8} {outcome.problem}"
     promised = "" if outcome.predicted_ms is None else f"{outcome.predicted_ms:9.3f}"
@@ -154,16 +162,20 @@ def shown(outcome):
     wrong += [] if outcome.steps_right else ["steps"]
     wrong += [f"alarm ({text})" for text in outcome.alarms]
     again = f" (run {outcome.repeated + 1} times)" if outcome.repeated else ""
-    return (f"{outcome.name:20} {outcome.key:8} {outcome.said:8} {outcome.where:26} {outcome.slow_ms:8.3f} "
-            f"{outcome.gain_ms:8.3f} {promised:>9} {replay:>7}  {'; '.join(wrong) or 'right'}{again}")
+    return (
+        f"{outcome.name:20} {outcome.key:8} {outcome.said:8} {outcome.where:26} "
+        f"{outcome.slow_ms:8.3f} "
+        f"{outcome.gain_ms:8.3f} {promised:>9} {replay:>7}  {'; '.join(wrong) or 'right'}{again}")
 
 
-HEADER = (f"{'program':20} {'key':8} {'said':8} {'line named':26} {'step ms':>8} {'gain ms':>8} {'promised':>9} "
+HEADER = (f"{'program':20} {'key':8} {'said':8} {'line named':26} {'step ms':>8} {'gain ms':>8} "
+          f"{'promised':>9} "
           f"{'replay%':>7}")
 
 
 def choose(args):
-    chosen = [case for case in cases.CASES if bool(case.folder == "unseen") == args.unseen or args.all]
+    chosen = [case for case in cases.CASES
+              if bool(case.folder == "unseen") == args.unseen or args.all]
     if args.only:
         names = args.only.split(",")
         chosen = [case for case in cases.CASES if case.name in names]
@@ -172,7 +184,8 @@ def choose(args):
             sys.exit(f"answers: no program {', '.join(sorted(unknown))} in cases.py")
     tiers = args.tier.split(",")
     if "torch" in tiers and not args.gpu and not os.path.exists(os.path.join(TORCH, ".complete")):
-        print("SKIPPED: the programs in PyTorch: there is no build/torch-venv (make torch-venv)", flush=True)
+        print("SKIPPED: the programs in PyTorch: there is no build/torch-venv (make torch-venv)",
+              flush=True)
         tiers.remove("torch")
     return [case for case in chosen if ("torch" if case.is_torch else "plain") in tiers]
 
@@ -187,29 +200,36 @@ def run(chosen, base, gpu):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", default="plain,torch")
     parser.add_argument("--only")
-    parser.add_argument("--unseen", action="store_true", help="the second set, which the rules were not made with")
+    parser.add_argument("--unseen", action="store_true",
+                        help="the second set, which was not used to make the rules")
     parser.add_argument("--all", action="store_true", help="both sets")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--keep", metavar="DIR", help="keep the runs' folders there")
-    parser.add_argument("--realtime", action="store_true", help="ahead of all else that the machine does; for one that is busy")
-    parser.add_argument("--gpu", action="store_true", help="on a real GPU instead of the simulated one")
+    parser.add_argument("--realtime", action="store_true",
+                        help="with realtime priority, for a busy machine")
+    parser.add_argument("--gpu", action="store_true",
+                        help="on a real GPU instead of the simulated one")
     args = parser.parse_args()
     began = time.monotonic()
     if args.realtime:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(2))
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a busy disk would hold up the collector
+    # A busy disk would delay the collector.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="answers-", dir=memory) as scratch:
         outcomes = run(choose(args), args.keep or scratch, args.gpu)
     result = judge.summary(outcomes)
-    print(f"\n{len(outcomes)} programs in {time.monotonic() - began:.0f} s, {sum(o.right for o in outcomes)} right in everything")
+    print(f"\n{len(outcomes)} programs in {time.monotonic() - began:.0f} s, "
+          f"{sum(o.right for o in outcomes)} right in everything")
     for name, value in result.items():
         print(f"  {name:22} {value:.2f}" if isinstance(value, float) else f"  {name:22} {value}")
     if args.json:
         with open(args.json, "w") as file:
-            json.dump({"summary": result, "programs": [dataclasses.asdict(o) for o in outcomes]}, file, indent=1)
+            json.dump({"summary": result, "programs": [dataclasses.asdict(o) for o in outcomes]},
+                      file, indent=1)
     wrong = judge.missed(result)
     for text in wrong:
         print(f"MISSED: {text}")

@@ -1,5 +1,8 @@
-"""Programs with planted causes under profrun: what does not hang on how long anything takes. The line, the file, the kind of wait, how
-often a step, how many steps. `make answers` judges the rest: verdicts and gains."""
+"""Programs with planted causes under profrun: what does not depend on how long anything takes.
+
+The line, the file, the kind of wait, how often per step, how many steps. `make answers` judges the
+rest: verdicts and gains.
+"""
 import json
 import os
 import shutil
@@ -13,15 +16,24 @@ import cases  # noqa: E402
 import judge  # noqa: E402
 import run  # noqa: E402
 
-# What each line with a wait is, and how often it waits in a step.
+# The kind of each line's wait, and how often it waits per step.
 WAITS = {
-    "explicit_sync": ("explicit", 6), "read_per_layer": ("item", 8), "second_thread": ("explicit", 5), "log_copy": ("item", 1 / 3),
-    "engine": ("explicit", 4), "copy_back": ("item", 6), "pageable_copy": ("copy", 1), "layers": ("event", 6),
+    "explicit_sync": ("explicit", 6),
+    "read_per_layer": ("item", 8),
+    "second_thread": ("explicit", 5),
+    "log_copy": ("item", 1 / 3),
+    "engine": ("explicit", 4),
+    "copy_back": ("item", 6),
+    "pageable_copy": ("copy", 1),
+    "layers": ("event", 6),
     "accumulate": ("item", 4),
 }
 
 
-# Their steps are not told apart as the key has them; fails when they are, so that the row goes.
+TRIES = 4
+
+# Programs whose steps differ from the key; a test fails once they are right, so that the row is
+# removed.
 NOT_YET = {}
 
 
@@ -42,7 +54,8 @@ class AnswersTest(unittest.TestCase):
         steps, report = run.profiled(case, os.path.join(self.base, name), gpu=False)
         process = judge.main_process(report)
         is_right = abs(process["steps"]["count"] - steps) <= judge.STEPS_OFF
-        self.assertEqual(is_right, name not in NOT_YET, f"{process['steps']['count']} steps found of {steps}")
+        self.assertEqual(is_right, name not in NOT_YET,
+                         f"{process['steps']['count']} steps found of {steps}")
         if not is_right:
             self.skipTest(f"{name}: {NOT_YET[name]}")
         return case, process
@@ -77,16 +90,21 @@ class AnswersTest(unittest.TestCase):
             with self.subTest(name):
                 _, process = self.process(name)
                 idle = sum(gpu["idle_ms_per_step"] for gpu in process["gpu"])
-                self.assertAlmostEqual(sum(row["ms_per_step"] for row in process["idle"]), idle, places=3)
+                self.assertAlmostEqual(sum(row["ms_per_step"] for row in process["idle"]), idle,
+                                       places=3)
 
     def test_clean_programs_are_promised_nothing(self):
-        """Margins are wide here: a tenth of the step."""
+        """Margins are wide: a tenth of the step. A run too disturbed for a verdict is repeated."""
         for name in ("clean_gpu", "clean_graph", "clean_streams"):
             with self.subTest(name):
-                _, process = self.process(name)
+                for _ in range(TRIES):
+                    _, process = self.process(name)
+                    if process["bound"]["verdict"] != "unknown":
+                        break
                 step_ms = process["replay"]["measured_ms"]
                 promised = [row["expected_ms_per_step"] for row in process["advice"]]
-                self.assertLess(max(promised, default=0), 0.1 * step_ms, json.dumps(process["advice"]))
+                self.assertLess(max(promised, default=0), 0.1 * step_ms,
+                                json.dumps(process["advice"]))
                 self.assertEqual(process["bound"]["verdict"], "gpu")
 
 

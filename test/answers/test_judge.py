@@ -1,4 +1,4 @@
-"""The suite's own judgement, on reports made up for it."""
+"""Tests judge.py with made-up reports."""
 import copy
 import os
 import sys
@@ -15,23 +15,25 @@ SOURCE, (LINE,) = SYNC.source, SYNC.planted()
 
 
 def report(verdict="sync", **lists):
-    process = {"pid": 1, "steps": {"count": 60}, "bound": {"verdict": verdict}, "replay": {"error_pct": -1.0},
-               "syncs": [], "advice": []}
+    process = {"pid": 1, "steps": {"count": 60}, "bound": {"verdict": verdict},
+               "replay": {"error_pct": -1.0}, "syncs": [], "advice": []}
     process.update(lists)
-    return {"schema": 2, "processes": [{"pid": 2, "steps": {"count": 0}, "bound": {"verdict": "unknown"}}, process]}
+    return {"schema": 2, "processes": [
+        {"pid": 2, "steps": {"count": 0}, "bound": {"verdict": "unknown"}}, process]}
 
 
 def wait(file=SOURCE, line=LINE, recoverable=0.9, whole=1.0):
-    return {"file": file, "line": line, "recoverable_ms_per_step": recoverable, "line_ms_per_step": whole}
+    return {"file": file, "line": line, "recoverable_ms_per_step": recoverable,
+            "line_ms_per_step": whole}
 
 
 def advice(expected, where=f"{SOURCE}:{LINE}"):
-    return {"what": "mend it", "where": where, "expected_ms_per_step": expected}
+    return {"what": "fix it", "where": where, "expected_ms_per_step": expected}
 
 
 class JudgeTest(unittest.TestCase):
-    def judged(self, case, found, steps=60, slow=3.0, mended=2.0):
-        return judge.judge(case, found, steps, slow, mended)
+    def judged(self, case, found, steps=60, slow=3.0, fixed=2.0):
+        return judge.judge(case, found, steps, slow, fixed)
 
     def test_a_right_report_is_right(self):
         outcome = self.judged(SYNC, report(syncs=[wait()]))
@@ -39,9 +41,9 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(outcome.where, f"explicit_sync.py:{LINE}")
 
     def test_another_line_or_file_is_wrong(self):
-        beside = self.judged(SYNC, report(syncs=[wait(line=LINE + 1), wait()]))
-        self.assertTrue(beside.file_right)
-        self.assertFalse(beside.line_right or beside.right)
+        next_line = self.judged(SYNC, report(syncs=[wait(line=LINE + 1), wait()]))
+        self.assertTrue(next_line.file_right)
+        self.assertFalse(next_line.line_right or next_line.right)
         elsewhere = self.judged(SYNC, report(syncs=[wait(file="/tmp/explicit_sync.py")]))
         self.assertFalse(elsewhere.file_right or elsewhere.line_right)
         self.assertFalse(self.judged(SYNC, report()).line_right)
@@ -49,7 +51,7 @@ class JudgeTest(unittest.TestCase):
     def test_another_verdict_is_wrong(self):
         self.assertFalse(self.judged(SYNC, report("gpu", syncs=[wait()])).right)
 
-    def test_a_verdict_that_is_as_true_is_right(self):
+    def test_another_accepted_verdict_is_right(self):
         either = cases.Case("explicit_sync", ("copy", "sync"), "sync", "line")
         self.assertTrue(self.judged(either, report("sync", syncs=[wait()])).right)
 
@@ -60,11 +62,13 @@ class JudgeTest(unittest.TestCase):
     def test_a_gain_must_be_near(self):
         for whole, near in ((0.81, True), (0.79, False), (1.19, True), (1.21, False)):
             self.assertEqual(self.judged(SYNC, report(syncs=[wait(whole=whole)])).near, near, whole)
-        # Two per cent of the step are noise, however small the gain.
-        self.assertTrue(self.judged(SYNC, report(syncs=[wait(whole=0.05)]), slow=3.0, mended=3.0).near)
-        self.assertFalse(self.judged(SYNC, report(syncs=[wait(whole=0.07)]), slow=3.0, mended=3.0).near)
+        # Two percent of the step count as noise, however small the gain.
+        self.assertTrue(
+            self.judged(SYNC, report(syncs=[wait(whole=0.05)]), slow=3.0, fixed=3.0).near)
+        self.assertFalse(
+            self.judged(SYNC, report(syncs=[wait(whole=0.07)]), slow=3.0, fixed=3.0).near)
 
-    def test_a_gain_that_is_not_promised_is_none(self):
+    def test_a_gain_that_is_not_promised_counts_as_zero(self):
         self.assertEqual(self.judged(SYNC, report(syncs=[wait(line=LINE - 1)])).predicted_ms, 0)
 
     def test_advice_has_its_place_in_one_text(self):
@@ -75,9 +79,10 @@ class JudgeTest(unittest.TestCase):
 
     def test_promises_to_a_clean_program_are_false_alarms(self):
         self.assertEqual(self.judged(CLEAN, report("gpu", advice=[advice(0.08)])).alarms, ())
-        self.assertEqual(len(self.judged(CLEAN, report("gpu", advice=[advice(0.1)], syncs=[wait()])).alarms), 2)
+        self.assertEqual(
+            len(self.judged(CLEAN, report("gpu", advice=[advice(0.1)], syncs=[wait()])).alarms), 2)
 
-    def test_every_key_names_a_line_that_is_there(self):
+    def test_every_key_names_an_existing_line(self):
         for case in cases.CASES:
             if case.row or case.gain:
                 self.assertTrue(case.planted(), case.name)
@@ -85,7 +90,8 @@ class JudgeTest(unittest.TestCase):
                 self.assertEqual(case.planted(), [], case.name)
 
     def test_f1_is_the_mean_over_classes(self):
-        right, wrong = (self.judged(SYNC, report(verdict, syncs=[wait()])) for verdict in ("sync", "gpu"))
+        right, wrong = (self.judged(SYNC, report(verdict, syncs=[wait()]))
+                        for verdict in ("sync", "gpu"))
         clean = self.judged(CLEAN, report("gpu"))
         self.assertEqual(judge.f1([right, clean]), 1.0)
         # sync: precision 1, recall 1/2; gpu: precision 1/2, recall 1.

@@ -1,5 +1,7 @@
-"""For the suite's programs in PyTorch: a small model, and what a training step of it is. Kernels take PROFSIM_KERNEL_US on
-the simulated GPU; on a real one WIDTH makes them last."""
+"""For the suite's programs in PyTorch: a small model and its training step.
+
+Kernels take PROFSIM_KERNEL_US on the simulated GPU; on a real one WIDTH makes them long enough.
+"""
 import os
 
 import torch

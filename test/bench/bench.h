@@ -1,4 +1,7 @@
-/* What the benches of hooked calls share: a clock, medians, and the journal's pages made beforehand as the collector does. */
+/*
+ * Shared by the benchmarks of hooked calls: a clock, medians, and preparing the journal's pages as
+ * the collector does.
+ */
 #ifndef TEST_BENCH_BENCH_H
 #define TEST_BENCH_BENCH_H
 
@@ -33,7 +36,7 @@ static inline double bench_median(double *values, int n)
 	return values[n / 2];
 }
 
-/* Of the inner nine tenths. Sorts them. */
+/* Returns the mean of the middle nine tenths. Sorts the values. */
 static inline double bench_inner_mean(double *values, int n)
 {
 	double sum = 0;
@@ -43,8 +46,10 @@ static inline double bench_inner_mean(double *values, int n)
 	return sum / (n - 2 * (n / 20));
 }
 
-/* What the collector does ahead of the application (core/source/journal/ahead.c), for all rounds at once: making room on disk and clearing new
- * pages is not the hook's. */
+/*
+ * Does what the collector does ahead of the application (core/source/journal/ahead.c), for all
+ * rounds at once: allocating disk space and clearing new pages is not part of the hook's cost.
+ */
 static inline void bench_make_pages(struct journal_header *h, int fd, uint64_t bytes)
 {
 	uint64_t sum = 0;
@@ -55,7 +60,7 @@ static inline void bench_make_pages(struct journal_header *h, int fd, uint64_t b
 	__asm__ volatile("" : : "r"(sum));
 }
 
-/* This process's journal, with pages for so many bytes of records; NULL: there is none. */
+/* Returns this process's journal, with pages for `bytes` of records; NULL if there is none. */
 static inline struct journal_header *bench_map_journal(uint64_t bytes)
 {
 	char path[4096];
@@ -72,15 +77,17 @@ static inline struct journal_header *bench_map_journal(uint64_t bytes)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* The token of a launch with this grid and block, as both benches make them. */
+/* Returns the token of a launch with the grid and block of these benchmarks. */
 static inline uint64_t bench_token(const char *kernel)
 {
 	const uint32_t grid[3] = { 64, 1, 1 }, block[3] = { 256, 1, 1 };
 	return token_launch((uint64_t)(uintptr_t)kernel, grid, block);
 }
 
-/* Plays the collector: the last of `calls` kernels, `size` bytes from each other, ends a step. `pass` makes many steps. False: they are not
- * counted. */
+/*
+ * Acts as the collector: publishes the anchor of steps that end with the last of `calls` kernels,
+ * which are `size` bytes apart. `pass` runs many steps. Returns false if they are not counted.
+ */
 static inline bool bench_lock(struct journal_header *h, const char *kernels, unsigned calls,
 			      unsigned size, void (*pass)(void))
 {
@@ -90,11 +97,11 @@ static inline bool bench_lock(struct journal_header *h, const char *kernels, uns
 				   bench_token(end - size)));
 	atomic_store(&h->steps.calls_per_step, calls);
 	atomic_store(&h->steps.by_optimizer,
-		     STEP_OPTIMIZER_SURE); /* else they are looked at again */
+		     STEP_OPTIMIZER_SURE); /* otherwise the steps are checked again */
 	atomic_store(&h->steps.anchor_generation, 1);
 	pass();
 	atomic_store(&h->steps.sure_generation,
-		     1); /* else it is provisional, and goes on recording */
+		     1); /* otherwise it is provisional, and recording continues */
 	atomic_store(&h->steps.base, 0);
 	atomic_store(&h->steps.base_generation, 1);
 	pass();

@@ -1,7 +1,8 @@
 /*
- * What one of PyTorch's memory reports costs, half of which are for blocks freed: `block_bench NAME`, in a loop and amid a program that uses the
- * caches in between. Run by block_bench.sh under the library in each of its states. Linked with a libc10.so (test/prog/c10.cpp) whose own
- * part is a few additions.
+ * `block_bench NAME`: the cost of one of PyTorch's memory reports, half of which are for freed
+ * blocks. Measured in a loop, and in a program that uses the caches in between. Run by
+ * block_bench.sh under the library in each of its states. Linked with a libc10.so
+ * (test/prog/c10.cpp) whose own work is a few additions.
  */
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -27,8 +28,8 @@ static void *address(unsigned i)
 }
 
 static bool is_cold;
-static double
-	cold_ns[STEPS]; /* of a step's reports: now and then one does what the others have left */
+/* Mean of a step's reports: sometimes one does the work that others deferred. */
+static double cold_ns[STEPS];
 static int n_cold;
 
 static void report(unsigned block, int64_t bytes, uint64_t live)
@@ -52,7 +53,7 @@ static void step(void)
 		report(i, -2048, LIVE);
 }
 
-/* Frames between main and the reports, as PyTorch has them. */
+/* Makes frames between main and the reports, as in PyTorch. */
 __attribute__((noinline)) static int go_down(int depth)
 {
 	volatile char room[64];
@@ -72,7 +73,7 @@ static double loop_ns(void)
 	return (bench_now_ns() - begin) / STEPS / PER_STEP / 2;
 }
 
-static double amid_ns(void)
+static double cold_step_ns(void)
 {
 	n_cold = 0;
 	memset(cold_ns, 0, sizeof(cold_ns));
@@ -82,20 +83,20 @@ static double amid_ns(void)
 
 int main(int argc, char **argv)
 {
-	double rounds[ROUNDS], amid[COLD_ROUNDS];
+	double rounds[ROUNDS], cold_rounds[COLD_ROUNDS];
 	void *p;
 	if (!cold_make())
 		return 2;
 	cudaMalloc(&p, 64); /* the first call arms the library */
 	for (unsigned i = 0; i < LIVE; i++)
 		reported(address(i), 2048, i * 2048, 1 << 30, (struct device){ 1, 0 });
-	loop_ns(); /* beyond the blocks that take a stack at any time */
+	loop_ns(); /* past the first blocks, which always take a stack */
 	for (int r = 0; r < ROUNDS; r++)
 		rounds[r] = loop_ns();
 	is_cold = true;
 	for (int r = 0; r < COLD_ROUNDS; r++)
-		amid[r] = amid_ns();
+		cold_rounds[r] = cold_step_ns();
 	printf("%-34s %7.1f %7.1f\n", argc > 1 ? argv[1] : "", bench_median(rounds, ROUNDS),
-	       bench_median(amid, COLD_ROUNDS));
+	       bench_median(cold_rounds, COLD_ROUNDS));
 	return 0;
 }

@@ -9,14 +9,16 @@ trap 'rm -rf "$out"' EXIT
 state() { # name, settings...
 	name=$1
 	shift
-	env "$@" PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error PROF_STEP=time:100000 PROF_CUPTI=off "$build/test/bench/block_bench" "$name"
+	env "$@" PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error PROF_STEP=time:100000 \
+		PROF_CUPTI=off "$build/test/bench/block_bench" "$name"
 	rm -rf "$out/run"
 }
 
-printf '%-34s %7s %7s\n' 'a memory report (half are frees)' 'ns' 'amid ns'
+library=$build/libprofrun.so
+printf '%-34s %7s %7s\n' 'a memory report (half are frees)' 'ns' 'cold ns'
 state 'bare'
-state 'PROF_MEMORY=off' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always PROF_MEMORY=off
-state 'nothing ever recorded' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=off
-state 'disarmed: the table' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=skip_first=1000000000,active=1
-state 'recorded, no stacks' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always PROF_STACKS=none
-state 'recorded, stacks of 33 frames' LD_PRELOAD="$build/libprofrun.so" PROF_SCHEDULE=always
+state 'PROF_MEMORY=off' LD_PRELOAD="$library" PROF_SCHEDULE=always PROF_MEMORY=off
+state 'nothing ever recorded' LD_PRELOAD="$library" PROF_SCHEDULE=off
+state 'disarmed: the table' LD_PRELOAD="$library" PROF_SCHEDULE=skip_first=1000000000,active=1
+state 'recorded, no stacks' LD_PRELOAD="$library" PROF_SCHEDULE=always PROF_STACKS=none
+state 'recorded, stacks of 33 frames' LD_PRELOAD="$library" PROF_SCHEDULE=always

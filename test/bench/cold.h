@@ -1,6 +1,7 @@
 /*
- * What a framework does between two calls: it passes through memory and code of its own, so that nothing of a wrapper is in the nearest caches
- * when the next call comes. COLD_PART: of such calls so many come for each launch.
+ * Does what a framework does between two calls: it passes through its own memory and code, so that
+ * nothing of a wrapper is in the nearest caches at the next call. COLD_PART: number of such calls
+ * per launch.
  */
 #ifndef TEST_BENCH_COLD_H
 #define TEST_BENCH_COLD_H
@@ -26,7 +27,7 @@ static struct {
 	uint32_t place;
 } cold = { .place = 1 };
 
-/* Chains of jumps from line to line in no order; each ends with a return. */
+/* Chains of jumps between cache lines in random order; each ends with a return. */
 static inline void cold_make_code(void)
 {
 	static uint32_t lines[COLD_CODE_BYTES / COLD_LINE];
@@ -63,7 +64,7 @@ static inline void cold_pass(int i)
 	chain();
 }
 
-/* False: no memory that may be written and run. */
+/* Returns false if no memory can be both written and executed. */
 static inline bool cold_make(void)
 {
 	cold.data = malloc(COLD_DATA_BYTES);

@@ -1,7 +1,9 @@
 /*
- * What a hooked launch adds where it hurts: between two of them the program passes through memory and code of its own, as a
- * framework does, so that nothing of the hook is in the nearest caches. `cold_bench NAME [lock]`: run by cold_bench.sh under the library in each of
- * its states; lock: counting steps. A step has 70 launches, each with a stack of its own, and one takes about a microsecond, as real ones do.
+ * `cold_bench NAME [lock]`: what a hooked launch adds with cold caches. Between two launches the
+ * program passes through its own memory and code, as a framework does, so that nothing of the hook
+ * is in the nearest caches. Run by cold_bench.sh under the library in each of its states. lock:
+ * counting steps. A step has 70 launches, each with its own stack; a launch takes about a
+ * microsecond, like a real one.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@ enum {
 	STEP = 70,
 	LEAST_DEPTH = 16, /* of 70 stacks, 18 to 35 frames */
 	MOST_DEPTH = 33,
-	LAUNCHES = 286 * STEP, /* whole ones: counting does not lose its place */
+	LAUNCHES = 286 * STEP, /* complete steps: counting keeps its position */
 	ROUNDS = 5,
 	LAUNCH_ROUNDS = 1500,
 };

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a launch adds whose program has used the caches since the last one: usage cold_bench.sh BUILD
+# What a launch adds in a program that has used the caches since the last launch.
+# usage: cold_bench.sh BUILD
 set -e
 build=$(cd "$1" && pwd)
 out=$(mktemp -d)
@@ -8,7 +9,8 @@ trap 'rm -rf "$out"' EXIT
 bench=$build/test/bench/cold_bench
 
 state() { # settings, command
-	env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error LD_PRELOAD="$build/libprofrun.so" "$@"
+	env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error \
+		LD_PRELOAD="$build/libprofrun.so" "$@"
 	rm -rf "$out/run"
 }
 
@@ -16,5 +18,6 @@ printf '%-34s %7s\n' 'launch with cold caches (ns)' added
 state PROF_SCHEDULE=off "$bench" disarmed
 state PROF_SCHEDULE=skip_first=1000000000,active=1 "$bench" 'disarmed, steps counted' lock
 state PROF_SCHEDULE=skip_first=1000000000,active=1 "$bench" 'learning steps'
-state PROF_SCHEDULE=always PROF_CUPTI=off PROF_STEP=graph PROF_STACKS=none "$bench" 'active, no stack, no GPU timing'
+state PROF_SCHEDULE=always PROF_CUPTI=off PROF_STEP=graph PROF_STACKS=none \
+	"$bench" 'active, no stack, no GPU timing'
 state PROF_SCHEDULE=always PROF_CUPTI=off PROF_STEP=graph "$bench" 'active, with its stack'

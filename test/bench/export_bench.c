@@ -1,7 +1,8 @@
 /*
- * How fast a journal becomes a Perfetto trace: one step of N launches (default 1,000,000), each with its kernel. Prints what each
- * stage takes: reading and pairing, encoding alone, encoding with gzip into a file; first of bare calls, then of calls from 2,000 stacks
- * of 20 Python frames, with a range of NVTX around every ten.
+ * How fast a journal becomes a Perfetto trace: one step of N launches (default 1,000,000), each
+ * with its kernel. Prints the time of each stage: reading and pairing, encoding alone, encoding
+ * with gzip into a file. First for bare calls, then for calls from 2,000 stacks of 20 Python
+ * frames, with an NVTX range around every ten calls.
  */
 #include "core/source/journal/ingest.h"
 #include "export/exporter.h"
@@ -50,7 +51,7 @@ static void add_names(struct journal_builder *b)
 	}
 }
 
-/* Half of the code is the user's; the innermost frame tells the stacks apart. */
+/* Half of the code is the user's; the innermost frame distinguishes the stacks. */
 static void add_stacks(struct journal_builder *b)
 {
 	static const uint8_t table[] = { 0xf2, 2, 1 }; /* LINES_310 would do as well: one line */
@@ -167,7 +168,7 @@ static void measure(void *context, struct ingest *f, struct model_step *m)
 	analyzer_free(&a);
 }
 
-/* False where not everything came back. */
+/* Returns false if not everything could be read back. */
 static bool run(uint32_t n, bool has_stacks)
 {
 	char path[64];

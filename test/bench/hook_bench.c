@@ -1,8 +1,9 @@
 /*
- * What a hooked call costs over the bare one, both in the same process and round: `hook_bench NAME BUDGET_NS [lock]`. Run by
- * hook_bench.sh under the library in each of its states. With `lock` it plays the collector: it opens the journal and
- * publishes an anchor that a launch in a thousand completes, so that counting is measured with its boundaries in it. In every
- * state it makes the journal's pages beforehand, as the collector does.
+ * `hook_bench NAME BUDGET_NS [lock]`: what a hooked call costs over the bare one, both in the same
+ * process and round. Run by hook_bench.sh under the library in each of its states. With `lock` it
+ * acts as the collector: it opens the journal and publishes an anchor that one launch in a thousand
+ * completes, so that counting is measured including step boundaries. In every state it prepares the
+ * journal's pages, as the collector does.
  */
 #include "test/bench/bench.h"
 

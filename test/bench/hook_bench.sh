@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a hooked launch costs in each state of the library, and what preloading costs a process without CUDA.
+# What a hooked launch costs in each state of the library, and what preloading costs a process
+# without CUDA.
 # usage: hook_bench.sh BUILD
 set -e
 build=$(cd "$1" && pwd)
@@ -13,11 +14,11 @@ state() { # name, budget, settings..., [-- arguments]
 	settings=
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do settings="$settings $1"; shift; done
 	[ $# -gt 0 ] && shift
-	# three runs, the middle one: a journal of its own each, whose pages the kernel may be writing back meanwhile
+	# The median of three runs, each with its own journal: the kernel may be writing back pages.
 	for _ in 1 2 3; do
 		# shellcheck disable=SC2086 # settings are words
-		env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error $settings LD_PRELOAD="$build/libprofrun.so" \
-			"$bench" "$name" "$budget" "$@"
+		env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error $settings \
+			LD_PRELOAD="$build/libprofrun.so" "$bench" "$name" "$budget" "$@"
 		rm -rf "$out/run"
 	done | sort -t'|' -k1.52,1.58n | sed -n 2p
 }

@@ -1,6 +1,7 @@
 /*
- * What the wrapper of a library's function costs over the bare call, both in the same process and round: `libs_bench STATE`. A line for
- * each of four functions: NCCL's has a communicator to look up, cuBLAS's nothing to ask, cuBLASLt's asks the library for its layouts,
+ * `libs_bench STATE`: what the wrapper of a library's function costs over the bare call, both in
+ * the same process and round. Prints a line for each of four functions: NCCL's looks up its
+ * communicator, cuBLAS's has nothing to look up, cuBLASLt's asks the library for its layouts,
  * cuDNN's has no facts. Run by libs_bench.sh under the library in each of its states.
  */
 #include "test/bench/bench.h"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the wrapper of a library's function costs in each state of the library: ns a call, medians, over the bare call in the same run.
+# What the wrapper of a library's function costs in each state of the library: median ns per call,
+# over the bare call in the same run.
 # usage: libs_bench.sh BUILD
 set -e
 build=$(cd "$1" && pwd)
@@ -9,8 +10,8 @@ trap 'rm -rf "$out"' EXIT
 state() { # name, settings...
 	name=$1
 	shift
-	env "$@" PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error PROF_CUPTI=off LD_PRELOAD="$build/libprofrun.so" \
-		"$build/test/bench/libs_bench" "$name"
+	env "$@" PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error PROF_CUPTI=off \
+		LD_PRELOAD="$build/libprofrun.so" "$build/test/bench/libs_bench" "$name"
 	rm -rf "$out/run"
 }
 

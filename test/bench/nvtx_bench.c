@@ -1,5 +1,6 @@
 /*
- * What a pair of nvtxRangePushA and nvtxRangePop costs: `nvtx_bench NAME`. Run by nvtx_bench.sh under the library in each of its states.
+ * `nvtx_bench NAME`: what a pair of nvtxRangePushA and nvtxRangePop costs. Run by nvtx_bench.sh
+ * under the library in each of its states.
  */
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>

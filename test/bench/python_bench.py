@@ -1,8 +1,9 @@
-"""What reading and resolving Python's frames costs at several depths, inside the interpreter that runs this file.
+"""What reading and resolving Python's frames costs at several depths, in this interpreter.
 
-usage: python3.X python_bench.py LIBRARY     (test/bench/python_bench.sh runs it in every interpreter)
+usage: python3.X python_bench.py LIBRARY     (python_bench.sh runs it in every interpreter)
 
-Each depth is a chain of as many different functions, as real programs have them. A figure is the median of 15 rounds.
+Each depth is a chain of different functions, as in real programs. A figure is the median of 15
+rounds.
 """
 import ctypes
 import shutil
@@ -19,7 +20,7 @@ shutil.rmtree(folder)
 
 
 def chain(depth, leaf):
-    """A function that calls leaf below `depth` more frames, each of a code object of its own."""
+    """Returns a function that calls leaf below `depth` frames, each with its own code object."""
     for i in range(depth):
         scope = {"inner": leaf}
         exec(f"def level_{i}(*a):\n    x = 1\n    return inner(*a)", scope)
@@ -33,6 +34,9 @@ def measure(what, calls):
 
 
 depths = (2, 11, 21, 41, 101)
-reads = [chain(depth - 3, lambda: measure(READ, 20000))() if depth > 2 else measure(READ, 20000) for depth in depths]
-resolves = [chain(depth - 3, lambda: measure(RESOLVE, 1000))() if depth > 2 else measure(RESOLVE, 1000) for depth in depths]
-print("%-10s" % sys.version.split()[0] + "".join("%8.0f" % ns for ns in reads) + "   " + "".join("%8.0f" % ns for ns in resolves))
+reads = [chain(depth - 3, lambda: measure(READ, 20000))() if depth > 2 else measure(READ, 20000)
+         for depth in depths]
+resolves = [chain(depth - 3, lambda: measure(RESOLVE, 1000))() if depth > 2
+            else measure(RESOLVE, 1000) for depth in depths]
+print("%-10s" % sys.version.split()[0] + "".join("%8.0f" % ns for ns in reads) + "   "
+      + "".join("%8.0f" % ns for ns in resolves))

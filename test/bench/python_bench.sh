@@ -1,5 +1,6 @@
 #!/bin/sh
-# What Python's frames cost a call: ns at 2 to 101 frames for the read of every call, and for resolving, which a stack needs once.
+# What Python's frames cost a call: ns at 2 to 101 frames, for the read in every call, and for
+# resolving, which is needed once per stack.
 # usage: python_bench.sh BUILD
 build=$(cd "$1" && pwd) || exit 1
 here=$(cd "$(dirname "$0")" && pwd)

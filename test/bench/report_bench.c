@@ -1,7 +1,8 @@
 /*
- * What a report of a long recording takes: a journal of N events (default 1,000,000: launches and their kernels), read by `profrun
- * report`. Calls come from 5,000 stacks of 20 Python and 10 native frames; values are read on fifty lines. Prints its time,
- * how fast it went from the journal to the report, and its largest memory; medians of five.
+ * Time and memory of a report on a long recording: a journal of N events (default 1,000,000:
+ * launches and their kernels), read by `profrun report`. Calls come from 5,000 stacks of 20 Python
+ * and 10 native frames; values are read on fifty lines. Prints the time, the
+ * speed from the journal to the report and the largest memory; medians of five runs.
  * usage: report_bench BUILD [N]
  */
 #include "test/unit/journal_builder.h"
@@ -32,7 +33,7 @@ enum {
 	FIRST_TEXT = KERNELS + 1,
 };
 
-/* How a recording is divided. */
+/* How a recording is divided into steps. */
 static const struct shape {
 	const char *text;
 	uint32_t launches_in_step; /* 0: all of them */
@@ -108,7 +109,10 @@ static void add_frames(struct journal_builder *b)
 	}
 }
 
-/* The two innermost frames of each kind tell a stack from its neighbours; the outer ones change slowly. */
+/*
+ * The two innermost frames of each kind distinguish a stack from its neighbors; the outer ones
+ * change slowly.
+ */
 static void add_stacks(struct journal_builder *b)
 {
 	for (uint32_t i = 1; i <= STACKS; i++) {
@@ -142,7 +146,7 @@ static void add_call(struct making *m, enum jb_hook hook, uint64_t at, uint64_t 
 	jb_work(m->b, CUPTI_SLOT, REC_KERNEL, kernel, at + 6000, 3000 + id % 900, id, 7);
 }
 
-/* A step's launches and their kernels; now and then a wait for them. */
+/* Makes a step's launches and their kernels, with occasional waits for them. */
 static uint64_t add_step(struct making *m, uint64_t at)
 {
 	for (uint32_t i = 1; i <= m->launches_in_step; i++, at += LAUNCH_NS) {
@@ -202,7 +206,7 @@ struct cost {
 	double wall_s, cpu_s, mib;
 };
 
-/* Ends this program where it fails. */
+/* Ends this program on failure. */
 static struct cost run_report(const char *program)
 {
 	struct rusage usage;
@@ -224,7 +228,7 @@ static struct cost run_report(const char *program)
 			      .mib = (double)usage.ru_maxrss / 1024 };
 }
 
-/* Of a loaded machine the processor time tells more. */
+/* On a loaded machine the processor time says more. */
 static int by_cpu(const void *a, const void *b)
 {
 	const struct cost *x = a, *y = b;

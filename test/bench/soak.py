@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""A job of days at speed: a loop of millions of steps on the simulated GPU, under the real launcher, library and collector.
+"""A job of days in minutes: a loop of millions of steps on the simulated GPU.
+
+It runs under the real launcher, library and collector.
 
 usage: test/bench/soak.py [STEPS] [--schedule S] [--samples N]         default: 3,000,000 steps
 
-Prints, as the steps go by, the memory of application and collector, their open files, and the files and the disk of the run's
-folder; then what a step adds to each, by a line through the second half of the samples. Exit status 1 where something grows.
-The first million steps are left out of that: the lengths of so many are kept one by one (4 MB). A run whose records were dropped, because the
-collector had no turn for seconds, shows nothing and fails.
-A step is four launches of no length: 24 h of a job with steps of 8.6 ms are 10 million of them.
+Prints samples of the memory of application and collector, of their open files, and of the number
+and size of the files in the run's folder. Then prints what a step adds to each, from a line fitted
+to the second half of the samples. Exit status 1 if something grows. The fit excludes the first
+million steps, whose durations are kept one by one (4 MB). A run with dropped records, because the
+collector did not run for seconds, shows nothing and fails. A step is four launches of zero length:
+10 million steps are 24 h of a job with steps of 8.6 ms.
 """
 import argparse
 import os
@@ -23,8 +26,9 @@ sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
 from journal import HEADER  # noqa: E402
 
 CURRENT_STEP = HEADER.size + 40 + 40  # in the journal's header: struct journal_steps, current
-# What may be added by ten million steps: allocators take a page now and then.
-COLUMNS = [("app KiB", 1024), ("collector KiB", 8192), ("app fds", 0.5), ("collector fds", 0.5), ("files", 0.5), ("disk KiB", 16384)]
+# What ten million steps may add: allocators sometimes take a page.
+COLUMNS = [("app KiB", 1024), ("collector KiB", 8192), ("app fds", 0.5), ("collector fds", 0.5),
+           ("files", 0.5), ("disk KiB", 16384)]
 TEN_MILLION = 10_000_000
 KEPT_ONE_BY_ONE = 1_000_000  # core/model/baseline.h
 
@@ -38,7 +42,8 @@ def status_kib(pid):
 
 
 def journal_in_memory_kib(pid):
-    """Pages of the journal's mapping count as the application's own, and are bounded by PROF_BUFFER_MB: not what leaks."""
+    """Returns the resident memory of the journal's mapping. It counts as the application's own, but
+    PROF_BUFFER_MB bounds it: it is no leak."""
     total, counts = 0, False
     with open(f"/proc/{pid}/smaps") as file:
         for line in file:
@@ -68,7 +73,8 @@ def children(pid):
 
 
 def current_step(folder):
-    names = [name for name in os.listdir(os.path.join(folder, "journal")) if name.endswith(".journal")]
+    names = [name for name in os.listdir(os.path.join(folder, "journal"))
+             if name.endswith(".journal")]
     with open(os.path.join(folder, "journal", names[0]), "rb") as file:
         file.seek(CURRENT_STEP)
         return struct.unpack("<Q", file.read(8))[0]
@@ -82,7 +88,7 @@ def sample(folder, application, collector):
 
 
 def slope(points):
-    """Of a line through the points, per x."""
+    """Returns the slope of a line fitted to the points."""
     n = len(points)
     mean_x, mean_y = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
     below = sum((x - mean_x) ** 2 for x, _ in points)
@@ -90,7 +96,7 @@ def slope(points):
 
 
 def watch(child, folder, wanted, steps):
-    """Samples while the application runs: one each time that another part of the steps is over."""
+    """Takes samples while the application runs, one after each part of the steps."""
     rows, application, collector = [], None, None
     while child.poll() is None:
         time.sleep(0.05)
@@ -114,7 +120,7 @@ def watch(child, folder, wanted, steps):
 
 
 def judge(rows):
-    """Prints what ten million steps would add; whether something grows."""
+    """Prints what ten million steps would add; returns whether something grows."""
     half = [row for row in rows[len(rows) // 2:] if row[0] > KEPT_ONE_BY_ONE]
     if len(half) < 5:
         print("too short to say what grows: more steps")
@@ -131,7 +137,8 @@ def judge(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", nargs="?", type=int, default=3_000_000)
     parser.add_argument("--schedule", default="skip_first=10,wait=49995,warmup=2,active=3,repeat=0")
     parser.add_argument("--samples", type=int, default=40)
@@ -140,13 +147,16 @@ def main():
     folder = tempfile.mkdtemp(prefix="profrun-soak-")
     run = os.path.join(folder, "run")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PROF_", "PROFSIM_"))}
-    env.update(PROF_BUFFER_MB="16", PROF_KEEP_TRACES="6", PROFSIM_KERNEL_US="0", PROFSIM_LAUNCH_US="0", PROFSIM_LATENCY_US="0")
+    env.update(PROF_BUFFER_MB="16", PROF_KEEP_TRACES="6", PROFSIM_KERNEL_US="0",
+               PROFSIM_LAUNCH_US="0", PROFSIM_LATENCY_US="0")
     loop = os.path.join(ROOT, "build", "test", "prog", "loop")
     print(f"{args.steps} steps, PROF_SCHEDULE={args.schedule}, PROF_STEP={args.step}")
     print("%10s" % "step", *("%14s" % name for name, _ in COLUMNS))
     began = time.monotonic()
-    child = subprocess.Popen([os.path.join(ROOT, "profrun.sh"), "--sim", "-o", run, "--schedule", args.schedule, "--step", args.step,
-                              "--", loop, str(args.steps), "bare"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen([os.path.join(ROOT, "profrun.sh"), "--sim", "-o", run, "--schedule",
+                              args.schedule, "--step", args.step, "--", loop, str(args.steps),
+                              "bare"],
+                             env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     rows = watch(child, run, args.samples, args.steps)
     said = child.stderr.read()
     print(f"{time.monotonic() - began:.0f} s; exit status {child.returncode}")

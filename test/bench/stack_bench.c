@@ -1,6 +1,7 @@
 /*
- * What a recorded call costs with its stack, over the bare call in the same process and round. A library for stack_bench.py,
- * which calls it from under some Python frames: the native frames are made here, by recursion through functions that differ.
+ * What a recorded call costs with its stack, over the bare call in the same process and round. A
+ * library for stack_bench.py, which calls it from below some Python frames. The native frames are
+ * made here, by recursion through different functions.
  */
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -12,7 +13,10 @@ __typeof__(cudaLaunchKernel) bare_cudaLaunchKernel;
 
 enum { ROUNDS = 15, SITES = 8, INNER = 4 };
 
-/* Frames between the outermost function here and the launch; `path` chooses who calls whom on the innermost INNER. */
+/*
+ * Frames between the outermost function here and the launch. `path` chooses the callers among the
+ * innermost INNER frames.
+ */
 struct plan {
 	int depth;
 	unsigned path;
@@ -47,7 +51,7 @@ static __attribute__((noinline)) void descend(const struct plan *p, int left)
 		sink++;
 		return;
 	}
-	/* two frames a iteration: a stage and this */
+	/* Two frames per recursion: a stage and this. */
 	unsigned which = left <= INNER / 2 ? p->path >> left & 3 : (unsigned)left & 3;
 	stages[which](p, left);
 	sink++;
@@ -76,7 +80,10 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Nanoseconds that the hook adds to a call, median of the rounds; `changing`: no call has the stack of the one before. */
+/*
+ * Returns the nanoseconds that the hook adds to a call, median of the rounds. `changing`: no call
+ * has the same stack as the one before.
+ */
 EXPORT double stack_bench(int depth, int calls, int changing);
 EXPORT double stack_bench(int depth, int calls, int changing)
 {

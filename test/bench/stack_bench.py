@@ -1,13 +1,18 @@
-"""Runs under the library: stack_bench.py LIBRARY LABEL... prints what a recorded call costs by depth of its stack."""
+"""stack_bench.py LIBRARY LABEL... prints what a recorded call costs, by the depth of its stack.
+
+Runs under the library.
+"""
 import ctypes
 import sys
 
 CALLS = 20000
-OURS = 4  # native frames of ctypes and the interpreter between the innermost Python function and the library
+# Native frames of ctypes and the interpreter between the innermost Python function and the library.
+OURS = 4
 
 
 def below(frames, work):
-    """Calls work from under so many Python frames, every fifth a call back from C: an evaluator of its own."""
+    """Calls work from below `frames` Python frames. Every fifth is called from C, which starts
+    another evaluation loop."""
     if frames <= 1:
         return work()
     if frames % 5 == 0:
@@ -21,7 +26,8 @@ def main():
     label = " ".join(sys.argv[2:])
     for python in (1, 20):
         for native in (30, 60):
-            same, changed = (below(python, lambda: bench(native - OURS, CALLS, changing)) for changing in (0, 1))
+            same, changed = (below(python, lambda: bench(native - OURS, CALLS, changing))
+                             for changing in (0, 1))
             print(f"{label:<22} {python:>6} {native:>6} {same:9.1f} {changed:9.1f}", flush=True)
 
 

@@ -1,4 +1,7 @@
-/* What preloading costs a process that never calls CUDA: /bin/true started with and without it, in turn. Budget: 1 ms. */
+/*
+ * What preloading costs a process that never calls CUDA: starts /bin/true with and without it,
+ * alternating. Budget: 1 ms.
+ */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What step learning costs the collector: launches fed, and thought about, until there are 100,000 of them without an answer. */
+/* What step learning costs the collector: it analyzes 100,000 launches that have no steps. */
 #include "core/runtime/token.h"
 #include "core/steps/levels.h"
 
@@ -23,7 +23,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* `kinds` of kernels in any order; every fiftieth looks like an optimizer's. */
+/* `kinds` of kernels in random order; every fiftieth looks like an optimizer's. */
 static double learn_s(uint32_t kinds)
 {
 	struct levels *l = levels_new();

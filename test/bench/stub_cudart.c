@@ -1,5 +1,8 @@
-/* A runtime whose calls do nothing, under the real soname and version node, so that a call's cost is the hook's alone. The
- * `bare_` names are the same functions under names that nobody hooks: both are timed in one process. */
+/*
+ * A runtime whose calls do nothing, under the real soname and version node, so that a call's cost
+ * is that of the hook. The `bare_` names are the same functions without hooks: both are timed in
+ * one process.
+ */
 #include <cuda_runtime_api.h>
 
 #define BOTH(symbol) __attribute__((visibility("default"))) __typeof__(symbol) symbol, bare_##symbol
@@ -9,7 +12,7 @@ BOTH(cudaMemcpyAsync);
 BOTH(cudaStreamSynchronize);
 BOTH(cudaMalloc);
 
-/* A launch that takes its time: so many rounds of waiting. */
+/* Makes a launch take time: the number of loops it waits for. */
 __attribute__((visibility("default"))) int bare_launch_rounds;
 
 cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t shared,

@@ -1,11 +1,11 @@
-/* Libraries whose calls do nothing, so that a call's cost is the wrapper's alone. */
+/* Libraries whose calls do nothing, so that a call's cost is that of the wrapper. */
 #include "test/bench/stub_libraries.h"
 
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Not folded into one by the linker: a bare call and a wrapped one end in the same code. */
+/* The linker must not merge the functions: bare and wrapped calls must end in the same code. */
 #define DEFINE(symbol, parameters)                                    \
 	EXPORT __attribute__((noinline, noipa)) int symbol parameters \
 	{                                                             \

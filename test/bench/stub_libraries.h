@@ -1,5 +1,7 @@
-/* The few functions of NVIDIA's libraries that libs_bench calls, each under two names: as the library has it, and with `bare_` before it,
- * which nobody wraps. X(symbol, (parameters)) */
+/*
+ * The functions of NVIDIA's libraries that libs_bench calls, each under two names: the library's,
+ * and one with the prefix `bare_`, which has no wrapper. X(symbol, (parameters))
+ */
 #ifndef TEST_BENCH_STUB_LIBRARIES_H
 #define TEST_BENCH_STUB_LIBRARIES_H
 

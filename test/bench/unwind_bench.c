@@ -1,6 +1,7 @@
 /*
- * What a native stack costs: the unwinder beside libunwind's unw_backtrace and glibc's backtrace, on the same stacks in the same
- * run. Figures are ns of processor time a call, the middle of nine rounds; the cost of the call chain itself is taken off where stacks change.
+ * What a native stack costs: compares the unwinder with libunwind's unw_backtrace and glibc's
+ * backtrace, on the same stacks in the same run. Figures are ns of processor time per call, the
+ * median of nine rounds. If stacks change, the cost of the call chain itself is subtracted.
  */
 #include "preload/unwind.h"
 #include "test/unit/chain/chain.h"
@@ -51,7 +52,7 @@ static __attribute__((noinline)) void by_glibc(void)
 static const struct way {
 	const char *name;
 	void (*take)(void);
-	int divide; /* fewer turns for the slow */
+	int divide; /* fewer iterations for slow ways */
 } ways[] = {
 	{ "nothing", by_nothing, 1 },
 	{ "profrun", by_unwinder, 1 },
@@ -152,7 +153,7 @@ static void print_row(const char *name, const double *ns, double off, const char
 	       (ns[1] - off) / (ns[2] - off), target);
 }
 
-/* Frames of main and what called it stand below each chain. */
+/* Frames of main and its callers are below each chain. */
 enum { OUTER_FRAMES = 6 };
 
 static chain_function *any_function(void)
@@ -197,7 +198,7 @@ static void bench_changing(int frames, int inner, int variants, const char *targ
 	print_row(name, ns, ns[0], target);
 }
 
-/* All that is known is stale: a walk learns each of its addresses again. */
+/* Makes everything that is cached stale: a walk learns each of its addresses again. */
 static void bench_learning(void)
 {
 	chain_function *path[DEEPEST];

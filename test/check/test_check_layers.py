@@ -22,38 +22,51 @@ class Layers(unittest.TestCase):
         if product and path.endswith(".c"):
             target = os.path.join(self.root, "build/obj", product, path[:-2] + ".o")
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            subprocess.run(["cc", "-fvisibility=hidden", f"-I{self.root}", "-c", source, "-o", target], check=True)
+            subprocess.run(["cc", "-fvisibility=hidden", f"-I{self.root}", "-c", source,
+                            "-o", target], check=True)
 
     def check(self):
-        run = subprocess.run([os.path.join(ROOT, "scripts/check-layers"), self.root], stdout=subprocess.PIPE, text=True, check=False)
+        run = subprocess.run([os.path.join(ROOT, "scripts/check-layers"), self.root],
+                             stdout=subprocess.PIPE, text=True, check=False)
         return run.returncode, run.stdout
 
     def test_calls_to_earlier_layers_pass(self):
         self.write("core/util/map.h", "int map_find(void);\n")
         self.write("core/util/map.c", "int map_find(void) { return 1; }\n")
-        self.write("core/model/model.c", '#include "core/util/map.h"\nint model_make(void) { return map_find(); }\n')
-        self.write("export/main.c", "int model_make(void);\nint main(void) { return model_make(); }\n")
+        self.write("core/model/model.c",
+                   '#include "core/util/map.h"\nint model_make(void) { return map_find(); }\n')
+        self.write("export/main.c",
+                   "int model_make(void);\nint main(void) { return model_make(); }\n")
         self.assertEqual(self.check(), (0, ""))
 
     def test_an_include_of_a_later_layer(self):
         self.write("core/model/model.h", "int model_make(void);\n")
-        self.write("core/util/map.c", '#include "core/model/model.h"\n#include "map.h"\n', product=None)
+        self.write("core/util/map.c",
+                   '#include "core/model/model.h"\n#include "map.h"\n', product=None)
         status, said = self.check()
         self.assertEqual(status, 1)
-        self.assertIn('core/util/map.c:1: core/util may not include core/model ("core/model/model.h")', said)
+        self.assertIn('core/util/map.c:1: core/util may not include core/model '
+                      '("core/model/model.h")',
+                      said)
         self.assertIn('core/util/map.c:2: "map.h" is not written from the repository\'s root', said)
 
     def test_a_call_of_a_later_layer_that_no_include_shows(self):
         self.write("core/model/model.c", "int model_make(void) { return 1; }\n")
-        self.write("core/util/map.c", "int model_make(void);\nint map_find(void) { return model_make(); }\n")
+        self.write("core/util/map.c",
+                   "int model_make(void);\nint map_find(void) { return model_make(); }\n")
         status, said = self.check()
         self.assertEqual(status, 1)
-        self.assertIn("core/util/map.c: core/util may not use core/model (model_make of core/model/model.c)", said)
+        self.assertIn("core/util/map.c: core/util may not use core/model "
+                      "(model_make of core/model/model.c)",
+                      said)
 
     def test_a_variable_of_a_later_layer(self):
         self.write("export/main.c", "int main_options = 1;\n")
-        self.write("core/util/map.c", "extern int main_options;\nint map_find(void) { return main_options; }\n")
-        self.assertIn("core/util/map.c: core/util may not use export (main_options of export/main.c)", self.check()[1])
+        self.write("core/util/map.c",
+                   "extern int main_options;\nint map_find(void) { return main_options; }\n")
+        self.assertIn("core/util/map.c: core/util may not use export "
+                      "(main_options of export/main.c)",
+                      self.check()[1])
 
     def test_files_in_a_cycle(self):
         self.write("export/one.c", "int two(void);\nint one(void) { return two(); }\n")
@@ -62,7 +75,9 @@ class Layers(unittest.TestCase):
         self.write("export/four.c", "int one(void);\nint four(void) { return one(); }\n")
         status, said = self.check()
         self.assertEqual(status, 1)
-        self.assertIn("3 files form a dependency cycle: export/one.c, export/three.c, export/two.c\n", said)
+        self.assertIn("3 files form a dependency cycle: "
+                      "export/one.c, export/three.c, export/two.c\n",
+                      said)
         self.assertIn("    export/one.c needs export/two.c: two\n", said)
         self.assertNotIn("four", said)
 
@@ -78,15 +93,19 @@ class Layers(unittest.TestCase):
         """Its objects of core/runtime define the same symbols as the tool's."""
         for product in ("lib", "tool"):
             self.write("core/runtime/log.c", "int log_line(void) { return 1; }\n", product)
-        self.write("preload/hooks.c", "int log_line(void);\nint hooks(void) { return log_line(); }\n", "lib")
+        self.write("preload/hooks.c",
+                   "int log_line(void);\nint hooks(void) { return log_line(); }\n", "lib")
         self.assertEqual(self.check(), (0, ""))
-        self.write("preload/hooks.c", "int report(void);\nint hooks(void) { return report(); }\n", "lib")
+        self.write("preload/hooks.c",
+                   "int report(void);\nint hooks(void) { return report(); }\n", "lib")
         self.write("core/util/report.c", "int report(void) { return 1; }\n", "lib")
-        self.assertIn("preload may not use core/util (report of core/util/report.c)", self.check()[1])
+        self.assertIn("preload may not use core/util (report of core/util/report.c)",
+                      self.check()[1])
 
     def test_an_object_whose_source_is_gone_does_not_count(self):
         self.write("core/model/model.c", "int model_make(void) { return 1; }\n")
-        self.write("core/util/map.c", "int model_make(void);\nint map_find(void) { return model_make(); }\n")
+        self.write("core/util/map.c",
+                   "int model_make(void);\nint map_find(void) { return model_make(); }\n")
         os.remove(os.path.join(self.root, "core/util/map.c"))
         self.assertEqual(self.check(), (0, ""))
 

@@ -1,16 +1,18 @@
-"""A second reader of journals, written from core/runtime/record.h alone: the tests' oracle for core/source/journal/reader.c.
+"""A second reader of journals: the tests' oracle for core/source/journal/reader.c.
 
-It reads whole files of finished runs and trusts them; what it gives are plain lists and dictionaries.
+It was written from core/runtime/record.h and kinds.h alone. It reads whole files, trusts them, and
+returns plain lists and dictionaries.
 """
 import bisect
 import mmap
 import struct
 
-CATEGORIES = "launch graph memcpy memset prefetch hostfunc alloc free sync query event stream capture control profiler".split()
+CATEGORIES = ("launch graph memcpy memset prefetch hostfunc alloc free sync query event stream "
+              "capture control profiler").split()
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
-WITH_SEQ = GPU_WORK | {"query"}  # their records carry seq and detail where others carry bytes
-CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL, RANGE = range(1, 14)
-LIBRARY, BLOCK, MEMORY = 14, 15, 16
+WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where others hold bytes
+(CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL,
+ RANGE, LIBRARY, BLOCK, MEMORY) = range(1, 17)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded on_but_copies".split()
 STEP_EVENTS = "begin outside counted triggered numbered backup cut corrected".split()
@@ -23,42 +25,50 @@ CHUNK_ENTRY_BYTES = 64
 
 
 class Record(dict):
-    """A record: its fields as attributes too."""
+    """A record whose fields are attributes, too."""
 
     __getattr__ = dict.__getitem__
 
 
 class Journal:
-    def __init__(self, path):
+    def __init__(self, path, header_only=False):
         with open(path, "rb") as file:
-            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # sparse: a read would be 256 MiB of zeros
-        self.hooks, self.strings, self.threads, self.info, self.launches, self.kernels, self.devices = {}, {}, {}, {}, {}, {}, {}
+            # The file is sparse: read() would return 256 MiB of zeros.
+            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.hooks, self.strings, self.threads, self.info, self.launches = {}, {}, {}, {}, {}
+        self.kernels, self.devices = {}, {}
         self.modules, self.codes, self.stacks, self.libraries = {}, {}, {}, {}
-        self.records = []  # all, by thread and then in order; `slot` says whose
+        self.records = []  # by thread, then in order; `slot` is the thread's
         self._read_header()
+        if header_only:
+            return
         self._read_dictionary()
         self._read_chunks()
 
     def _read_header(self):
-        (magic, self.version, self.header_bytes, self.chunk_bytes, self.n_chunks, self.directory, self.dictionary,
-         self.dictionary_bytes, self.chunks, self.file_bytes, call_bytes, gpu_bytes, self.pid, self.ppid, self.process_start,
-         self.clock_kind, _, *points, self.ended_ticks) = HEADER.unpack_from(self.data)
-        assert magic == b"PROFRUN\n" and self.version == 1 and (call_bytes, gpu_bytes) == (48, 64), "not a journal"
+        (magic, self.version, self.header_bytes, self.chunk_bytes, self.n_chunks, self.directory,
+         self.dictionary, self.dictionary_bytes, self.chunks, self.file_bytes, call_bytes,
+         gpu_bytes, self.pid, self.ppid, self.process_start, self.clock_kind, _, *points,
+         self.ended_ticks) = HEADER.unpack_from(self.data)
+        assert (magic == b"PROFRUN\n" and self.version == 1
+                and (call_bytes, gpu_bytes) == (48, 64)), "not a journal"
         self.first_point, self.last_point = points[:3], points[3:]
         (self.dictionary_used, self.backed, self.collector, self.claims, self.dropped_records,
          self.dropped_dictionary) = struct.unpack_from("<QIIQQQ", self.data, HEADER.size)
-        (self.anchor_generation, self.base_generation, self.anchor, self.base, self.calls_per_step, self.confidence, self.step_mode,
-         self.step_state, self.current_step, self.schedule_shift, _, _, _, _,
-         self.lost, _, _, self.backup, _, _, self.slices,
-         _, self.sure_generation, self.void_generation, _, _,
-         self.overdue_ticks, self.by_optimizer) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIIIIIQI", self.data, HEADER.size + 40)
+        (self.anchor_generation, self.base_generation, self.anchor, self.base, self.calls_per_step,
+         self.confidence, self.step_mode, self.step_state, self.current_step, self.schedule_shift,
+         _, _, _, _, self.lost, _, _, self.backup, _, _, self.slices, _, self.sure_generation,
+         self.void_generation, _, _, self.overdue_ticks, self.by_optimizer, _,
+         self.looked_ticks) = struct.unpack_from("<IIQQIIIIQQIIQIIIIQIIIIIIIIQIIQ", self.data,
+                                                 HEADER.size + 40)
 
     def ns_per_tick(self):
         (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point
         return (m1 - m0) / (t1 - t0)
 
     def ns(self, ticks):
-        """CLOCK_MONOTONIC nanoseconds; needs an orderly end, which left the second clock point."""
+        """Converts ticks to ns of CLOCK_MONOTONIC. Only an orderly end writes the second clock
+        point that this needs."""
         (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point
         return m0 + (ticks - t0) * (m1 - m0) / (t1 - t0)
 
@@ -79,12 +89,15 @@ class Journal:
                                             door=("RUNTIME", "DRIVER")[door], space=space)
             elif kind == 3:
                 slot, tid, name, handle = struct.unpack_from("<II16sI", self.data, at + 8)
-                self.threads[slot] = Record(tid=tid, name=name.split(b"\0")[0].decode(), handle=handle)
+                self.threads[slot] = Record(tid=tid, name=name.split(b"\0")[0].decode(),
+                                            handle=handle)
             elif kind == 4:
                 self.strings[struct.unpack_from("<I", self.data, at + 8)[0]] = self._text(at + 12)
             elif kind == 5:
-                token, function, name, gx, gy, gz, bx, by, bz, shared = struct.unpack_from("<QQ8I", self.data, at + 8)
-                self.launches[token] = Record(function=function, name=name, grid=(gx, gy, gz), block=(bx, by, bz), shared=shared)
+                token, function, name, gx, gy, gz, bx, by, bz, shared = struct.unpack_from(
+                    "<QQ8I", self.data, at + 8)
+                self.launches[token] = Record(function=function, name=name, grid=(gx, gy, gz),
+                                              block=(bx, by, bz), shared=shared)
             elif kind == 6:
                 number, name, bx, by, bz, registers = struct.unpack_from("<6I", self.data, at + 8)
                 self.kernels[number] = Record(name=name, block=(bx, by, bz), registers=registers)
@@ -93,9 +106,11 @@ class Journal:
                 self.devices[number] = Record(multiprocessors=units, name=self._text(at + 32))
             elif kind == 8:
                 number, id_bytes, build_id, base = struct.unpack_from("<II32sQ", self.data, at + 8)
-                self.modules[number] = Record(build_id=build_id[:id_bytes].hex(), base=base, path=self._text(at + 72))
+                self.modules[number] = Record(build_id=build_id[:id_bytes].hex(), base=base,
+                                              path=self._text(at + 72))
             elif kind == 9:
-                number, file, name, line, lines, table_bytes = struct.unpack_from("<6I", self.data, at + 8)
+                number, file, name, line, lines, table_bytes = struct.unpack_from("<6I", self.data,
+                                                                                  at + 8)
                 self.codes[number] = Record(file=file, name=name, line=line, lines=lines,
                                             table=self.data[at + 32:at + 32 + table_bytes])
             elif kind == 10:
@@ -104,13 +119,15 @@ class Journal:
                                              own=struct.unpack_from(f"<{n}Q", self.data, at + 24))
             elif kind == 11:
                 number, family, facts = struct.unpack_from("<HBB", self.data, at + 8)
-                self.libraries[number] = Record(name=self._text(at + 16), family=LIBRARIES[family], facts=facts)
+                self.libraries[number] = Record(name=self._text(at + 16), family=LIBRARIES[family],
+                                                facts=facts)
             at += size
 
     def _read_chunks(self):
         rows = []
         for i in range(self.n_chunks):
-            state, committed, thread, _, claim = CHUNK.unpack_from(self.data, self.directory + i * CHUNK_ENTRY_BYTES)
+            state, committed, thread, _, claim = CHUNK.unpack_from(
+                self.data, self.directory + i * CHUNK_ENTRY_BYTES)
             if claim:
                 rows.append((thread, claim, self.chunks + i * self.chunk_bytes, committed, state))
         self.chunk_states = [row[4] for row in rows]
@@ -124,16 +141,20 @@ class Journal:
         kind = self.data[at]
         r = Record(kind=kind, slot=slot, at=at)
         if kind == CALL:
-            hook, stack, begin, packed, union, stream, arg = struct.unpack_from("<HI5Q", self.data, at + 2)
+            hook, stack, begin, packed, union, stream, arg = struct.unpack_from("<HI5Q", self.data,
+                                                                                at + 2)
             duration = packed & (1 << 40) - 1
             duration = (duration & (1 << 39) - 1) << 12 if duration >> 39 else duration
             row = self.hooks[hook]
-            r.update(name=row.name, category=row.category, door=row.door, begin=begin, end=begin + duration, stack=stack,
-                     status=packed >> 40 & 0xffff, device=packed >> 56, stream=stream, arg=arg, bytes=union,
+            r.update(name=row.name, category=row.category, door=row.door, begin=begin,
+                     end=begin + duration, stack=stack, status=packed >> 40 & 0xffff,
+                     device=packed >> 56, stream=stream, arg=arg, bytes=union,
                      seq=union & 0xffffffff, detail=union >> 32)
         elif kind == STEP:
-            event, action, generation, ticks, number, detail = struct.unpack_from("<BBIQQQ", self.data, at + 2)
-            r.update(event=STEP_EVENTS[event], action=action, generation=generation, ticks=ticks, number=number, detail=detail)
+            event, action, generation, ticks, number, detail = struct.unpack_from("<BBIQQQ",
+                                                                                  self.data, at + 2)
+            r.update(event=STEP_EVENTS[event], action=action, generation=generation, ticks=ticks,
+                     number=number, detail=detail)
         elif kind == DROPPED:
             lost, count, first, last = struct.unpack_from("<IQQQ", self.data, at + 4)
             r.update(lost=lost, count=count, first=first, last=last)
@@ -144,33 +165,43 @@ class Journal:
             correlation, seq, thread = struct.unpack_from("<III", self.data, at + 4)
             r.update(correlation=correlation, seq=seq, thread=thread)
         elif kind == API:
-            driver, correlation, begin, end, tid, cbid = struct.unpack_from("<HIQQII", self.data, at + 2)
-            r.update(driver=driver, correlation=correlation, begin=begin, end=end, tid=tid, cbid=cbid)
+            driver, correlation, begin, end, tid, cbid = struct.unpack_from("<HIQQII", self.data,
+                                                                            at + 2)
+            r.update(driver=driver, correlation=correlation, begin=begin, end=end, tid=tid,
+                     cbid=cbid)
         elif kind == RANGE:
-            event, name, ticks, number, domain, color = struct.unpack_from("<HIQQII", self.data, at + 2)
+            event, name, ticks, number, domain, color = struct.unpack_from("<HIQQII", self.data,
+                                                                           at + 2)
             r.update(event=RANGE_EVENTS[event], name=self.strings.get(name), ticks=ticks, id=number,
                      domain=self.strings.get(domain), color=color)
         elif kind == LIBRARY:
-            function, status, of, compute, begin, end, stream = struct.unpack_from("<HHBBQQQ", self.data, at + 2)
+            function, status, of, compute, begin, end, stream = struct.unpack_from(
+                "<HHBBQQQ", self.data, at + 2)
             row = self.libraries[function]
-            r.update(name=row.name, family=row.family, status=status, type=of, begin=begin, end=end, stream=stream)
+            r.update(name=row.name, family=row.family, status=status, type=of, begin=begin, end=end,
+                     stream=stream)
             if row.facts == 1:
-                r.update(zip("m n k batch".split(), struct.unpack_from("<QQQI", self.data, at + 32)))
+                r.update(
+                    zip("m n k batch".split(), struct.unpack_from("<QQQI", self.data, at + 32)))
             elif row.facts in (2, 3):
-                r.update(zip("count comm sequence peer rank ranks".split(), struct.unpack_from("<QQIiHH", self.data, at + 32)))
+                r.update(zip("count comm sequence peer rank ranks".split(),
+                             struct.unpack_from("<QQIiHH", self.data, at + 32)))
         elif kind == BLOCK:
-            event, device, stack, ticks, address, size, allocated, reserved = struct.unpack_from("<BBIQQQQQ", self.data, at + 2)
-            r.update(event=BLOCK_EVENTS[event], device=device, stack=stack, ticks=ticks, address=address, bytes=size,
-                     allocated=allocated, reserved=reserved)
+            event, device, stack, ticks, address, size, allocated, reserved = struct.unpack_from(
+                "<BBIQQQQQ", self.data, at + 2)
+            r.update(event=BLOCK_EVENTS[event], device=device, stack=stack, ticks=ticks,
+                     address=address, bytes=size, allocated=allocated, reserved=reserved)
         elif kind == MEMORY:
-            device, _, lost, ticks, allocated, reserved, peak, peak_reserved = struct.unpack_from("<BBIQQQQQ", self.data, at + 2)
-            r.update(device=device, lost=lost, ticks=ticks, allocated=allocated, reserved=reserved, peak=peak,
-                     peak_reserved=peak_reserved)
+            device, _, lost, ticks, allocated, reserved, peak, peak_reserved = struct.unpack_from(
+                "<BBIQQQQQ", self.data, at + 2)
+            r.update(device=device, lost=lost, ticks=ticks, allocated=allocated, reserved=reserved,
+                     peak=peak, peak_reserved=peak_reserved)
         elif kind in GPU_KINDS:
-            device, flags, name, begin, end, correlation, stream, x, y, z, context, node, graph, peer = struct.unpack_from(
-                "<BBIQQIIIIIIQII", self.data, at + 2)
-            r.update(device=device, flags=flags, name=name, begin=begin, end=end, correlation=correlation, stream=stream,
-                     grid=(x, y, z), bytes=x | y << 32, extra=z, context=context, node=node, graph=graph, peer=peer,
+            (device, flags, name, begin, end, correlation, stream, x, y, z, context, node, graph,
+             peer) = struct.unpack_from("<BBIQQIIIIIIQII", self.data, at + 2)
+            r.update(device=device, flags=flags, name=name, begin=begin, end=end,
+                     correlation=correlation, stream=stream, grid=(x, y, z), bytes=x | y << 32,
+                     extra=z, context=context, node=node, graph=graph, peer=peer,
                      work=GPU_KINDS[kind])
         return r
 
@@ -179,15 +210,18 @@ class Journal:
         return [*row.own, *(self._words(row.base)[-row.shared:] if row.shared else ())]
 
     def frames(self, stack):
-        """Innermost first: native ones with `module` (0: none) and `offset`, Python ones with `code` and `lasti`."""
-        return [Record(kind="python", code=word >> 32 & 0x7fffffff, lasti=word & 0xffffffff) if word >> 63 else
-                Record(kind="native", module=word >> 48, offset=word & 0xffffffffffff) for word in self._words(stack)]
+        """Returns the stack's frames, innermost first: native ones with `module` (0: none) and
+        `offset`, Python ones with `code` and `lasti`."""
+        return [Record(kind="python", code=word >> 32 & 0x7fffffff, lasti=word & 0xffffffff)
+                if word >> 63
+                else Record(kind="native", module=word >> 48, offset=word & 0xffffffffffff)
+                for word in self._words(stack)]
 
     def of(self, kind):
         return [r for r in self.records if r.kind == kind]
 
     def calls(self, slot=None):
-        """Hooked calls in order, of one thread or of all (by time)."""
+        """Returns the hooked calls of one thread, or of all ordered by time."""
         found = [r for r in self.of(CALL) if slot in (None, r.slot)]
         return found if slot else sorted(found, key=lambda r: r.begin)
 
@@ -205,7 +239,8 @@ class Journal:
         return self.strings.get(shape.name) if shape else None
 
     def pairs(self):
-        """{correlation: the call that made it}, by the pushed ids where there are any, else by CUPTI's own records of calls."""
+        """Returns {correlation: the call that made the work}, from the pushed ids if there are any,
+        else from CUPTI's own records of calls."""
         work = [r for r in self.of(CALL) if r.category in GPU_WORK]
         external = self.of(EXTERNAL)
         if external:
@@ -213,12 +248,13 @@ class Journal:
             return {r.correlation: by_seq.get((r.thread, r.seq)) for r in external}
         slots = {t.handle: slot for slot, t in self.threads.items()}
         slots.update({t.tid: slot for slot, t in self.threads.items()})
-        by_slot = {slot: sorted((c for c in work if c.slot == slot), key=lambda c: c.begin) for slot in self.threads}
+        by_slot = {slot: sorted((c for c in work if c.slot == slot), key=lambda c: c.begin)
+                   for slot in self.threads}
         begins = {slot: [c.begin for c in calls] for slot, calls in by_slot.items()}
         found = {}
         for api in self.of(API):
             slot = slots.get(api.tid)
-            # the call around the record; or, where the runtime is a library's own, the call of the driver within it
+            # The call around the record; for a library with its own runtime the driver call inside.
             at = bisect.bisect_right(begins.get(slot, []), api.begin) - 1
             near = by_slot.get(slot, [])[max(at, 0):at + 2]
             around = [c for c in near if c.begin <= api.begin and api.end <= c.end]

@@ -1,11 +1,11 @@
-"""Whether two traces, or two reports, say the same."""
+"""Compares two traces, or two reports."""
 from trace import Trace
 
-CLOCK_NS = 10  # the ratio of ticks to nanoseconds is measured again for each reading of the journal
+CLOCK_NS = 10  # each reading of a journal measures the ratio of ticks to nanoseconds again
 
 
 def track_names(trace):
-    """{track: its name and those of the tracks around it}."""
+    """Returns {track: its name and those of the tracks around it}."""
     def path(track):
         found = trace.tracks.get(track)
         return () if not found else path(found.parent) + (found.name or str(found.tid),)
@@ -13,12 +13,13 @@ def track_names(trace):
 
 
 def contents(path):
-    """All that a trace shows, in an order of its own: (what, where, name, arguments), times."""
+    """Returns everything a trace shows, by time: (what, where, name, arguments), times."""
     trace = Trace(path)
     names = track_names(trace)
     rows = []
     for s in trace.slices:
-        rows.append((("slice", names[s.track], s.name, tuple(sorted(map(str, s.args.items())))), (s.time, s.end)))
+        rows.append((("slice", names[s.track], s.name, tuple(sorted(map(str, s.args.items())))),
+                     (s.time, s.end)))
     for i in trace.instants:
         rows.append((("instant", names[i.track], i.name, ()), (i.time,)))
     for c in trace.counters:
@@ -30,13 +31,14 @@ def contents(path):
 
 
 def rates(key):
-    """Figures made from lengths of time differ with the clock; all other arguments do not."""
+    """Returns the key without the arguments computed from durations, which differ by the clock."""
     what, where, name, args = key
-    return what, where, name, tuple(a for a in args if not any(word in a for word in ("_per_s", "tflops", "gpu_us", "GB/s")))
+    return what, where, name, tuple(
+        a for a in args if not any(word in a for word in ("_per_s", "tflops", "gpu_us", "GB/s")))
 
 
 def trace_differences(ours, theirs, most=5):
-    """In words, the first ones."""
+    """Returns the first differences as texts."""
     a, b = contents(ours), contents(theirs)
     found = [] if len(a) == len(b) else [f"{len(a)} and {len(b)} entries"]
     a.sort(key=lambda row: (rates(row[0]), row[1]))
@@ -50,17 +52,20 @@ def trace_differences(ours, theirs, most=5):
 
 
 def report_differences(ours, theirs, where="", most=5):
-    """Numbers may differ by the clock's calibration; times of making and the run's own cost are not compared."""
+    """Returns the first differences as texts. Numbers may differ by the clock's calibration."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         found = [f"{where}: only one has {key}" for key in ours.keys() ^ theirs.keys()]
         for key in ours.keys() & theirs.keys():
             found += report_differences(ours[key], theirs[key], f"{where}.{key}", most)
         return found[:most]
     if isinstance(ours, list) and isinstance(theirs, list):
-        found = [] if len(ours) == len(theirs) else [f"{where}: {len(ours)} and {len(theirs)} entries"]
+        found = ([] if len(ours) == len(theirs)
+                 else [f"{where}: {len(ours)} and {len(theirs)} entries"])
         for i, (a, b) in enumerate(zip(ours, theirs)):
             found += report_differences(a, b, f"{where}[{i}]", most)
         return found[:most]
-    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)) and not isinstance(ours, bool):
-        return [] if abs(ours - theirs) <= 1e-4 + 1e-4 * abs(ours) else [f"{where}: {ours} is {theirs}"]
+    if (isinstance(ours, (int, float)) and isinstance(theirs, (int, float))
+            and not isinstance(ours, bool)):
+        return ([] if abs(ours - theirs) <= 1e-4 + 1e-4 * abs(ours)
+                else [f"{where}: {ours} is {theirs}"])
     return [] if ours == theirs else [f"{where}: {ours!r} is {theirs!r}"]

@@ -1,5 +1,8 @@
-"""PyTorch's memory reports, from a library that has its libc10's two functions, in both generations of their names: every block is
-recorded, what the real functions are given is what it was, and nothing is recorded where nothing is asked for."""
+"""PyTorch's memory reports, from a stand-in for libc10 with its two functions.
+
+The functions have the names of older or of newer PyTorch. Every block is recorded, the real
+functions get their arguments unchanged, and nothing is recorded where nothing was asked for.
+"""
 import json
 import os
 import pickle
@@ -45,22 +48,22 @@ class Blocks(Case):
         self.assertEqual((run.status, run.out, run.err), (0, alone.out, alone.err))
         self.assertFalse(run.journal().of(BLOCK) + run.journal().of(MEMORY))
 
-    def test_what_was_live_when_recording_began(self):
+    def test_blocks_that_are_live_when_recording_begins(self):
         run = self.preloaded(command("new", 40, leaks=1), **SETTINGS, PROF_SCHEDULE=ARMED[1])
         journal = run.journal()
         blocks = [b for b in journal.of(BLOCK) if b.event != "oom"]
         live = [b for b in blocks if b.event == "live"]
         self.assertEqual([b.event for b in blocks][0], "known")
         self.assertIn(4096, [b.bytes for b in live])
-        # of steps 0 to 10: the one that begins with step 10's copy is made before it
+        # Of steps 0 to 10: step 10 begins with its copy, and its block is made before that.
         self.assertEqual(sum(b.bytes for b in live), 4096 + 11 * 1024)
         held = journal.of(MEMORY)
         self.assertEqual(held[-1].allocated, 4096 + 40 * 1024)
         self.assertEqual(held[-1].peak, 4096 + 39 * 1024 + 10 * 512)
         self.assertGreaterEqual(len(held), 39)
 
-    def test_live_blocks_whose_reports_went_the_short_way(self):
-        """Without stacks they do; where the first table has no place for one, it goes on."""
+    def test_live_blocks_reported_on_the_short_path(self):
+        """The path without stacks. It continues when the first table is full."""
         run = self.preloaded(command("new", 4720, leaks=1), **SETTINGS, PROF_STACKS="none",
                              PROF_SCHEDULE="skip_first=4700,wait=0,warmup=1,active=4,repeat=1")
         live = [b for b in run.journal().of(BLOCK) if b.event == "live"]
@@ -70,12 +73,15 @@ class Blocks(Case):
         self.assertEqual(held[-1].allocated, 4096 + 4720 * 1024)
         self.assertEqual(held[-1].peak, 4096 + 4719 * 1024 + 10 * 512)
 
-    def test_windows_that_begin_amid_reports(self):
-        """Whatever a report was doing when recording began, its block is in the list, has a record, or both: at a window's end all are known."""
+    def test_windows_that_begin_during_reports(self):
+        """Each window ends with all blocks known: wherever a report was when recording began, its
+        block is in the list of live blocks, has a record, or both."""
         command = [prog("c10_main"), prog("c10_new/race.so"), "300", "100"]
-        run = self.preloaded(command, **SETTINGS, PROF_STACKS="none", PROF_CUPTI="off", PROF_BUFFER_MB="1024",
+        run = self.preloaded(command, **SETTINGS, PROF_STACKS="none", PROF_CUPTI="off",
+                             PROF_BUFFER_MB="1024",
                              PROF_SCHEDULE="skip_first=2,wait=2,warmup=0,active=1,repeat=0")
-        blocks = sorted(run.journal().of(BLOCK), key=lambda b: b.ticks)  # stable: the list follows its "known"
+        # The sort is stable: the list follows its "known".
+        blocks = sorted(run.journal().of(BLOCK), key=lambda b: b.ticks)
         live, sums = {}, []
         for b in blocks:
             if b.event == "known":
@@ -104,8 +110,10 @@ class Blocks(Case):
             self.assertEqual(sum(row["bytes"] for row in rows), 4096 + 5120)
         self.assertFalse(memory["leaks"])
         self.assertIsNone(memory["growth"])
-        self.assertEqual(sum(row["bytes"] for row in memory["at_peak"] if row.get("what") != "PyTorch cache, unused"
-                             and row["function"] != "c10_use"), 5120)
+        self.assertEqual(
+            sum(row["bytes"] for row in memory["at_peak"]
+                if row.get("what") != "PyTorch cache, unused" and row["function"] != "c10_use"),
+            5120)
 
     def test_a_leak_has_its_line(self):
         run = self.profiled(command("new", STEPS, leaks=1), ARMED, **SETTINGS)
@@ -114,10 +122,12 @@ class Blocks(Case):
         self.assertEqual(leak["bytes_per_step"], 1024)
         growth = reported(run.folder)["memory"]["growth"]
         self.assertAlmostEqual(growth["bytes_per_step"], 1024, delta=64)
-        self.assertAlmostEqual(growth["steps_left"] * growth["bytes_per_step"], growth["device_bytes"], delta=growth["device_bytes"] / 4)
+        self.assertAlmostEqual(growth["steps_left"] * growth["bytes_per_step"],
+                               growth["device_bytes"], delta=growth["device_bytes"] / 4)
 
     def test_snapshot(self):
-        run = self.profiled(command("new", STEPS), (*ARMED, "--format", "perfetto,memory"), **SETTINGS)
+        run = self.profiled(command("new", STEPS), (*ARMED, "--format", "perfetto,memory"),
+                            **SETTINGS)
         paths = run.paths("memory/*/*.pickle")
         self.assertEqual(len(paths), 4)
         for path in paths:
@@ -128,31 +138,35 @@ class Blocks(Case):
             self.assertEqual(sum(block["size"] for block in segment["blocks"]), 8 << 20)
             actions = [event["action"] for event in snapshot["device_traces"][0]]
             self.assertEqual(actions, ["alloc"] * 10 + ["free_requested", "free_completed"] * 10)
-            names = {frame["name"] for event in snapshot["device_traces"][0] for frame in event["frames"]}
+            names = {frame["name"] for event in snapshot["device_traces"][0]
+                     for frame in event["frames"]}
             self.assertIn("c10_use", names)
 
-    def test_counters_stand_below_the_steps(self):
-        """The UI sorts tracks by their names' bytes."""
+    def test_counters_are_below_the_steps(self):
+        """The UI sorts tracks by the bytes of their names."""
         run = self.profiled(command("new", STEPS), ARMED, **SETTINGS)
         trace = Trace(run.traces()[0])
         names = {trace.tracks[counter.track].name for counter in trace.counters}
         self.assertLessEqual({"memory allocated by PyTorch", "memory reserved by PyTorch"}, names)
         self.assertEqual([name for name in names if name < "Steps"], [])
 
-    def test_what_was_written_is_named(self):
+    def test_written_files_are_counted(self):
         run = self.profiled(command("new", STEPS), (*ARMED, "--format", "memory"), **SETTINGS)
         self.assertIn(": 4 memory snapshots\n", run.err)
         self.assertIn(f"profrun: memory snapshots are in {run.folder}/memory: open", run.err)
         self.assertNotIn("traces are in", run.err)
         self.assertNotIn("snapshots are empty", run.err)
-        self.assertIn(": 4 traces and 4 memory snapshots in ", self.tool("export", run.folder, "--format", "perfetto,memory").out)
+        self.assertIn(": 4 traces and 4 memory snapshots in ",
+                      self.tool("export", run.folder, "--format", "perfetto,memory").out)
         self.assertRegex(self.tool("info", run.folder).out, r"traces +4\n +memory snapshots +4\n")
 
-    def test_empty_snapshots_are_said_to_be(self):
-        run = self.profiled([prog("loop"), str(STEPS)], (*ARMED, "--format", "perfetto,memory"), **SETTINGS)
+    def test_empty_snapshots_are_reported(self):
+        run = self.profiled([prog("loop"), str(STEPS)], (*ARMED, "--format", "perfetto,memory"),
+                            **SETTINGS)
         self.assertIn(": 4 traces and 4 memory snapshots\n", run.err)
         for said in (run.err, self.tool("export", run.folder, "--format", "memory").out):
-            self.assertIn("its memory snapshots are empty: PyTorch's allocator reported no block", said)
+            self.assertIn("its memory snapshots are empty: PyTorch's allocator reported no block",
+                          said)
 
 
 if __name__ == "__main__":

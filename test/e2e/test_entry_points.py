@@ -1,19 +1,27 @@
-"""Each way into CUDA: every call is recorded once, and its GPU work is the simulated GPU's own account, paired."""
+"""Each entry point of CUDA: every call is recorded once and paired with its GPU work.
+
+The simulated GPU's own list of what it ran is the oracle.
+"""
 import os
 import unittest
 
 from harness import BUILD, EVERYTHING, Case, prog, script, truth
 from journal import GPU_WORK
 
-LAUNCH_CU = ["cudaMalloc", "cudaMemcpy", "cudaMemcpy", "cudaStreamCreate", *["LAUNCH"] * 5, "cudaStreamSynchronize",
-             "cudaDeviceSynchronize", "cudaFree"]
-WORK = ["cudaMalloc", "cudaMemcpy", *["cudaLaunchKernel"] * 3, "cudaDeviceSynchronize", "cudaMemcpy", "cudaFree"]
-DRIVER = ["cuDevicePrimaryCtxRetain", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemcpyHtoD_v2", *["cuLaunchKernel"] * 3,
-          "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuCtxSynchronize", "cuMemFree_v2"]
-CTYPES = ["cudaStreamCreate", "cudaMalloc", "cudaMemcpy", *["cudaMemsetAsync"] * 3, "cudaStreamSynchronize", "cudaMemcpy", "cudaFree"]
-# What the runtime asks of the driver outside of its functions that are hooked: the start of a context, the kernels' names.
-BY_ITSELF = {"cuDevicePrimaryCtxRetain", "cuModuleGetFunction", "cuLibraryGetKernel", "cuKernelGetFunction"}
-# Nanoseconds: GPU times become ticks of the journal's clock, a third of a nanosecond each, by CUPTI's own interpolation.
+LAUNCH_CU = ["cudaMalloc", "cudaMemcpy", "cudaMemcpy", "cudaStreamCreate", *["LAUNCH"] * 5,
+             "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaFree"]
+WORK = ["cudaMalloc", "cudaMemcpy", *["cudaLaunchKernel"] * 3, "cudaDeviceSynchronize",
+        "cudaMemcpy", "cudaFree"]
+DRIVER = ["cuDevicePrimaryCtxRetain", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemcpyHtoD_v2",
+          *["cuLaunchKernel"] * 3, "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize",
+          "cuCtxSynchronize", "cuMemFree_v2"]
+CTYPES = ["cudaStreamCreate", "cudaMalloc", "cudaMemcpy", *["cudaMemsetAsync"] * 3,
+          "cudaStreamSynchronize", "cudaMemcpy", "cudaFree"]
+# Driver calls that the runtime makes outside of hooked functions: to create a context and to get
+# kernels' names.
+BY_ITSELF = {"cuDevicePrimaryCtxRetain", "cuModuleGetFunction", "cuLibraryGetKernel",
+             "cuKernelGetFunction"}
+# CUPTI interpolates GPU times to ticks of the journal's clock, each a third of a nanosecond.
 CLOCK_NS = 3000
 
 
@@ -21,13 +29,14 @@ def twins(names, suffixes):
     return [name + suffixes.get(name, "") for name in names]
 
 
-class Doors(Case):
+class EntryPoints(Case):
     def through(self, command, expected, **settings):
-        """Runs the program by this door in both ways of pairing, and checks all that was recorded."""
+        """Runs the program with both ways of pairing and checks everything that was recorded."""
         for pairing in ("external", "interval"):
             with self.subTest(pairing=pairing):
                 path = self.folder() + ".truth"
-                run = self.preloaded(command, PROF_PAIRING=pairing, PROFSIM_TRUTH=path, **EVERYTHING, **settings)
+                run = self.preloaded(command, PROF_PAIRING=pairing, PROFSIM_TRUTH=path,
+                                     **EVERYTHING, **settings)
                 self.assertEqual((run.status, run.err), (0, ""))
                 journal = run.journal()
                 names = journal.names()
@@ -43,8 +52,10 @@ class Doors(Case):
         recorded = [r for r in journal.gpu() if r.work != "sync"]
         pairs = journal.pairs()
         self.assertEqual(len(recorded), len(rows))
-        self.assertEqual(sorted(r.correlation for r in recorded), sorted(row.correlation for row in rows))
-        for r, row in zip(sorted(recorded, key=lambda r: r.correlation), sorted(rows, key=lambda row: row.correlation)):
+        self.assertEqual(sorted(r.correlation for r in recorded),
+                         sorted(row.correlation for row in rows))
+        for r, row in zip(sorted(recorded, key=lambda r: r.correlation),
+                          sorted(rows, key=lambda row: row.correlation)):
             self.assertEqual(r.work, row.work)
             self.assertEqual(r.stream, row.stream)
             if r.work == "kernel":
@@ -52,7 +63,8 @@ class Doors(Case):
             else:
                 self.assertEqual(r.bytes, row.bytes)
             self.assertLess(abs(journal.ns(r.begin) - row.start), CLOCK_NS)
-            self.assertLess(abs(journal.ns(r.end) - journal.ns(r.begin) - (row.end - row.start)), 20)
+            self.assertLess(abs(journal.ns(r.end) - journal.ns(r.begin) - (row.end - row.start)),
+                            20)
             call = pairs.get(r.correlation)
             self.assertIsNotNone(call, f"unpaired: {row}")
             self.assertEqual({"kernel": "launch"}.get(r.work, r.work), call.category)
@@ -66,17 +78,20 @@ class Doors(Case):
         names = [name.replace("LAUNCH", "__cudaLaunchKernel") for name in LAUNCH_CU]
         journal = self.through(prog("shared"), names)
         launches = [c for c in journal.calls() if c.category == "launch"]
-        self.assertEqual({journal.launch_name(c) for c in launches}, {"_Z9spin_20usPi", "_Z9scale_5usIfEvPT_S0_"})
+        self.assertEqual({journal.launch_name(c) for c in launches},
+                         {"_Z9spin_20usPi", "_Z9scale_5usIfEvPT_S0_"})
         self.assertEqual({journal.launches[c.arg].grid for c in launches}, {(4, 1, 1), (2, 1, 1)})
         self.assertEqual({journal.launches[c.arg].shared for c in launches}, {0, 128})
 
     def test_nvcc_legacy_launch(self):
-        self.through(prog("legacy"), [name.replace("LAUNCH", "cudaLaunchKernel") for name in LAUNCH_CU])
+        self.through(prog("legacy"),
+                     [name.replace("LAUNCH", "cudaLaunchKernel") for name in LAUNCH_CU])
 
     def test_nvcc_per_thread_default_stream(self):
         names = [name.replace("LAUNCH", "__cudaLaunchKernel") for name in LAUNCH_CU]
-        self.through(prog("per_thread"), twins(names, {"cudaMemcpy": "_ptds", "__cudaLaunchKernel": "_ptsz",
-                                                       "cudaStreamSynchronize": "_ptsz"}))
+        self.through(prog("per_thread"),
+                     twins(names, {"cudaMemcpy": "_ptds", "__cudaLaunchKernel": "_ptsz",
+                                   "cudaStreamSynchronize": "_ptsz"}))
 
     def test_ctypes(self):
         self.through(script("ctypes_runtime.py"), CTYPES)
@@ -98,18 +113,21 @@ class Doors(Case):
 
     def test_driver_twins_by_get_proc_address(self):
         self.through([prog("driver_getproc"), "per-thread"],
-                     twins(DRIVER, {"cuMemcpyHtoD_v2": "_ptds", "cuLaunchKernel": "_ptsz", "cuMemcpyDtoHAsync_v2": "_ptsz",
-                                    "cuStreamSynchronize": "_ptsz"}))
+                     twins(DRIVER,
+                           {"cuMemcpyHtoD_v2": "_ptds", "cuLaunchKernel": "_ptsz",
+                            "cuMemcpyDtoHAsync_v2": "_ptsz", "cuStreamSynchronize": "_ptsz"}))
 
     def test_two_runtimes_in_one_process(self):
         halves = [os.path.join(BUILD, f"test/prog/half_{n}.so") for n in (12, 13)]
-        journal = self.through([prog("two_runtimes"), *halves], ["cudaMalloc", "cudaMemset", "cudaMemcpy", "cudaFree"] * 6)
+        journal = self.through([prog("two_runtimes"), *halves],
+                               ["cudaMalloc", "cudaMemset", "cudaMemcpy", "cudaFree"] * 6)
         self.assertEqual([c.arg for c in journal.calls() if c.name == "cudaMemset"], [96, 104] * 3)
 
-    def test_lookups_without_cuda_are_as_ever(self):
+    def test_lookups_without_cuda_are_unchanged(self):
         bare, preloaded = self.bare(prog("lookups")), self.preloaded(prog("lookups"))
-        # the message names the library that asked: ours, where we asked for the caller
-        self.assertEqual(preloaded.out.replace(os.path.join(BUILD, "libprofrun.so"), prog("lookups")), bare.out)
+        # The message names the library that asked: profrun's, if it asked for the caller.
+        self.assertEqual(
+            preloaded.out.replace(os.path.join(BUILD, "libprofrun.so"), prog("lookups")), bare.out)
         self.assertEqual(preloaded.paths("*"), [])
 
 

@@ -1,4 +1,7 @@
-"""C++ exceptions of a program whose calls are recorded with their stacks: libunwind is in the process, and must not be in their way."""
+"""C++ exceptions of a program whose calls are recorded with their stacks.
+
+libunwind is in the process and must not change how they are unwound.
+"""
 import os
 import subprocess
 import unittest
@@ -14,16 +17,18 @@ class Exceptions(Case):
         self.assertEqual(run.status, 0, run.err)
         caught, library, _ = run.out.split()
         self.assertEqual((caught, library), ("100", "libgcc_s.so.1"))
-        self.assertTrue([r for r in run.journal().calls() if r.stack], "no call was recorded with a stack")
+        self.assertTrue([r for r in run.journal().calls() if r.stack],
+                        "no call was recorded with a stack")
 
-    def test_what_the_loader_bound_them_to(self):
-        """The loader's own account, since a symbol may be found one way by dlsym and be bound another."""
+    def test_the_loader_binds_them_to_libgcc(self):
+        """From the loader's debug output: dlsym and binding may find different symbols."""
         run = self.preloaded([prog("throws"), "1"], **SETTINGS, LD_DEBUG="bindings")
-        bound = [line for line in run.err.splitlines() if "normal symbol `_Unwind_RaiseException'" in line]
+        bound = [line for line in run.err.splitlines()
+                 if "normal symbol `_Unwind_RaiseException'" in line]
         self.assertTrue(bound)
         for line in bound:
             self.assertRegex(line, r" to \S*libgcc_s\.so\.1 ")
-        self.assertIn("libunwind-", run.err, "libunwind was never opened: nothing has been shown")
+        self.assertIn("libunwind-", run.err, "libunwind was never opened: nothing was tested")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Traces and reports that are made from the journal afterwards say what those say that were made while the program ran."""
+"""Traces and reports made from the journal afterwards equal those made during the run."""
 import contextlib
 import glob
 import json
@@ -12,11 +12,12 @@ from same import report_differences, trace_differences
 
 class Export(Case):
     def exported(self, folder):
-        """{trace's name: path} of an export into a folder of its own."""
+        """Exports into a new folder; returns {trace's name: path}."""
         into = self.folder()
         made = self.tool("export", folder, "--format", "perfetto", "-o", into)
         self.assertEqual(made.status, 0, made.err)
-        return {os.path.relpath(path, into): path for path in glob.glob(os.path.join(into, "**", "*.pftrace.gz"), recursive=True)}
+        return {os.path.relpath(path, into): path
+                for path in glob.glob(os.path.join(into, "**", "*.pftrace.gz"), recursive=True)}
 
     def report(self, folder):
         made = self.tool("report", folder, "--json")
@@ -27,9 +28,11 @@ class Export(Case):
         collected = {os.path.relpath(path, os.path.join(folder, "traces")): path
                      for path in glob.glob(os.path.join(folder, "traces", "*", "*.pftrace.gz"))}
         self.assertTrue(collected)
-        self.assertEqual({os.path.basename(path) for path in collected}, {os.path.basename(path) for path in exported})
+        self.assertEqual({os.path.basename(path) for path in collected},
+                         {os.path.basename(path) for path in exported})
         for name, path in collected.items():
-            twin, = [e for n, e in exported.items() if os.path.basename(n) == os.path.basename(name)]
+            twin, = [e for n, e in exported.items()
+                     if os.path.basename(n) == os.path.basename(name)]
             self.assertEqual(trace_differences(path, twin), [], name)
 
     def check_report(self, folder):
@@ -53,11 +56,13 @@ class Export(Case):
     def test_ctypes(self):
         self.check(script("ctypes_runtime.py"), PROF_SCHEDULE="always")
 
-    def test_after_both_were_killed(self):
-        """Traces that were complete when program and collector were killed are what the journal gives."""
+    def test_after_program_and_collector_were_killed(self):
+        """The traces that were complete by then equal those exported from the journal."""
         line, folder, env = self.launched([*script("demo.py"), "--steps", "5000"])
-        with subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
-            self.eventually("three traces", lambda: len(glob.glob(os.path.join(folder, "traces", "*", "*.pftrace.gz"))) == 3)
+        with subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as job:
+            self.eventually("three traces", lambda: len(
+                glob.glob(os.path.join(folder, "traces", "*", "*.pftrace.gz"))) == 3)
             while alive := [pid for pid in processes() if belongs(pid, folder)]:
                 for pid in alive:
                     with contextlib.suppress(ProcessLookupError):
@@ -75,8 +80,9 @@ def processes():
 
 
 def belongs(pid, folder):
-    """True if the process was started for the run in this folder and has not ended."""
+    """Returns whether the process was started for the run in this folder and has not ended."""
+    proc = f"/proc/{pid}/"
     with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/environ", "rb") as environment, open(f"/proc/{pid}/cmdline", "rb") as command:
+        with open(proc + "environ", "rb") as environment, open(proc + "cmdline", "rb") as command:
             return folder.encode() in environment.read() + command.read()
     return False

@@ -1,19 +1,22 @@
-"""The application's life is its own: forks, ends, threads, signals, descriptors. Each program does what it does without profrun,
-and what it did with CUDA is in the journal, wherever a journal can be. The library alone, without launcher and collector."""
+"""The library, without launcher and collector, changes nothing in how an application lives.
+
+Forks, exits, threads, signals, descriptors: each program does what it does without profrun, and its
+CUDA calls are in the journal wherever there can be one.
+"""
 import os
 import signal
 import subprocess
 import sys
 import unittest
 
-from harness import EVERYTHING, Case, environment, prog
+from harness import EVERYTHING, PATIENCE_S, Case, environment, prog
 
 
 def count(journal, *categories):
     return sum(1 for call in journal.calls() if call.category in categories)
 
 
-# /proc cannot be read any more as the first call comes: the one descriptor that is left is the journal's.
+# At the first call /proc can no longer be read: the journal takes the only descriptor left.
 OUT_OF_DESCRIPTORS = """
 import ctypes, resource, time
 runtime, memory = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
@@ -28,7 +31,7 @@ print("freed")
 
 
 class Unchanged(Case):
-    """Base: the same output and the same end with and without the library."""
+    """Base class: checks that output and exit status are the same with and without the library."""
 
     def both(self, command, stdin="", **settings):
         bare = self.bare(command, stdin, **settings)
@@ -39,7 +42,7 @@ class Unchanged(Case):
         return run
 
     def launches(self, run):
-        """Launches in each journal, sorted."""
+        """Returns the number of launches in each journal, sorted."""
         return sorted(count(journal, "launch") for journal in run.journals())
 
 
@@ -52,7 +55,7 @@ class Forks(Unchanged):
 
     def test_fork_after_cuda_child_without(self):
         run = self.both([prog("fork"), "after"])
-        self.assertEqual(self.launches(run), [4], "the child leaves nothing")
+        self.assertEqual(self.launches(run), [4], "the child has no journal")
         self.assertTrue(run.journal().ended_ticks)
 
     def test_fork_after_cuda_child_tries(self):
@@ -62,15 +65,16 @@ class Forks(Unchanged):
     def test_grandchild(self):
         self.assertEqual(self.launches(self.both([prog("fork"), "grandchild"])), [3])
 
-    def test_child_that_leaves_by__exit(self):
+    def test_child_that_calls__exit(self):
         run = self.both([prog("fork"), "leaving-child"])
         self.assertEqual(self.launches(run), [3])
         self.assertTrue(run.journal().ended_ticks)
 
 
 class LookUps(Unchanged):
-    def test_what_is_not_there_for_us_is_no_error_of_the_application(self):
-        run = self.both([prog("last_error")], PROF_CUPTI="/no/such/libcupti.so", PROF_STACKS="none", PROF_STEP="api")
+    def test_our_failed_lookups_set_no_error_of_the_application(self):
+        run = self.both([prog("last_error")], PROF_CUPTI="/no/such/libcupti.so", PROF_STACKS="none",
+                        PROF_STEP="api")
         self.assertEqual(run.out, "nothing\n")
 
 
@@ -96,26 +100,29 @@ class Spawns(Unchanged):
 
 class Ends(Unchanged):
     ORDERLY = ("return", "exit", "_exit", "_Exit", "quick_exit", "thread")
-    DEATHS = {"abort": signal.SIGABRT, "kill": signal.SIGKILL, "term": signal.SIGTERM, "segv": signal.SIGSEGV}
+    DEATHS = {"abort": signal.SIGABRT, "kill": signal.SIGKILL, "term": signal.SIGTERM,
+              "segv": signal.SIGSEGV}
 
-    def test_orderly_ends_deliver_everything(self):
+    def test_orderly_ends_lose_nothing(self):
         for how in self.ORDERLY:
             with self.subTest(how=how):
                 run = self.both([prog("ends"), how])
                 self.assertEqual(run.status, 3)
                 journal = run.journal()
                 self.assertTrue(journal.ended_ticks)
-                # an atexit handler from before the first CUDA call runs after recording has ended: its launch works, unseen
+                # An atexit handler from before the first CUDA call runs after recording has ended:
+                # its launch works but is not recorded.
                 self.assertEqual(count(journal, "launch"), 8)
                 kernels = [r for r in journal.gpu() if r.work == "kernel"]
-                self.assertEqual(len(kernels), 8, "kernels that were under way at the end are there too")
-                self.assertEqual([r for r in kernels if r.flags & 1], [], "and each has its end")
+                self.assertEqual(len(kernels), 8,
+                                 "kernels that were running at the end are recorded, too")
+                self.assertEqual([r for r in kernels if r.flags & 1], [], "each kernel has an end")
 
-    def test_leaving_while_the_loader_is_at_work(self):
+    def test_exit_while_the_loader_loads(self):
         code = f"import ctypes; ctypes.CDLL({prog('leaving.so')!r})"
         self.assertEqual(self.both([sys.executable, "-c", code]).status, 5)
 
-    def test_deaths_keep_what_was_written(self):
+    def test_killed_processes_keep_their_journal(self):
         for how, number in self.DEATHS.items():
             with self.subTest(how=how):
                 run = self.both([prog("ends"), how])
@@ -124,14 +131,16 @@ class Ends(Unchanged):
                 self.assertFalse(journal.ended_ticks)
                 self.assertEqual(count(journal, "launch"), 8)
 
-    def test_a_death_is_told(self):
-        """Without a report's screen, and of a process whose signal only its parent knows."""
+    def test_a_death_is_reported(self):
+        """Also without a report on stderr, and for a process whose signal only its parent knows."""
         run = self.profiled([prog("ends"), "segv"], PROF_SCHEDULE="off")
         self.assertIn("ended by signal 11 (Segmentation fault)", run.err)
-        self.assertRegex(self.tool("info", run.folder).out, r"state +ended by signal 11 \(Segmentation fault\)")
+        self.assertRegex(self.tool("info", run.folder).out,
+                         r"state +ended by signal 11 \(Segmentation fault\)")
         run = self.profiled(["sh", "-c", f"{prog('ends')} segv; true"], PROF_SCHEDULE="off")
         self.assertIn("killed: its journal has no end record", run.err)
-        self.assertRegex(self.tool("info", run.folder).out, "state +killed: its journal has no end record")
+        self.assertRegex(self.tool("info", run.folder).out,
+                         "state +killed: its journal has no end record")
         self.assertNotIn("signal 11", run.err)
         self.assertNotIn("killed", self.profiled([prog("ends"), "return"], PROF_SCHEDULE="off").err)
 
@@ -145,14 +154,16 @@ class Ends(Unchanged):
 
     def preloaded_and_signalled(self, command, number):
         folder = self.folder()
-        env = environment(LD_PRELOAD=os.path.join(os.path.dirname(prog("ends")), "../../libprofrun.so"), PROF_OUT=folder)
+        env = environment(
+            LD_PRELOAD=os.path.join(os.path.dirname(prog("ends")), "../../libprofrun.so"),
+            PROF_OUT=folder)
         child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
         try:
             while child.stdout.readline() not in ("ready\n", ""):
                 pass
             child.send_signal(number)
             child.stdout.read()
-            child.wait(10)
+            child.wait(PATIENCE_S)
         finally:
             child.kill()
             child.wait()
@@ -161,11 +172,11 @@ class Ends(Unchanged):
 
 
 class Threads(Unchanged):
-    def test_threads_that_end_hand_their_chunks_over(self):
+    def test_threads_that_end_pass_their_chunks_on(self):
         journal = self.both([prog("threads"), "ending"]).journal()
         self.assertEqual(count(journal, "launch"), 200)
         self.assertEqual(len({call.slot for call in journal.calls()}), 40)
-        self.assertLess(len(journal.chunk_states), 60, "one chunk for each thread, not more")
+        self.assertLess(len(journal.chunk_states), 60, "at most one chunk per thread")
 
     def test_many_threads_at_once(self):
         journal = self.both([prog("threads"), "many"], PROF_PAIRING="interval").journal()
@@ -181,15 +192,16 @@ class Threads(Unchanged):
         self.assertTrue(all(pairs.get(r.correlation) for r in kernels))
 
     def test_threads_that_begin_together(self):
-        """While one of them sets everything up, for some ms, the others' calls pass by."""
+        """One of them does the setup, which takes some ms; the others' calls proceed meanwhile."""
         for _ in range(5):
             self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="off")
         self.both([prog("together"), "4", "2000"], PROF_SCHEDULE="always")
 
     def test_threads_whose_first_calls_choose_devices(self):
-        """What a thread has chosen while another one sets everything up stays known."""
+        """The device that a thread chooses during another thread's setup is remembered."""
         for _ in range(3):
-            run = self.both([prog("together"), "4", "3000", "devices"], PROF_SCHEDULE="always", PROFSIM_DEVICES="4")
+            run = self.both([prog("together"), "4", "3000", "devices"], PROF_SCHEDULE="always",
+                            PROFSIM_DEVICES="4")
             devices = {}
             for call in run.journal().calls():
                 if call.category == "launch":
@@ -199,7 +211,7 @@ class Threads(Unchanged):
             self.assertEqual(len(set.union(*devices.values())), len(devices), devices)
 
     def test_threads_that_are_cancelled(self):
-        """One that was cancelled within a call would leave the runtime's locks and ours behind."""
+        """A thread cancelled within a call would keep the runtime's locks and ours."""
         run = self.both([prog("threads"), "cancelled"])
         self.assertEqual(run.out, "60000 calls\n")
         self.both([prog("threads"), "cancelled"], PROF_SCHEDULE="off")
@@ -209,7 +221,7 @@ class Threads(Unchanged):
         self.assertEqual(count(journal, "launch"), 6)
         self.assertTrue(journal.ended_ticks)
 
-    def test_threads_that_call_on_while_the_process_ends(self):
+    def test_threads_that_keep_calling_while_the_process_ends(self):
         for _ in range(10):
             run = self.both([prog("threads"), "during-exit"])
             self.assertEqual(run.status, 4)
@@ -220,7 +232,8 @@ class Process(Unchanged):
     def test_device_reset_in_the_middle(self):
         journal = self.both([prog("process"), "resets"]).journal()
         self.assertEqual(count(journal, "launch"), 7)
-        self.assertEqual(sum(r.work == "kernel" for r in journal.gpu()), 7, "the records of both contexts are there")
+        self.assertEqual(sum(r.work == "kernel" for r in journal.gpu()), 7,
+                         "the records of both contexts must be there")
 
     def test_closing_every_descriptor(self):
         journal = self.both([prog("process"), "closes-all"]).journal()
@@ -228,7 +241,7 @@ class Process(Unchanged):
         self.assertEqual(journal.dropped_records, 0)
 
     def test_no_descriptor_left(self):
-        """It is not taken for dead because it cannot say when it began."""
+        """The process is not taken for dead although it could not read its start time."""
         run = self.profiled([sys.executable, "-c", OUT_OF_DESCRIPTORS], PROF_SCHEDULE="always")
         self.assertEqual((run.status, run.out), (0, "freed\n"), run.err)
         (process,) = run.json["processes"]
@@ -259,11 +272,13 @@ class Process(Unchanged):
         self.assertEqual((count(journal, "launch"), count(journal, "memset")), (200, 200))
 
     def test_a_call_that_is_left_by_a_jump(self):
-        """What the thread calls afterwards is seen, and the jump is told."""
+        """The thread's later calls are recorded, and the jump is reported."""
         run = self.both([prog("process"), "jumps"])
         self.assertEqual(run.out, "1 jumps\njumping good\n")
-        self.assertGreaterEqual(count(run.journal(), "launch"), 200 + 50 - 1, "but those from deeper in the stack than the call that was left")
-        self.assertEqual([line for line in run.own_lines() if "left by longjmp" in line], run.own_lines())
+        self.assertGreaterEqual(count(run.journal(), "launch"), 200 + 50 - 1,
+                                "all but those from deeper in the stack than the abandoned call")
+        self.assertEqual([line for line in run.own_lines() if "left by longjmp" in line],
+                         run.own_lines())
         self.assertEqual(len(run.own_lines()), 1)
 
     def test_no_cuda_no_file_no_thread(self):
@@ -275,7 +290,7 @@ class Process(Unchanged):
         run = self.both([prog("process"), "input"], stdin="one\ntwo\n")
         self.assertEqual(count(run.journal(), "launch"), 2)
 
-    def test_calls_that_fail_fail_alike(self):
+    def test_failing_calls_fail_in_the_same_way(self):
         run = self.both([prog("process"), "fails"])
         failed = [c for c in run.journal().calls() if c.status]
         self.assertEqual([c.name for c in failed], ["cudaMalloc", "cudaMemcpy"])

@@ -1,4 +1,4 @@
-"""Jobs that run for long: what recording costs, and that memory, disk and files stay bounded."""
+"""Long jobs: what recording costs, and that memory, disk and files stay bounded."""
 import gzip
 import json
 import os
@@ -9,7 +9,8 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, Run, prog
+from harness import PATIENCE_S, Case, Run, prog
+from test_trigger import STEADY, Live
 from trace import Trace
 
 WINDOWS = "skip_first=5,wait=15,warmup=1,active=3,repeat=0"
@@ -17,7 +18,8 @@ WINDOWS = "skip_first=5,wait=15,warmup=1,active=3,repeat=0"
 
 class Long(Case):
     def loop(self, steps, pause_us=0, options=(), **settings):
-        run = self.profiled([prog("loop"), str(steps), "plain", str(pause_us)], options, **{"PROF_STEP": "kernel:first", **settings})
+        run = self.profiled([prog("loop"), str(steps), "plain", str(pause_us)], options,
+                            **{"PROF_STEP": "kernel:first", **settings})
         self.assertEqual((run.status, run.out), (0, f"{steps} steps\n"), run.err)
         return run
 
@@ -26,42 +28,50 @@ class Long(Case):
             (process,) = json.load(file)["processes"]
         return process
 
-    def test_what_recording_cost(self):
+    def test_recording_overhead(self):
         run = self.loop(200, 300, PROF_SCHEDULE=WINDOWS)
         own = self.report(run)["self"]
         low, high = own["overhead_ci"]
         self.assertLessEqual(low, own["overhead_pct"])
         self.assertLessEqual(own["overhead_pct"], high)
         self.assertIsInstance(own["ns_per_call"], float)
-        left = own["left_ci"]  # none, where steps got longer or shorter by themselves
-        self.assertTrue(own["left_pct"] is None if left is None else left[0] <= own["left_pct"] <= left[1], own)
+        left = own["left_ci"]  # None if steps got longer or shorter by themselves
+        self.assertTrue(
+            own["left_pct"] is None if left is None else left[0] <= own["left_pct"] <= left[1], own)
         in_run_json = run.json["processes"][0]["self"]
         for name in ("overhead_pct", "overhead_ci", "left_pct", "left_ci"):
             self.assertEqual(in_run_json[name], own[name])
-        self.assertNotIn("recording overhead", [gap["what"] for gap in self.report(run)["unavailable"]])
+        self.assertNotIn("recording overhead",
+                         [gap["what"] for gap in self.report(run)["unavailable"]])
 
     def test_recording_overhead_not_available(self):
         report = self.report(self.loop(30, PROF_SCHEDULE="always"))
-        self.assertEqual([report["self"][name] for name in ("overhead_pct", "overhead_ci", "ns_per_call", "left_pct", "left_ci")], [None] * 5)
-        (why,) = [gap["why"] for gap in report["unavailable"] if gap["what"] == "recording overhead"]
+        self.assertEqual([report["self"][name] for name in ("overhead_pct", "overhead_ci",
+                                                            "ns_per_call", "left_pct", "left_ci")],
+                         [None] * 5)
+        (why,) = [gap["why"] for gap in report["unavailable"]
+                  if gap["what"] == "recording overhead"]
         self.assertIn("28 recorded, 0 others", why)
 
     def test_traces_are_capped(self):
-        """Of endless windows the first and the newest stay, and it is said what went."""
-        run = self.loop(200, PROF_SCHEDULE="skip_first=0,wait=1,warmup=0,active=1,repeat=0", PROF_KEEP_TRACES=10)
+        """Of endless windows, the first and the newest are kept; the removal is reported."""
+        run = self.loop(200, PROF_SCHEDULE="skip_first=0,wait=1,warmup=0,active=1,repeat=0",
+                        PROF_KEEP_TRACES=10)
         recorded = list(range(1, 200, 2))
         self.assertEqual(run.trace_steps(), recorded[:5] + recorded[-5:], run.err)
         (process,) = run.json["processes"]
         self.assertEqual((process["n_traces"], process["n_traces_removed"]), (100, 90))
-        self.assertEqual([os.path.join(run.folder, name) for name in process["traces"]], run.traces_in_order())
+        self.assertEqual([os.path.join(run.folder, name) for name in process["traces"]],
+                         run.traces_in_order())
         self.assertIn(": 90 traces removed, between", run.err)
-        (why,) = [gap["why"] for gap in self.report(run)["unavailable"] if gap["what"] == "traces of all recorded steps"]
+        (why,) = [gap["why"] for gap in self.report(run)["unavailable"]
+                  if gap["what"] == "traces of all recorded steps"]
         self.assertTrue(why.startswith("90 of 100 were removed"), why)
         for path in run.traces():
             Trace(path)
 
     def test_traces_are_capped_by_size(self):
-        """A megabyte of short steps: what is there takes no more."""
+        """The traces of many short steps never take more than a megabyte."""
         run = self.loop(700, PROF_SCHEDULE="always", PROF_KEEP_MB=1, PROF_KEEP_TRACES=100000)
         total = sum(os.stat(path).st_size for path in run.traces())
         self.assertGreater(run.json["processes"][0]["n_traces_removed"], 0)
@@ -69,14 +79,15 @@ class Long(Case):
         self.assertGreater(total, 900 << 10)
 
     def test_windows_leave_no_threads(self):
-        """The helper threads of all windows share a stream: neither library nor collector hold more for each."""
+        """The helper threads of all windows share one stream of records, so that neither library
+        nor collector keeps anything per window."""
         run = self.loop(120, 2000, PROF_SCHEDULE="skip_first=0,wait=8,warmup=1,active=1,repeat=0")
         self.assertEqual(len(run.trace_steps()), 12)
         threads = [thread.name for thread in run.journal().threads.values()]
         self.assertEqual(threads.count("profrun"), 1, threads)
 
     def whole(self, folder):
-        """All traces below a folder can be read to their end."""
+        """Reads all traces below a folder to their end; returns their number."""
         run = Run(0, "", "", folder)
         for path in run.traces():
             with gzip.open(path) as file:
@@ -87,36 +98,32 @@ class Long(Case):
         rng = random.Random(5)
         n_whole = 0
         for _ in range(5):
-            line, folder, env = self.launched([prog("loop"), "1500", "plain", "1000"], PROF_STEP="kernel:first",
-                                              PROF_SCHEDULE="skip_first=0,wait=1,warmup=0,active=2,repeat=0")
-            child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     text=True, start_new_session=True)
+            line, folder, env = self.launched(
+                prog("steady"), PROF_STEP=STEADY,
+                PROF_SCHEDULE="skip_first=0,wait=1,warmup=0,active=2,repeat=0")
+            live = Live(self, line, folder, env)
+            live.go(1000)
             self.eventually("a trace", lambda: Run(0, "", "", folder).traces())
             time.sleep(rng.uniform(0, 0.3))
-            os.kill(self.collector(child.pid), signal.SIGKILL)
-            out, err = child.communicate(timeout=30)
-            self.assertEqual((child.returncode, out), (0, "1500 steps\n"), err)
-            self.assertIn("the collector died", err)
+            os.kill(self.collector(folder), signal.SIGKILL)
+            live.stop()
+            run = live.end()
+            self.assertEqual(run.status, 0, run.err)
+            self.assertIn("the collector has died", run.err)
             n_whole += self.whole(folder)
-            left = [name for _, _, names in os.walk(folder) for name in names if name.endswith(".part")]
-            self.assertEqual(left, [], "pieces of traces are swept away")
+            left = [name for _, _, names in os.walk(folder) for name in names
+                    if name.endswith(".part")]
+            self.assertEqual(left, [], "incomplete traces must be removed")
         self.assertGreater(n_whole, 6)
 
-    def collector(self, launcher):
-        with open(f"/proc/{launcher}/task/{launcher}/children") as file:
-            for pid in file.read().split():
-                with open(f"/proc/{pid}/cmdline", "rb") as words:
-                    if b"collect" in words.read().split(b"\0"):
-                        return int(pid)
-        self.fail("no collector")
-
-    def test_files_of_a_size_that_is_not_allowed(self):
-        """ulimit -f: neither library nor collector die of it, one line says it, and the job runs on."""
-        line, folder, env = self.launched([prog("loop"), "50", "plain"], PROF_STEP="kernel:first", PROF_SCHEDULE="always",
-                                          PROF_BUFFER_MB=8)
+    def test_file_size_limit(self):
+        """ulimit -f kills neither library nor collector: one line reports it, the job runs on."""
+        line, folder, env = self.launched([prog("loop"), "50", "plain"], PROF_STEP="kernel:first",
+                                          PROF_SCHEDULE="always", PROF_BUFFER_MB=8)
         limit = 1000
-        run = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60,
-                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
+        run = subprocess.run(line, env=env, capture_output=True, text=True, timeout=PATIENCE_S,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                   (limit, resource.RLIM_INFINITY)))
         self.assertEqual((run.returncode, run.stdout), (0, "50 steps\n"), run.stderr)
         self.assertIn("ulimit -f", run.stderr)
         self.assertNotIn("died", run.stderr)

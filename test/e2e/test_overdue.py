@@ -1,43 +1,58 @@
-"""A step that does not end when it is due: the program evaluates, or trains another model."""
-import glob
+"""Steps that do not end when due, because the program evaluates or trains another model."""
 import os
 import signal
 import time
 import unittest
 
-from journal import STEP
-from test_provisional import CRITIC_CALLS, GENERATOR_CALLS, ProbationCase
+from harness import Run
+from journal import STEP, Journal
+from test_provisional import CRITIC_CALLS, GENERATOR_CALLS, ProvisionalCase
 from test_regime import LOST_CALLS
 from trace import Trace
 
 WINDOW = "skip_first=3,wait=0,warmup=0,active=2,repeat=1"
 OPEN_WINDOW = "skip_first=0,wait=0,warmup=0,active=1000000,repeat=1"
-DUE_CALLS = 128  # launches after a step's end by which the next one's is overdue
-UNSEEN_STEPS = DUE_CALLS // GENERATOR_CALLS + 2  # of another model's, the first of which began among the launches before
-BATCHES, BATCH_CALLS = 100, 24  # of an evaluation: `long` of steady.c
+DUE_CALLS = 128  # launches after the end of a step until the end of the next one is overdue
+# Steps of another model that cannot be seen; the first began within the launches before.
+UNSEEN_STEPS = DUE_CALLS // GENERATOR_CALLS + 2
+BATCHES, BATCH_CALLS = 100, 24  # of an evaluation: the command `long` of steady.c
 
 
-class OverdueCase(ProbationCase):
+class OverdueCase(ProvisionalCase):
     def trained(self, schedule=WINDOW):
-        """A run of one model whose steps are known for good, and how many it has made."""
+        """Starts a run of one model until its steps are final; returns it and their number."""
         live, made = self.provisional_critics(schedule)
         return live, made + self.until_sure(live, "critic 1")
 
     def train_another(self, live):
-        """Until its steps are known for good, and 20 more. How many that were."""
+        """Trains until the other model's steps are final, and 20 more; returns their number."""
         made = 0
         while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
             live.do("generator 1")
-            time.sleep(0.005)
+            time.sleep(0.02)
             made += 1
             self.assertLess(made * GENERATOR_CALLS, LOST_CALLS, live.err())
         live.do("generator 20")
         return made + 20
 
     def check_count(self, run, made):
-        """All but what nobody can have seen, and the last one, which is a step only once another begins."""
+        """Checks that all steps are counted, except those that cannot be seen and the last one,
+        which counts only once another begins."""
         self.assertGreaterEqual(self.facts(run)["count"], made - UNSEEN_STEPS - 1)
         self.assertLessEqual(self.facts(run)["count"], made)
+
+    def let_it_look(self, live):
+        """Waits until the collector has read twice, if the library journals for it."""
+        (path,) = Run(0, "", "", live.folder).paths("journal/*.journal")
+        for _ in range(2):
+            before = Journal(path, header_only=True)
+            if not before.overdue_ticks:
+                return
+            self.eventually(
+                "the collector has looked",
+                lambda: (now := Journal(path, header_only=True)).overdue_ticks == 0
+                or now.looked_ticks != before.looked_ticks,
+            )
 
 
 class AnotherModel(OverdueCase):
@@ -57,7 +72,7 @@ class AnotherModel(OverdueCase):
         info = self.tool("info", run.folder)
         self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
 
-    def test_a_window_ends_where_it_was_overdue(self):
+    def test_a_window_is_cut_at_the_overdue_step(self):
         live, made = self.trained(OPEN_WINDOW)
         live.do("critic 10")
         another = self.train_another(live)
@@ -67,10 +82,10 @@ class AnotherModel(OverdueCase):
         (path,) = [p for p in run.traces() if p.endswith(f"step-{cut.number}.pftrace.gz")]
         (step,) = [s for s in Trace(path).slices if s.name == f"step {cut.number}"]
         self.assertEqual(step.args["end_never_came"], 1)
-        self.assertGreaterEqual(steps[-1], self.facts(run)["count"] - 1)  # the window went on
+        self.assertGreaterEqual(steps[-1], self.facts(run)["count"] - 1, "the window must continue")
         self.check_count(run, made + 10 + another)
 
-    def test_and_the_first_one_again(self):
+    def test_the_first_model_again(self):
         live, made = self.trained()
         live.do("critic 50")
         made += 50 + self.train_another(live)
@@ -78,7 +93,7 @@ class AnotherModel(OverdueCase):
         again = 0
         while self.journal(live).anchor_generation == before or not self.is_sure(live):
             live.do("critic 1")
-            time.sleep(0.005)
+            time.sleep(0.02)
             again += 1
             self.assertLess(again * CRITIC_CALLS, LOST_CALLS, live.err())
         live.do("critic 20")
@@ -89,32 +104,20 @@ class AnotherModel(OverdueCase):
 
 
 class NeverCounted(OverdueCase):
-    """What was told as steps was over by then: a compiler that measured kernels, a hundred times each."""
+    """The detected steps had ended by then: a compiler had measured kernels, 100 times each."""
 
     def measured(self, schedule=WINDOW):
         live = self.start(schedule, step=None)
         live.do("state")  # it is armed
-        collector = self.collector_of(live.folder)
-        os.kill(collector, signal.SIGSTOP)  # else it may look in the middle of them
+        collector = self.collector(live.folder)
+        os.kill(collector, signal.SIGSTOP)  # or it may look in the middle of them
         live.do("other 100")
         os.kill(collector, signal.SIGCONT)
         self.eventually("an anchor", lambda: self.journal(live).sure_generation == 1)
         self.assertEqual([r for r in self.journal(live).of(STEP) if r.event == "counted"], [])
         return live
 
-    @staticmethod
-    def collector_of(folder):
-        for path in glob.glob("/proc/[0-9]*/cmdline"):
-            try:
-                with open(path, "rb") as file:
-                    words = file.read().split(b"\0")
-            except OSError:  # it has ended meanwhile
-                continue
-            if b"collect" in words and folder.encode() in words:
-                return int(path.split("/")[2])
-        raise AssertionError("no collector")
-
-    def test_steps_of_an_optimizer_take_its_place(self):
+    def test_optimizer_steps_replace_the_anchor(self):
         live = self.measured()
         for _ in range(60):
             live.do("generator 1")
@@ -123,14 +126,14 @@ class NeverCounted(OverdueCase):
         self.assertEqual(self.facts(run)["period"], GENERATOR_CALLS)
         self.check_count(run, 60)
 
-    def test_also_where_the_process_is_over_before_anybody_looks(self):
+    def test_optimizer_steps_replace_the_anchor_of_an_ended_process(self):
         live = self.measured()
         live.do("generator 40")
         run = live.end()
         self.assertEqual(self.facts(run)["period"], GENERATOR_CALLS)
         self.check_count(run, 40)
 
-    def test_it_stands_where_it_comes_again(self):
+    def test_the_anchor_is_kept_if_it_occurs_again(self):
         live = self.measured()
         self.evaluate_once(live)
         live.do("other 30")
@@ -147,10 +150,10 @@ class NeverCounted(OverdueCase):
 
 class Evaluations(OverdueCase):
     def evaluate(self, live):
-        """Long enough for somebody to think about it."""
+        """Evaluates long enough for the collector to search for other steps."""
         for _ in range(10):
             live.do(f"long {BATCHES // 10}")
-            time.sleep(0.01)
+            self.let_it_look(live)
 
     def evaluate_again_and_again(self, schedule, times=20):
         live, made = self.trained(schedule)
@@ -160,24 +163,27 @@ class Evaluations(OverdueCase):
         live.do("critic 2")
         run = live.end()
         self.assertIn(self.facts(run)["count"] - made - 10 * times, (1, 2))
-        self.assertEqual((run.journal().lost, run.journal().anchor_generation, run.journal().overdue_ticks), (0, 1, 0))
+        self.assertEqual(
+            (run.journal().lost, run.journal().anchor_generation, run.journal().overdue_ticks),
+            (0, 1, 0))
         numbers = [number for _, number in self.begins(run.journal())]
         self.assertEqual(numbers[1:], list(range(numbers[1], numbers[-1] + 1)))
         return run
 
-    def test_they_are_no_steps(self):
+    def test_evaluations_are_no_steps(self):
         run = self.evaluate_again_and_again(WINDOW)
         journal = run.journal()
         locked = [r.ticks for r in journal.of(STEP) if r.event == "begin" and r.number][0]
         in_vain = [c for c in journal.calls() if c.category == "launch" and c.begin > locked]
-        # the first one, and no more until that is a small part of all
+        # The first evaluation is recorded; no further one until that is a small part of the run.
         self.assertGreater(len(in_vain), BATCHES * BATCH_CALLS // 2)
         self.assertLess(len(in_vain), 2 * BATCHES * BATCH_CALLS)
 
-    def test_they_cut_no_window(self):
+    def test_evaluations_cut_no_window(self):
         run = self.evaluate_again_and_again(OPEN_WINDOW, 3)
         self.assertEqual([r for r in run.journal().of(STEP) if r.event == "cut"], [])
-        self.assertEqual(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - 2)  # all but the first and the last
+        # All but the first and the last.
+        self.assertEqual(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - 2)
 
 
 if __name__ == "__main__":

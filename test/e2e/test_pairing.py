@@ -1,11 +1,11 @@
-"""The default way of pairing, by order, against CUPTI's ids: the same journal, read both ways."""
+"""Compares pairing by order, the default, with pairing by CUPTI's ids on the same journal."""
 import collections
 import os
 import re
 import shutil
 import unittest
 
-from harness import EVERYTHING, Case, prog
+from harness import EVERYTHING, Case, prog, truth
 from journal import API, EXTERNAL, GPU_STATE
 from trace import Trace
 
@@ -14,17 +14,18 @@ STEPS = {"PROF_STEP": "kernel:first_10us", **EVERYTHING}
 
 class Pairing(Case):
     def arrows(self, run):
-        """Of all traces of the run: (when the call began, on which track, when its work began)."""
+        """Returns (the call's begin, its track, its work's begin) from all traces of the run."""
         self.assertEqual(self.tool("export", run.folder).status, 0)
         found = set()
         for trace in map(Trace, run.traces()):
             calls = dict(trace.flows_out)
-            found |= {(calls[flow].time, calls[flow].track, work.time) for flow, work in trace.flows_in}
+            found |= {(calls[flow].time, calls[flow].track, work.time)
+                      for flow, work in trace.flows_in}
         shutil.rmtree(os.path.join(run.folder, "traces"))
         return found
 
     def forget_ids(self, run):
-        """Makes the journal one of a run whose calls CUPTI did not record."""
+        """Changes the journal into that of a run whose calls CUPTI did not record."""
         (path,) = run.paths("journal/*.journal")
         journal = run.journal()
         with open(path, "r+b") as file:
@@ -32,7 +33,7 @@ class Pairing(Case):
             file.write(b"order".ljust(len("external"), b"\0"))
             for record in journal.of(EXTERNAL) + journal.of(API):
                 file.seek(record.at)
-                file.write(b"\xff")  # a kind that nobody knows
+                file.write(b"\xff")  # an unknown kind
 
     def both_ways(self, command, **settings):
         run = self.preloaded(command, PROF_PAIRING="external", **settings)
@@ -41,7 +42,7 @@ class Pairing(Case):
         self.forget_ids(run)
         return by_id, self.arrows(run)
 
-    def test_a_run_as_one(self):
+    def test_a_run_without_steps(self):
         by_id, by_order = self.both_ways([prog("loop"), "40"], **EVERYTHING)
         self.assertEqual(len(by_id), 2 + 40 * 6)
         self.assertEqual(by_order, by_id)
@@ -52,8 +53,10 @@ class Pairing(Case):
         self.assertEqual(by_order, by_id)
 
     def test_steps_that_run_ahead_of_the_gpu(self):
-        """Nothing waits: a step's work begins long after the step has ended, and that of many steps is held at once."""
-        by_id, by_order = self.both_ways([prog("loop"), "100", "bare"], PROFSIM_KERNEL_US="50", **STEPS)
+        """Nothing waits: a step's work begins long after the step, and the work of many steps is
+        queued at once."""
+        by_id, by_order = self.both_ways([prog("loop"), "100", "bare"], PROFSIM_KERNEL_US="50",
+                                         **STEPS)
         self.assertGreater(len(by_id), 99 * 4)
         self.assertEqual(by_order, by_id)
 
@@ -63,7 +66,8 @@ class Pairing(Case):
         self.assertEqual(by_order, by_id)
 
     def test_sixteen_threads(self):
-        """Their launches are twins on one stream: which of two at the same moment is whose cannot be told, but each has one."""
+        """They launch the same kernel on one stream: of two launches at the same time it is unknown
+        which is whose, but each has one."""
         by_id, by_order = self.both_ways([prog("threads"), "many"], **EVERYTHING)
         self.assertEqual(len(by_id), 16 * 102)
         self.assertEqual(len(by_order), len(by_id))
@@ -71,25 +75,27 @@ class Pairing(Case):
 
     def check_same(self, command, **settings):
         by_id, by_order = self.both_ways(command, **settings)
-        self.assertEqual((len(by_order - by_id), len(by_id - by_order)), (0, 0), "wrong, and not found")
+        self.assertEqual((len(by_order - by_id), len(by_id - by_order)), (0, 0),
+                         "pairs that are wrong, pairs not found")
         return by_id
 
     def check_none_is_wrong(self, command, **settings):
-        """Two threads race: what cannot be told at some moment has no call."""
+        """Two threads race: work that could belong to either has no call."""
         by_id, by_order = self.both_ways(command, **settings)
         self.assertEqual(by_order - by_id, set())
         self.assertGreater(len(by_order), 0.9 * len(by_id))
         return by_id
 
-    def test_calls_that_make_no_work(self):
-        """Of no bytes, between host and host, refused: among kernels that are mostly alike."""
+    def test_calls_without_gpu_work(self):
+        """Copies of no bytes, copies from host to host, refused launches: among similar kernels."""
         by_id = self.check_same([prog("order"), "irregular"], **EVERYTHING)
         self.assertGreater(len(by_id), 4 * 60)
 
     def test_calls_of_no_bytes_are_no_loss(self):
         run = self.profiled([prog("order"), "irregular"], **EVERYTHING)
         losses = run.json["processes"][0]["losses"]
-        self.assertEqual((losses["calls_without_gpu_work"], losses["gpu_work_without_call"]), (0, 0))
+        self.assertEqual((losses["calls_without_gpu_work"], losses["gpu_work_without_call"]),
+                         (0, 0))
 
     def test_two_devices(self):
         settings = {**EVERYTHING, "PROFSIM_DEVICES": "2"}
@@ -100,61 +106,89 @@ class Pairing(Case):
         by_id = self.check_none_is_wrong([prog("order"), "own"], **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 60)
 
-    def test_streams_that_are_made_again(self):
+    def test_streams_that_are_created_again(self):
         by_id = self.check_none_is_wrong([prog("order"), "again"], **EVERYTHING)
         self.assertEqual(len(by_id), 2 * 4 * 60)
 
-    def test_graphs_and_launches_in_turn(self):
+    def test_graphs_and_launches_alternate(self):
         by_id = self.check_same([prog("order"), "graphs"], **EVERYTHING)
         self.assertGreater(len(by_id), 3 * 60)
 
     def test_several_windows(self):
-        """Between them alike kernels are launched that no call is recorded of, and have ended when the next one begins."""
-        by_id, by_order = self.both_ways([prog("order"), "windows"], PROF_STEP="api", PROF_SCHEDULE="active=3")
+        """Between windows the same kernels are launched without a recorded call. They have ended
+        when the next window begins."""
+        by_id, by_order = self.both_ways([prog("order"), "windows"], PROF_STEP="api",
+                                         PROF_SCHEDULE="active=3")
         self.assertEqual(len(by_id), 3 * 60)
         self.assertEqual(by_order - by_id, set())
         self.assertGreater(len(by_order), 60)
 
     def joints(self, pairing):
-        """Of windows that follow each other closely: from each one's end to the next one's begin, in ticks."""
-        run = self.preloaded([prog("order"), "windows"], PROF_STEP="api", PROF_SCHEDULE="active=3", PROF_PAIRING=pairing)
-        states = sorted((r.ticks, r.state) for r in run.journal().of(GPU_STATE) if r.state in ("on", "off"))
+        """Returns the ticks from each window's end to the next one's begin, of close windows."""
+        run = self.preloaded([prog("order"), "windows"], PROF_STEP="api", PROF_SCHEDULE="active=3",
+                             PROF_PAIRING=pairing)
+        states = sorted((r.ticks, r.state) for r in run.journal().of(GPU_STATE)
+                        if r.state in ("on", "off"))
         self.assertEqual([state for _, state in states], ["on", "off"] * 3)
         ticks = [ticks for ticks, _ in states]
         return [begin - end for end, begin in zip(ticks[1::2], ticks[2::2])]
 
     def test_windows_through_which_cupti_stays_on(self):
-        """What is launched between them has its records too, and is to be paired where its call is in the journal; by pushed ids it cannot be."""
+        """Work launched between such windows is recorded, too, and is paired if its call is in the
+        journal. With pushed ids CUPTI cannot stay on."""
         self.assertEqual(self.joints("order"), [1, 1])
         self.assertGreater(min(self.joints("external")), 1)
 
-    def test_steps_between_windows_are_not_taken_for_theirs(self):
-        """CUPTI stays on through nine steps that are not recorded, each like those that are, to the end of a window."""
-        run = self.profiled([prog("loop"), "120", "plain", "1000"], PROF_STEP="kernel:last",
-                            PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0")
+    def test_work_between_windows_is_not_paired_with_a_window(self):
+        """CUPTI stays on for nine steps that are not recorded, each like those that are."""
+        ran = os.path.join(self.base, "truth")
+        run = self.profiled(
+            [prog("loop"), "120", "plain", "1000"],
+            PROF_STEP="kernel:last",
+            PROFSIM_TRUTH=ran,
+            PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0",
+        )
         (process,) = run.json["processes"]
         self.assertEqual(len(process["steps"]["recorded"]), 11)
-        self.assertEqual([process["losses"][what] for what in ("calls_without_gpu_work", "gpu_work_without_call", "late")], [0, 0, 0])
-        late_ms = []
-        for trace in map(Trace, run.traces_in_order()):
+        self.assertEqual([process["losses"][what]
+                          for what in ("calls_without_gpu_work", "gpu_work_without_call", "late")],
+                         [0, 0, 0])
+        rows = sorted(truth(ran), key=lambda row: row.start)
+        lasts = [i for i, row in enumerate(rows) if row.name == "last_15us"]
+        for path in run.traces_in_order():
+            trace, number = Trace(path), int(re.search(r"step-(\d+)", path)[1])
             calls = dict(trace.flows_out)
-            late_ms += [(work.time - calls[flow].time) / 1e6 for flow, work in trace.flows_in]
-        self.assertEqual(len(late_ms), 11 * 6)
-        self.assertLess(max(late_ms), 1)  # a step takes longer
+            works = [
+                work for _, work in sorted(trace.flows_in, key=lambda pair: calls[pair[0]].time)
+            ]
+            # what the GPU ran of this step's calls; a millisecond lies between two steps
+            own = rows[lasts[number] : lasts[number] + 6]
+            self.assertEqual(len(works), 6)
+            for work, row in zip(works, own):
+                self.assertAlmostEqual(work.time, row.start, delta=1e5)
 
     def test_windows_while_the_gpu_is_behind(self):
-        """Steps between two windows have work like theirs, still under way when the second begins: by time alone it could be its own."""
-        for schedule in ("skip_first=20,wait=3,warmup=0,active=1,repeat=0", "skip_first=20,wait=1,warmup=1,active=3,repeat=0"):
-            run = self.profiled([prog("order"), "ahead"], PROF_SCHEDULE=schedule)
+        """Work of the steps between two windows is not taken for work of the second one.
+
+        It still runs when the second window begins, and looks the same.
+        """
+        for schedule in (
+            "skip_first=100,wait=3,warmup=0,active=1,repeat=10",
+            "skip_first=100,wait=1,warmup=1,active=3,repeat=5",
+        ):
+            run = self.profiled(
+                [prog("order"), "ahead"], PROF_STEP="kernel:spin", PROF_SCHEDULE=schedule
+            )
             (process,) = run.json["processes"]
             self.assertGreater(len(process["steps"]["recorded"]), 5)
             self.assertEqual(process["losses"]["calls_without_gpu_work"], 0)
-            apart = collections.Counter()
+            distances = collections.Counter()
             for path in run.traces_in_order():
                 number = int(re.search(r"step-(\d+)", path)[1])
-                apart.update(work.args["dynamic_shared_bytes"] // 16 - number for _, work in Trace(path).flows_in
+                distances.update(work.args["dynamic_shared_bytes"] // 16 - number
+                             for _, work in Trace(path).flows_in
                              if "dynamic_shared_bytes" in work.args)
-            self.assertEqual(len(apart), 1, apart)
+            self.assertEqual(len(distances), 1, distances)
 
 
 if __name__ == "__main__":

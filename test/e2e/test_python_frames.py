@@ -1,7 +1,7 @@
-"""Python's frames as the library reads them, in every CPython of this machine, against sys._getframe.
+"""Compares Python's frames as the library reads them with sys._getframe, in every CPython here.
 
-The cases are those of test/prog/python_frames.py, which runs inside each interpreter with the library's Python half as a
-shared object. An interpreter that is not there is a skip that says so.
+test/prog/python_frames.py has the cases. It runs inside each interpreter with the library's code
+for Python as a shared object. For a missing interpreter a skip says so.
 """
 import glob
 import os
@@ -17,24 +17,31 @@ HOST = os.path.join(BUILD, "test/prog/python_host")
 PROGRAM = os.path.join(ROOT, "test/prog/python_frames.py")
 READABLE = [f"3.{minor}" for minor in range(8, 16)] + ["3.13t", "3.14t", "3.15t"]
 TOO_OLD = ["3.6", "3.7"]
-WARNS_OF_FORK = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}  # 3.12 and later, in a process with threads
+# Python 3.12 and later warn of a fork in a process with threads.
+WARNS_OF_FORK = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}
 
 
 def version_of(path):
-    """"3.11.2", "3.13.5t"; None for what does not run."""
-    question = "import sys, sysconfig as s; print('%d.%d.%d' % sys.version_info[:3] + 't' * bool(s.get_config_var('Py_GIL_DISABLED')))"
+    """Returns a version such as "3.11.2" or "3.13.5t"; None if the interpreter does not run."""
+    question = ("import sys, sysconfig as s; print('%d.%d.%d' % sys.version_info[:3] + 't' * "
+                "bool(s.get_config_var('Py_GIL_DISABLED')))")
     try:
-        answer = subprocess.run([path, "-c", question], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60,
-                                universal_newlines=True)
+        answer = subprocess.run([path, "-c", question], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, timeout=60, universal_newlines=True)
     except OSError:
         return None
     return answer.stdout.strip() if not answer.returncode else None
 
 
 def find_interpreters():
-    """Paths by minor version ("3.8", "3.13t"): what pyenv has, and what is in the PATH; the system's own beside another of its minor."""
-    patterns = [os.path.join(os.path.expanduser(os.environ.get("PYENV_ROOT", "~/.pyenv")), "versions/*/bin/python3"),
-                "/usr/bin/python3", "/usr/bin/python3.[0-9]*[0-9t]", "/usr/local/bin/python3.[0-9]*[0-9t]"]
+    """Returns paths by minor version ("3.8", "3.13t"): those of pyenv and those in /usr.
+
+    A minor version can have several, such as pyenv's and the system's own.
+    """
+    patterns = [os.path.join(os.path.expanduser(os.environ.get("PYENV_ROOT", "~/.pyenv")),
+                             "versions/*/bin/python3"),
+                "/usr/bin/python3", "/usr/bin/python3.[0-9]*[0-9t]",
+                "/usr/local/bin/python3.[0-9]*[0-9t]"]
     found, seen = {}, set()
     for path in (path for pattern in patterns for path in sorted(glob.glob(pattern))):
         version = version_of(path)
@@ -54,12 +61,14 @@ class Frames(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def run_case(self, path, case):
-        child = subprocess.run([path, PROGRAM, LIBRARY, self.folder, case], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               timeout=300, universal_newlines=True, errors="surrogateescape", env={**os.environ, **WARNS_OF_FORK})
+        child = subprocess.run([path, PROGRAM, LIBRARY, self.folder, case], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, timeout=300, universal_newlines=True,
+                               errors="surrogateescape", env={**os.environ, **WARNS_OF_FORK})
         return child.returncode, child.stdout, child.stderr
 
     def each(self, minor, case):
-        """The case's output in every interpreter of this minor version; its exit status is 0 and it says nothing on stderr."""
+        """Yields the case's output in each interpreter of this minor version, after checking that
+        its exit status is 0 and that it printed nothing on stderr."""
         for version, path in INTERPRETERS[minor]:
             with self.subTest(version=version):
                 status, out, err = self.run_case(path, case)
@@ -80,31 +89,36 @@ class Frames(unittest.TestCase):
         self.check_ok(minor, "reuse", "cap", "errno")
 
     def check_lives(self, minor):
-        """Forks, threads, the interpreter's end, other interpreters in the process."""
+        """Checks forks, threads, the interpreter's end, other interpreters in the process."""
         self.check_ok(minor, "fork", "stress", "daemon", "daemon", "daemon")
         for version, out in self.each(minor, "atexit"):
-            self.assertRegex(out, r"^atexit: (case_atexit.<locals>.)?bye\nlate: (case_atexit.<locals>.Late.)?__del__\n$", version)
+            self.assertRegex(out, r"^atexit: (case_atexit.<locals>.)?bye\nlate: "
+                                  r"(case_atexit.<locals>.Late.)?__del__\n$",
+                             version)
         for version, out in self.each(minor, "subinterpreter"):
             self.assertRegex(out, r"(?m)^ok 2$", version)
-            if int(version.split(".")[1]) >= 13:  # before 3.12 the frames of the first interpreter are shown; 3.12's has no ctypes
+            # Before 3.12 the frames of the first interpreter are shown; 3.12's has no ctypes.
+            if int(version.split(".")[1]) >= 13:
                 self.assertIn("inside: inside\n", out)
 
     def check_shifts(self, minor):
         self.check_ok(minor, "shift")
 
     def check_late(self, minor):
-        """A libpython that only its host sees, loaded after the library has looked."""
+        """Checks a libpython that only its host sees, loaded after the library searched for one."""
         tried = 0
         for version, path in INTERPRETERS[minor]:
             prefix = os.path.dirname(os.path.dirname(path))
             for python in glob.glob(os.path.join(prefix, f"lib/libpython{minor}.so.1.0")):
                 tried += 1
-                child = subprocess.run([HOST, LIBRARY, python, self.folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       universal_newlines=True, timeout=60, env={**os.environ, "PYTHONHOME": prefix})
+                child = subprocess.run([HOST, LIBRARY, python, self.folder], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, universal_newlines=True, timeout=60,
+                                       env={**os.environ, "PYTHONHOME": prefix})
                 self.assertEqual((child.returncode, child.stderr), (0, ""), version)
                 lines = child.stdout.splitlines()
-                self.assertEqual(lines[:4], ["no Python: 0 frames", "not initialized: 0 frames", "no frames yet: 0 frames",
-                                             "called: 2 frames"], version)
+                self.assertEqual(lines[:4], ["no Python: 0 frames", "not initialized: 0 frames",
+                                             "no frames yet: 0 frames", "called: 2 frames"],
+                                 version)
                 self.assertEqual([line.split("\t")[:3] for line in lines[4:]],
                                  [["<string>", "2", "f"], ["<string>", "3", "<module>"]], version)
         if not tried:
@@ -114,22 +128,26 @@ class Frames(unittest.TestCase):
 def native_only(self, minor):
     for version, path in INTERPRETERS[minor]:
         status, out, err = self.run_case(path, "version")
-        self.assertEqual((status, out), (0, f"{version}: the frame layout of this version is not known 0\n"))
-        self.assertRegex(err, rf"^profrun\[\d+\]: Python {version}: the frame layout of this version is not known; "
+        self.assertEqual((status, out),
+                         (0, f"{version}: the frame layout of this version is not known 0\n"))
+        self.assertRegex(err, rf"^profrun\[\d+\]: Python {version}: the frame layout of this "
+                              r"version is not known; "
                               r"stacks are recorded without Python frames\n$")
 
 
 def absent(self, minor):
-    self.skipTest(f"no CPython {minor} on this machine: its frames are tested by hand-made memory alone")
+    self.skipTest(f"no CPython {minor} on this machine: its frames are only tested on made memory")
 
 
 def add_tests():
-    checks = {"frames": Frames.check_frames, "reuse": Frames.check_reuse, "lives": Frames.check_lives,
-              "shifts": Frames.check_shifts, "late": Frames.check_late}
-    wanted = [(minor, checks) for minor in READABLE] + [(minor, {"native_only": native_only}) for minor in TOO_OLD]
+    checks = {"frames": Frames.check_frames, "reuse": Frames.check_reuse,
+              "lives": Frames.check_lives, "shifts": Frames.check_shifts, "late": Frames.check_late}
+    wanted = [(minor, checks) for minor in READABLE] + [(minor, {"native_only": native_only})
+                                                        for minor in TOO_OLD]
     for minor, tests in wanted:
         for name, function in (tests if minor in INTERPRETERS else {"frames": absent}).items():
-            setattr(Frames, f"test_{name}_{minor.replace('.', '_')}", lambda self, f=function, m=minor: f(self, m))
+            setattr(Frames, f"test_{name}_{minor.replace('.', '_')}",
+                    lambda self, f=function, m=minor: f(self, m))
 
 
 add_tests()

@@ -1,4 +1,7 @@
-"""A program that goes over to other work, where the steps' anchor does not come any more: steps are learned again, their numbers go on."""
+"""A program that changes to other work, in which the steps' anchor does not occur.
+
+Steps are learned again, and their numbers continue.
+"""
 import json
 import os
 import time
@@ -11,13 +14,13 @@ from trace import Trace
 
 LOCKED, LOST = 3, 4  # enum step_state of core/runtime/record.h
 OTHER_CALLS = 5  # launches of a step of `other`
-LONG_CALLS = 24  # and of `long`
-LOST_CALLS = 10000  # launches without a step after which an anchor counts as lost
+LONG_CALLS = 24  # launches of a step of `long`
+LOST_CALLS = 10000  # launches without a step after which an anchor is lost
 
 
 class RegimeCase(TriggerCase):
     def locked(self, schedule="skip_first=3,wait=0,warmup=0,active=2,repeat=1", steps="100"):
-        """A run whose steps are known, and how many it has made."""
+        """Starts a run until its steps are known; returns it and the number of its steps."""
         live = self.start(schedule, step=None)
         made = 0
         while True:
@@ -33,11 +36,12 @@ class RegimeCase(TriggerCase):
         return Run(0, "", "", live.folder).journal()
 
     def begins(self, journal):
-        return [(r.generation, r.number) for r in sorted(journal.of(STEP), key=lambda r: r.ticks) if r.event == "begin"]
+        return [(r.generation, r.number) for r in sorted(journal.of(STEP), key=lambda r: r.ticks)
+                if r.event == "begin"]
 
 
 class LeftOver(RegimeCase):
-    """What comes before the first step's end or behind the last one's is recorded, and is no step that figures are made of."""
+    """Work before the first step's end or after the last one's is recorded, but in no figure."""
 
     PAUSE_S = 1.5
 
@@ -47,7 +51,8 @@ class LeftOver(RegimeCase):
         armed = self.facts(run)["recorded_step_ms"]
         self.assertGreater(armed["n"], 40)
         self.assertLess(armed["max"], 1000 * self.PAUSE_S)
-        self.assertLess(process["replay"]["measured_ms"], armed["mean"] + 500 * self.PAUSE_S / armed["n"])
+        self.assertLess(process["replay"]["measured_ms"],
+                        armed["mean"] + 500 * self.PAUSE_S / armed["n"])
 
     def test_a_step_that_does_not_end(self):
         live, _ = self.locked("skip_first=3,wait=0,warmup=0,active=100000,repeat=1")
@@ -59,7 +64,7 @@ class LeftOver(RegimeCase):
         (last,) = [s for s in Trace(run.traces_in_order()[-1]).slices if s.name.startswith("step ")]
         self.assertLess(last.end - last.time, 1e9 * self.PAUSE_S / 2)
 
-    def test_the_set_up_and_what_does_not_end(self):
+    def test_setup_and_a_step_that_does_not_end(self):
         live = self.start("always", step=None)
         live.do("strange 1")
         time.sleep(self.PAUSE_S)
@@ -70,9 +75,9 @@ class LeftOver(RegimeCase):
 
 
 class Backup(RegimeCase):
-    """A step whose last launches are others now and then ends all the same."""
+    """A step ends even if its last launches sometimes differ."""
 
-    def test_logs_now_and_then_cost_no_step(self):
+    def test_occasional_logs_cost_no_step(self):
         live, made = self.locked(steps="long 100")
         for _ in range(20):
             live.do("logs 1")
@@ -87,7 +92,7 @@ class Backup(RegimeCase):
         info = self.tool("info", run.folder)
         self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
 
-    def test_a_log_in_every_step_from_then_on_loses_nothing(self):
+    def test_a_log_in_every_later_step_loses_nothing(self):
         live, made = self.locked(steps="long 100")
         more = 2 * LOST_CALLS // LONG_CALLS
         live.do(f"logs {more}")
@@ -109,7 +114,7 @@ class Backup(RegimeCase):
 
 class Regime(RegimeCase):
     def relearned(self, live):
-        """Other work until its steps are learned, and 100 steps more; returns their number."""
+        """Does other work until its steps are learned, and 100 steps more; returns their number."""
         more = 0
         while self.journal(live).anchor_generation < 2 or self.journal(live).step_state != LOCKED:
             live.do("other 200")
@@ -118,7 +123,7 @@ class Regime(RegimeCase):
         live.do("other 100")
         return more + 100
 
-    def test_other_work_is_learned_and_numbers_go_on(self):
+    def test_other_work_is_learned_and_numbers_continue(self):
         live, made = self.locked()
         more = self.relearned(live)
         run = live.end()
@@ -128,18 +133,19 @@ class Regime(RegimeCase):
         self.assertEqual(numbers, sorted(set(numbers)))
         self.assertGreaterEqual(len([g for g, _ in begins if g >= 2]), 100)
         self.assertEqual(journal.lost, 1)
-        # what nobody counted are the steps before the loss was noticed, and no more than those
+        # Only the steps from before the loss was noticed are uncounted.
         missed = made + more - self.facts(run)["count"]
         self.assertGreaterEqual(missed, 0)
         self.assertLessEqual(missed, LOST_CALLS // OTHER_CALLS + 1024 // OTHER_CALLS * 2 + 2)
-        self.assertEqual((self.facts(run)["period"], self.facts(run)["boundary"]), (OTHER_CALLS, "longest CPU gap"))
-        # told afterwards from the journal alone, they are the same
+        self.assertEqual((self.facts(run)["period"], self.facts(run)["boundary"]),
+                         (OTHER_CALLS, "longest CPU gap"))
+        # Detected afterwards from the journal alone, they are the same.
         info = self.tool("info", run.folder)
         self.assertEqual(info.status, 0, info.err)
         self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
 
-    def test_a_window_before_it_was_in_time(self):
-        """The schedule waits for steps that nobody counts: what it had recorded by then is none the later for it."""
+    def test_a_window_before_the_change_was_in_time(self):
+        """The schedule waits for uncounted steps, which does not make earlier windows late."""
         live, made = self.locked("skip_first=5000,wait=0,warmup=0,active=2,repeat=1")
         live.do(str(5100 - made))
         self.relearned(live)
@@ -158,10 +164,11 @@ class Regime(RegimeCase):
         self.assertGreaterEqual(journal.current_step, before + 49)
         run = live.end()
         self.assertEqual({g for g, number in self.begins(run.journal()) if number >= before}, {1})
-        self.assertIn(self.facts(run)["count"], (made + 50, made + 51))  # what nobody counts is the last step's, or one more
+        # The last step is uncounted, or one more.
+        self.assertIn(self.facts(run)["count"], (made + 50, made + 51))
 
     def go_lost(self, live):
-        """More launches than an anchor may fail to come in, in which nothing repeats."""
+        """Launches so much without repetition that the anchor is lost."""
         for _ in range(12):
             live.do("strange 1000")
 
@@ -175,7 +182,7 @@ class Regime(RegimeCase):
 
 
 class Slices(RegimeCase):
-    """Where nothing repeats the schedule goes on by slices of time, until something does."""
+    """While nothing repeats, the schedule counts time slices."""
 
     SCHEDULE = "skip_first=1,wait=0,warmup=0,active=2,repeat=1"
 
@@ -190,7 +197,9 @@ class Slices(RegimeCase):
         for path in run.traces():
             (step,) = [s for s in Trace(path).slices if s.name.startswith("step ")]
             self.assertGreater(step.end - step.time, 0.9e9)
-        said = [line for line in run.own_lines() if "no repeating step found in 1 s of launches: steps are slices of one second" in line]
+        said = [
+            line for line in run.own_lines()
+            if "no repeating step found in 1 s of launches: steps are slices of one second" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertIn("slices of one second", " ".join(self.tool("report", run.folder).out.split()))
         again = self.tool("export", run.folder, "--format", "perfetto", "-o", self.folder())
@@ -200,7 +209,8 @@ class Slices(RegimeCase):
     def test_left_when_steps_are_found(self):
         live = self.start(self.SCHEDULE, step=None, PROF_LEARN_S=1)
         live.do("odd 1500")
-        self.eventually("slices", lambda: live.do("odd 100") == "" and self.journal(live).slices > 0)
+        self.eventually("slices",
+                        lambda: live.do("odd 100") == "" and self.journal(live).slices > 0)
         slices = self.journal(live).current_step
         made = 0
         while self.journal(live).step_state != LOCKED:
@@ -211,14 +221,14 @@ class Slices(RegimeCase):
         run = live.end()
         facts = self.facts(run)
         self.assertEqual(facts["detector"], "auto", run.err)
-        self.assertLess(facts["step_ms"]["max"], 900)  # figures of slices have given way
+        self.assertLess(facts["step_ms"]["max"], 900, "slices must not be in the figures")
         numbers = [number for _, number in self.begins(run.journal())]
         self.assertEqual(numbers, sorted(set(numbers)))
         steps = [number for generation, number in self.begins(run.journal()) if generation]
         self.assertGreater(min(steps), slices)
         self.assertTrue(set(run.trace_steps()) & set(steps), run.err)
 
-    def test_steps_in_time_are_not_sliced(self):
+    def test_steps_found_in_time_need_no_slices(self):
         live = self.start(self.SCHEDULE, step=None, PROF_LEARN_S=1)
         while self.journal(live).step_state != LOCKED:
             live.do("long 100")
@@ -228,7 +238,7 @@ class Slices(RegimeCase):
 
 
 class CutShort(RegimeCase):
-    def test_a_window_ends_where_the_anchor_is_lost(self):
+    def test_a_window_is_cut_when_the_anchor_is_lost(self):
         live, made = self.locked(schedule="skip_first=0,wait=0,warmup=0,active=1000000,repeat=1")
         for _ in range(13):
             live.do("strange 1000")
@@ -238,11 +248,11 @@ class CutShort(RegimeCase):
         run = live.end()
         (cut,) = [r for r in run.journal().of(STEP) if r.event == "cut"]
         calls = [c for c in run.journal().calls() if c.category == "launch" and c.begin > cut.ticks]
-        self.assertGreaterEqual(len(calls), 2000)  # it was known long before the program's end
+        self.assertGreaterEqual(len(calls), 2000, "it must be known long before the program's end")
         path = [p for p in run.traces() if p.endswith(f"step-{cut.number}.pftrace.gz")]
         (step,) = [s for s in Trace(path[0]).slices if s.name == f"step {cut.number}"]
         self.assertEqual(step.args["end_never_came"], 1)
-        self.assertIn(cut.number + 1, run.trace_steps())  # and the window goes on with the next step
+        self.assertIn(cut.number + 1, run.trace_steps(), "the window continues with the next step")
         self.assertIn(self.facts(run)["count"], (made + 50, made + 51))
 
 

@@ -1,4 +1,7 @@
-"""The report: after a run, on demand, of a running job, where the journal is no longer whole; its text, its JSON, whatif."""
+"""The report's text and JSON, and whatif.
+
+Reports are made after a run, on demand, of a running job, and from an incomplete journal.
+"""
 import calendar
 import json
 import os
@@ -13,9 +16,10 @@ import unittest
 from harness import LAUNCHER, Case, environment, prog, script
 from trace import Trace
 
-STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "skip_first=5,wait=0,warmup=1,active=5,repeat=1"}
+STEPS = {"PROF_STEP": "kernel:first",
+         "PROF_SCHEDULE": "skip_first=5,wait=0,warmup=1,active=5,repeat=1"}
 VERDICTS = {"gpu", "cpu", "input", "sync", "memory", "copy", "collective", "mixed", "unknown"}
-SHARE = 0.02  # how far a figure of one analysis may be from the same by another: rounding
+SHARE = 0.02  # by how much the same figure of two analyses may differ, from rounding
 
 
 def report_of(folder):
@@ -23,16 +27,31 @@ def report_of(folder):
         return json.load(file)
 
 
+def is_disturbed(run):
+    """Whether recording began late, or a recorded step took much longer, on a busy machine."""
+    (process,) = run.json["processes"]
+    steps = process["steps"]
+    return (
+        steps["schedule_shift"] or steps["recorded_step_ms"]["max"] > 1.2 * steps["step_ms"]["p50"]
+    )
+
+
 class Example(Case):
-    """One run of the example, looked at from all sides."""
+    """One run of the example, checked in many ways."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.run_ = cls("launch_example").launch_example()
+        for _ in range(5):
+            cls.run_ = cls("launch_example").launch_example()
+            if not is_disturbed(cls.run_):
+                break
 
     def launch_example(self):
-        return self.profiled(script("demo.py") + ["--steps", "60"], PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=5,repeat=1")
+        return self.profiled(
+            script("demo.py") + ["--steps", "200"],
+            PROF_SCHEDULE="skip_first=150,wait=0,warmup=2,active=5,repeat=1",
+        )
 
     def json(self, *arguments):
         run = self.tool("report", self.run_.folder, "--json", *arguments)
@@ -43,8 +62,8 @@ class Example(Case):
         self.assertNotIn("\033", text)
         self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
 
-    def test_what_ran_is_told_exactly(self):
-        """The simulated GPU's kernels take what their names say."""
+    def test_work_is_reported_exactly(self):
+        """The simulated GPU's kernels take the time in their names."""
         (p,) = report_of(self.run_.folder)["processes"]
         kernels = {k["name"]: k for k in p["kernels"]}
         forward = kernels["linear_forward_200us"]
@@ -52,43 +71,50 @@ class Example(Case):
         self.assertAlmostEqual(forward["gpu_ms_per_step"], 0.8, places=3)
         self.assertAlmostEqual(sum(k["pct"] for k in p["kernels"]), 100, delta=0.1)
         (up,) = [c for c in p["copies"] if c["kind"] == "HtoD"]
-        self.assertEqual((up["per_step"], up["bytes_per_step"], up["blocking"]), (1, 2 << 20, False))
-        self.assertEqual(p["steps"]["recorded"], [22, 23, 24, 25, 26])
+        self.assertEqual((up["per_step"], up["bytes_per_step"], up["blocking"]),
+                         (1, 2 << 20, False))
+        self.assertEqual(p["steps"]["recorded"], [152, 153, 154, 155, 156])
 
     def test_idle_time_adds_up(self):
         (p,) = report_of(self.run_.folder)["processes"]
         (gpu,) = p["gpu"]
-        self.assertAlmostEqual(sum(x["ms_per_step"] for x in p["idle"]), gpu["idle_ms_per_step"], places=2)
+        self.assertAlmostEqual(sum(x["ms_per_step"] for x in p["idle"]), gpu["idle_ms_per_step"],
+                               places=2)
         self.assertGreater(gpu["idle_ms_per_step"], 0)
 
     def test_a_track_says_why_it_idles(self):
-        """The same pauses in the trace, each in its place: none while the device works."""
+        """The trace has the same pauses, none of them while the device works."""
         for path in self.run_.traces():
             trace = Trace(path)
             idle = [s for s in trace.slices if trace.tracks[s.track].name == "GPU 0 idle"]
-            works = [s for s in trace.slices if (trace.tracks[s.track].name or "").startswith("GPU 0 Stream")]
+            works = [s for s in trace.slices
+                     if (trace.tracks[s.track].name or "").startswith("GPU 0 Stream")]
             (step,) = [s for s in trace.slices if trace.tracks[s.track].name == "Steps"]
             self.assertIn("data loading", {s.name for s in idle})
             for pause in idle:
-                self.assertFalse([w for w in works if w.time < pause.end and w.end > pause.time], pause)
+                self.assertFalse([w for w in works if w.time < pause.end and w.end > pause.time],
+                                 pause)
                 self.assertTrue(pause.args["cause"])
             pauses = sum(s.end - s.time for s in idle)
-            self.assertGreater(pauses, 0.9 * (step.end - step.time - sum(w.end - w.time for w in works)))
+            self.assertGreater(pauses,
+                               0.9 * (step.end - step.time - sum(w.end - w.time for w in works)))
 
     def test_verdict_and_replay(self):
         (p,) = report_of(self.run_.folder)["processes"]
         self.assertIn(p["bound"]["verdict"], VERDICTS - {"unknown"})
         self.assertTrue(p["bound"]["evidence"])
         self.assertGreater(p["replay"]["measured_ms"], 0)
-        self.assertAlmostEqual(p["replay"]["replayed_ms"], p["replay"]["measured_ms"], delta=0.1 * p["replay"]["measured_ms"])
+        self.assertAlmostEqual(p["replay"]["replayed_ms"], p["replay"]["measured_ms"],
+                               delta=0.1 * p["replay"]["measured_ms"])
 
-    def test_lines_are_those_of_the_program(self):
-        """Each kernel of the example is launched by a line that names it."""
+    def test_lines_of_the_program(self):
+        """The example launches each kernel on a line with the kernel's name."""
         (p,) = report_of(self.run_.folder)["processes"]
         lines = {line["source"]: line for line in p["lines"]}
         forward = lines["self.linear_forward()"]
         self.assertTrue(forward["file"].endswith("test/prog/demo.py"), forward)
-        self.assertEqual((forward["function"].split(".")[-1], forward["launches_per_step"]), ("forward", 4))
+        self.assertEqual((forward["function"].split(".")[-1], forward["launches_per_step"]),
+                         ("forward", 4))
         self.assertAlmostEqual(forward["gpu_ms_per_step"], 0.8, places=3)
         (read,) = [s for s in p["syncs"] if "scalar" in (s["source"] or "")]
         self.assertGreater(read["blocked_ms_per_step"], 0.5)
@@ -97,26 +123,29 @@ class Example(Case):
     def test_without_a_line(self):
         (p,) = report_of(self.run_.folder)["processes"]
         (read,) = [s for s in p["syncs"] if "scalar" in (s["source"] or "")]
-        answer = json.loads(self.tool("whatif", self.run_.folder, "--without", f"demo.py:{read['line']}", "--json").out)
+        answer = json.loads(self.tool("whatif", self.run_.folder, "--without",
+                                      f"demo.py:{read['line']}", "--json").out)
         self.assertAlmostEqual(answer["gain_ms"], read["recoverable_ms_per_step"], places=3)
         self.assertAlmostEqual(answer["whole_line"]["gain_ms"], read["line_ms_per_step"], places=3)
 
     def test_without_the_input_of_a_line(self):
-        """What is advised for a line's input is what is asked for by the line."""
+        """`--without` of a line gives the savings of the advice for that line's input."""
         (p,) = report_of(self.run_.folder)["processes"]
         (advice,) = [a for a in p["advice"] if "prefetch batches" in a["what"]]
         self.assertIn(" and this line the step waits for its data", advice["why"])
-        answer = json.loads(self.tool("whatif", self.run_.folder, "--without", f"demo.py:{advice['line']}", "--json").out)
-        self.assertAlmostEqual(answer["before_line"]["gain_ms"], advice["expected_ms_per_step"], delta=0.02)
+        answer = json.loads(self.tool("whatif", self.run_.folder, "--without",
+                                      f"demo.py:{advice['line']}", "--json").out)
+        self.assertAlmostEqual(answer["before_line"]["gain_ms"], advice["expected_ms_per_step"],
+                               delta=0.02)
 
-    def test_why_there_are_no_phases(self):
-        """The example has no PyTorch in it."""
+    def test_reason_for_missing_phases(self):
+        """The example does not use PyTorch."""
         (p,) = report_of(self.run_.folder)["processes"]
         self.assertEqual(p["phases"], [])
         (why,) = [gap["why"] for gap in p["unavailable"] if gap["what"] == "phases"]
         self.assertIn("no stack passes through PyTorch modules", why)
 
-    def test_made_again_it_says_the_same(self):
+    def test_a_second_report_says_the_same(self):
         (live,), (again,) = report_of(self.run_.folder)["processes"], self.json()["processes"]
         for part in ("steps", "gpu", "kernels", "operators", "copies", "idle", "devices"):
             self.assertEqual(again[part], live[part], part)
@@ -124,7 +153,7 @@ class Example(Case):
 
     def test_run_is_described(self):
         run = self.json()["run"]
-        self.assertEqual(run["command"][1:], script("demo.py")[1:] + ["--steps", "60"])
+        self.assertEqual(run["command"][1:], script("demo.py")[1:] + ["--steps", "200"])
         for report in (run, report_of(self.run_.folder)["run"]):
             self.assertGreater(report["wall_s"], 0)
 
@@ -132,20 +161,22 @@ class Example(Case):
         (process,) = self.run_.json["processes"]
         versions = process["versions"]
         self.assertEqual(versions["python"], platform.python_version())
-        self.assertRegex(versions["cuda_runtime"], r"^1[23]$")  # the stand-in's name has no more
+        self.assertRegex(versions["cuda_runtime"], r"^1[23]$")  # the stand-in's name has only this
         self.assertRegex(versions["cupti"], r"^1[23]$")
         self.assertLessEqual(set(versions), {"python", "cuda_runtime", "cupti"})
         copy = self.folder()
         shutil.copytree(self.run_.folder, copy)
         self.assertEqual(self.tool("export", copy).status, 0)
         with open(os.path.join(copy, "run.json")) as file:
-            self.assertEqual(json.load(file)["processes"][0]["versions"], versions, "the process is gone, and what was found stays")
+            self.assertEqual(json.load(file)["processes"][0]["versions"], versions,
+                             "versions must be kept after the process has ended")
 
     def test_text(self):
         run = self.tool("report", self.run_.folder)
         self.assertEqual((run.status, run.err), (0, ""))
         self.assert_page(run.out)
-        for words in ("demo.py", "median of", "GPU 0", "GPU idle time by cause: ", "linear_forward_200us", "Not available"):
+        for words in ("demo.py", "median of", "GPU 0", "GPU idle time by cause: ",
+                      "linear_forward_200us", "Not available"):
             self.assertIn(words, run.out)
         with open(os.path.join(self.run_.folder, "report.txt")) as file:
             self.assert_page(file.read())
@@ -158,14 +189,16 @@ class Example(Case):
         self.assertTrue([line for line in lines if "-bound (confidence " in line], self.run_.err)
 
     def test_top(self):
-        short, long = self.tool("report", self.run_.folder, "--top", "2").out, self.tool("report", self.run_.folder, "--top", "100").out
+        short = self.tool("report", self.run_.folder, "--top", "2").out
+        long = self.tool("report", self.run_.folder, "--top", "100").out
         self.assertIn("more (--top 9)", short)
         self.assertNotIn("more (--top", long)
         self.assertIn("zero_grad_20us", long)
 
     def on_a_terminal(self, **settings):
         ours, theirs = pty.openpty()
-        child = subprocess.Popen([LAUNCHER, "report", self.run_.folder], stdout=theirs, stderr=subprocess.DEVNULL,
+        child = subprocess.Popen([LAUNCHER, "report", self.run_.folder], stdout=theirs,
+                                 stderr=subprocess.DEVNULL,
                                  env=environment(TERM="xterm", **settings))
         os.close(theirs)
         out = b""
@@ -201,8 +234,10 @@ class Example(Case):
         answer = json.loads(run.out)
         self.assertEqual(answer["works_per_step"], 12)
         self.assertGreater(answer["gain_ms"], 0)
-        self.assertLessEqual(answer["gain_ms"], 1.2 * (1 + SHARE))  # all of it would be half of 2.4 ms
-        self.assertAlmostEqual(answer["step_ms"] - answer["changed_ms"], answer["gain_ms"], places=3)
+        # Half of 2.4 ms, if all of it were saved.
+        self.assertLessEqual(answer["gain_ms"], 1.2 * (1 + SHARE))
+        self.assertAlmostEqual(answer["step_ms"] - answer["changed_ms"], answer["gain_ms"],
+                               places=3)
 
     def test_whatif_in_words(self):
         run = self.tool("whatif", self.run_.folder, "--free", "input", "--free", "sync")
@@ -211,12 +246,15 @@ class Example(Case):
         self.assertIn("shorter by", run.out)
 
     def test_whatif_wrong_usage(self):
-        for arguments in ([], [self.run_.folder], [self.run_.folder, "--free", "lunch"], [self.run_.folder, "--kernel", "x"],
-                          [self.run_.folder, "--without", "train.py"], [self.run_.folder, "--without"], ["--free", "sync"],
+        for arguments in ([], [self.run_.folder], [self.run_.folder, "--free", "lunch"],
+                          [self.run_.folder, "--kernel", "x"],
+                          [self.run_.folder, "--without", "train.py"],
+                          [self.run_.folder, "--without"], ["--free", "sync"],
                           [self.run_.folder, self.run_.folder, "--free", "sync"]):
             with self.subTest(arguments=arguments):
                 run = self.tool("whatif", *arguments)
-                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1), run.err)
+                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1),
+                                 run.err)
 
     def test_whatif_unknown_line(self):
         run = self.tool("whatif", self.run_.folder, "--without", "nowhere.py:1")
@@ -231,19 +269,23 @@ class BadInput(Case):
         text = os.path.join(self.base, "trace.json")
         with open(text, "w") as file:
             file.write('{"traceEvents": []}')
-        for path, word in ((os.path.join(self.base, "nothing"), "no such"), (self.base, "journal"), (empty, "journal"), (text, "cannot read")):
+        for path, word in ((os.path.join(self.base, "nothing"), "no such"), (self.base, "journal"),
+                           (empty, "journal"), (text, "cannot read")):
             with self.subTest(path=path):
                 run = self.tool("report", path)
-                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (1, "", 1), run.err)
+                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (1, "", 1),
+                                 run.err)
                 self.assertIn(word, run.err)
 
     def test_wrong_usage(self):
-        for arguments in ([], ["--top", "0", "x"], ["--top"], ["--top", "ten", "x"], ["--html", "x"]):
+        for arguments in ([], ["--top", "0", "x"], ["--top"], ["--top", "ten", "x"],
+                          ["--html", "x"]):
             with self.subTest(arguments=arguments):
                 run = self.tool("report", *arguments)
-                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1), run.err)
+                self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1),
+                                 run.err)
 
-    def test_bad_journal_beside_a_good_one(self):
+    def test_a_bad_journal_next_to_a_good_one(self):
         run = self.preloaded([prog("loop"), "20"], **STEPS)
         with open(os.path.join(run.folder, "journal", "7.journal"), "w") as file:
             file.write("no journal")
@@ -264,21 +306,27 @@ class Kinds(Case):
         report, _ = self.report(run.folder)
         (p,) = report["processes"]
         self.assertEqual([k["per_step"] for k in p["kernels"] if k["name"] == "spin_5us"], [2])
-        # no run.json: what the journal knows of the run
+        # There is no run.json: from the journal.
         self.assertEqual(report["run"]["command"], [prog("loop"), "20"])
-        self.assertLess(abs(time.time() - calendar.timegm(time.strptime(report["run"]["start"], "%Y-%m-%dT%H:%M:%SZ"))), 120)
+        self.assertLess(
+            abs(time.time()
+                - calendar.timegm(time.strptime(report["run"]["start"], "%Y-%m-%dT%H:%M:%SZ"))),
+            120)
         self.assertEqual(report["run"]["cwd"], self.base)
-        self.assertTrue(p["lines"] and all(line["flops"] is None and line["tflops"] is None for line in p["lines"]), "nothing is known of them")
+        self.assertTrue(p["lines"] and all(line["flops"] is None and line["tflops"] is None
+                                           for line in p["lines"]),
+                        "their flops are unknown")
 
     def test_no_steps_recorded(self):
-        run = self.profiled([prog("loop"), "20"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=1000")
+        run = self.profiled([prog("loop"), "20"], PROF_STEP="kernel:first",
+                            PROF_SCHEDULE="skip_first=1000")
         (p,) = report_of(run.folder)["processes"]
         self.assertEqual(p["bound"]["verdict"], "unknown")
         self.assertEqual(p["kernels"], [])
         self.assertGreater(p["baseline"]["step_ms"]["n"], 10)
         self.assertIn("recording starts at step", " ".join(gap["why"] for gap in p["unavailable"]))
 
-    def test_what_comes_behind_the_last_step_is_no_step(self):
+    def test_work_after_the_last_step_is_no_step(self):
         for step in ("auto", "kernel:first", "sync"):
             with self.subTest(step):
                 run = self.profiled([prog("loop"), "120", "plain", "2000", "500"], PROF_STEP=step)
@@ -299,15 +347,19 @@ class Kinds(Case):
         self.assertIn("GPU times", [gap["what"] for gap in p["unavailable"]])
         self.assertEqual({line["gpu_ms_per_step"] for line in p["lines"]}, {None})
         longest = max(p["lines"], key=lambda line: line["host_ms_per_step"])
-        where = os.path.relpath(longest["file"], self.base) if longest["file"].startswith(self.base) else longest["file"]
+        where = longest["file"]
+        if where.startswith(self.base):
+            where = os.path.relpath(where, self.base)
         for text in (run.err, self.tool("report", run.folder).out):
-            self.assertIn(f"most CPU time in CUDA calls: {where}:{longest['line']}, ", " ".join(text.split()))
+            self.assertIn(f"most CPU time in CUDA calls: {where}:{longest['line']}, ",
+                          " ".join(text.split()))
             self.assertRegex(text, r"\.c:\d+ +- +\d")
         self.assertNotEqual(self.tool("whatif", run.folder, "--free", "sync").status, 0)
 
     def test_ranks(self):
         code = ("import os, subprocess, sys\n"
-                "all = [subprocess.Popen([sys.argv[1], '30', 'plain', str(1000 * i)], env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
+                "all = [subprocess.Popen([sys.argv[1], '30', 'plain', str(1000 * i)], "
+                "env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
                 "sys.exit(max(p.wait() for p in all))\n")
         run = self.profiled([os.sys.executable, "-c", code, prog("loop")], **STEPS)
         report = report_of(run.folder)
@@ -319,17 +371,19 @@ class Kinds(Case):
     def test_silent_children_are_left_out(self):
         run = self.profiled([prog("fork"), "before"], PROF_SCHEDULE="always")
         report = report_of(run.folder)
-        self.assertEqual(len(report["processes"]) + report["run"].get("silent_processes", 0), len(run.journals()))
+        self.assertEqual(len(report["processes"]) + report["run"].get("silent_processes", 0),
+                         len(run.journals()))
 
-    def test_journal_that_is_not_whole(self):
-        run = self.profiled([prog("loop"), "60000", "bare"], PROF_BUFFER_MB=8, PROF_STEP="time:50", PROF_SCHEDULE="always")
+    def test_incomplete_journal(self):
+        run = self.profiled([prog("loop"), "60000", "bare"], PROF_BUFFER_MB=8, PROF_STEP="time:50",
+                            PROF_SCHEDULE="always")
         self.assertFalse(run.json["processes"][0]["journal_is_whole"])
         report, tool = self.report(run.folder)
         self.assertIn("(PROF_BUFFER_MB): this is the report made during the run", tool.err)
         self.assertEqual(report["processes"], report_of(run.folder)["processes"])
         self.assertGreater(len(report["processes"][0]["steps"]["recorded"]), 1)
 
-    def test_quiet_leaves_the_files(self):
+    def test_quiet_writes_the_files(self):
         run = self.profiled([prog("loop"), "30"], ["--quiet"], **STEPS)
         self.assertEqual(run.err, "")
         self.assertTrue(report_of(run.folder)["processes"])
@@ -338,8 +392,8 @@ class Kinds(Case):
 class Live(Case):
     def test_running_job(self):
         line, folder, env = self.launched([prog("loop"), "1000000", "plain", "1000"], **STEPS)
-        child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                 start_new_session=True)
+        child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(child.wait)
         self.addCleanup(os.killpg, child.pid, signal.SIGKILL)
         self.eventually("report.json", lambda: os.path.exists(os.path.join(folder, "report.txt")))

@@ -1,18 +1,20 @@
-"""Every row of hooks.def is called, recorded once, at the outermost layer, with the facts that the caller knows."""
+"""Every row of hooks.def is called and recorded once, at the outermost layer, with its facts."""
 import unittest
 
 from harness import EVERYTHING, Case, hook_rows, prog
 
-# The runtime looks kernels up in the driver outside of any hooked call too (__cudaRegisterFunction, cudaGetKernel).
+# The runtime looks up kernels in the driver outside of hooked calls, too (__cudaRegisterFunction,
+# cudaGetKernel).
 BY_ITSELF = {"cuModuleGetFunction", "cuLibraryGetKernel", "cuKernelGetFunction"}
 PROGRAMS = ("every_driver", "every_runtime", "every_runtime12")
 
 
 def expected_calls(out):
-    """The program's own lines: symbol, result (? before it: may be an error), key=value of what the journal should say."""
+    """Yields the program's lines: symbol, whether it may fail, result, {key: expected value}."""
     for line in out.splitlines():
         symbol, status, *facts = line.split()
-        yield symbol, status.startswith("?"), int(status.lstrip("?")), dict(fact.split("=", 1) for fact in facts)
+        yield symbol, status.startswith("?"), int(status.lstrip("?")), dict(fact.split("=", 1)
+                                                                            for fact in facts)
 
 
 class Rows(Case):
@@ -32,7 +34,8 @@ class Rows(Case):
             if key == "cat":
                 self.assertEqual(call.category, value)
             elif key in ("grid", "block"):
-                self.assertEqual(journal.launches[call.arg][key], tuple(int(n) for n in value.split(",")), key)
+                self.assertEqual(journal.launches[call.arg][key],
+                                 tuple(int(n) for n in value.split(",")), key)
             elif key == "name":
                 self.assertEqual(journal.launch_name(call), value)
             else:
@@ -50,16 +53,19 @@ class Rows(Case):
             self.assertEqual([c.name for c in calls], [symbol for symbol, *_ in expected], program)
             self.compare(journal, calls, expected)
             covered |= asked
-        self.assertEqual(sorted(set(self.categories) - covered), [], "rows of hooks.def that no program calls")
+        self.assertEqual(sorted(set(self.categories) - covered), [],
+                         "rows of hooks.def that no program calls")
 
     def test_entry_points_and_categories_are_in_the_journal(self):
         journal = self.preloaded(prog("every_runtime12"), **EVERYTHING).journal()
-        self.assertEqual({(h.name, h.door, h.category.upper()) for h in journal.hooks.values()}, set(hook_rows()))
+        self.assertEqual({(h.name, h.door, h.category.upper()) for h in journal.hooks.values()},
+                         set(hook_rows()))
 
     def test_get_proc_address_gives_the_wrapper_of_each_row(self):
         run = self.preloaded(prog("driver_rows"))
         self.assertEqual(run.status, 0, run.err)
-        wanted = [f"{symbol} {symbol} libprofrun.so" for symbol, door, _ in hook_rows() if door == "DRIVER"]
+        wanted = [f"{symbol} {symbol} libprofrun.so" for symbol, door, _ in hook_rows()
+                  if door == "DRIVER"]
         self.assertEqual(sorted(run.out.splitlines()), sorted(wanted))
 
 

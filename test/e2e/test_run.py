@@ -1,4 +1,7 @@
-"""profrun.sh itself: the application's output, status, signals and input pass through; what is left behind, and when who is killed."""
+"""profrun.sh passes on the application's output, status, signals and input.
+
+Also: which files remain, and what happens when a process of the run is killed.
+"""
 import json
 import os
 import pty
@@ -10,20 +13,37 @@ import sys
 import time
 import unittest
 
-from harness import LAUNCHER, LIBRARY, ROOT, Case, environment, prog, script
+from harness import (
+    LAUNCHER,
+    LIBRARY,
+    PATIENCE_S,
+    ROOT,
+    Case,
+    applications,
+    children,
+    environment,
+    process_name,
+    prog,
+    script,
+)
+from test_trigger import Live
 from trace import Trace
 
 STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "always"}
 
 
 class Transparent(Case):
-    VICTIMS = [["shared"], ["legacy"], ["per_thread"], ["driver_dlsym"], ["driver_getproc", "self"], ["fork", "before"], ["fork", "after"],
-               ["fork", "after-tries"], ["fork", "grandchild"], ["fork", "leaving-child"], ["spawn", "exec"], ["spawn", "vfork"],
-               ["spawn", "failing-vfork"], ["spawn", "spawn"], ["spawn", "system"], ["ends", "return"], ["ends", "exit"], ["ends", "_exit"],
-               ["ends", "_Exit"], ["ends", "quick_exit"], ["ends", "thread"], ["ends", "abort"], ["ends", "kill"], ["ends", "term"],
-               ["ends", "segv"], ["threads", "ending"], ["threads", "many"], ["threads", "late"], ["threads", "during-exit"],
-               ["process", "resets"], ["process", "closes-all"], ["process", "chdir"], ["process", "limits"], ["process", "umask"],
-               ["process", "errno"], ["process", "handler"], ["process", "no-cuda"], ["process", "fails"], ["lookups"], ["loop", "20", "graph"]]
+    VICTIMS = [
+        ["shared"], ["legacy"], ["per_thread"], ["driver_dlsym"], ["driver_getproc", "self"],
+        ["fork", "before"], ["fork", "after"], ["fork", "after-tries"], ["fork", "grandchild"],
+        ["fork", "leaving-child"], ["spawn", "exec"], ["spawn", "vfork"],
+        ["spawn", "failing-vfork"], ["spawn", "spawn"], ["spawn", "system"], ["ends", "return"],
+        ["ends", "exit"], ["ends", "_exit"], ["ends", "_Exit"], ["ends", "quick_exit"],
+        ["ends", "thread"], ["ends", "abort"], ["ends", "kill"], ["ends", "term"], ["ends", "segv"],
+        ["threads", "ending"], ["threads", "many"], ["threads", "late"], ["threads", "during-exit"],
+        ["process", "resets"], ["process", "closes-all"], ["process", "chdir"],
+        ["process", "limits"], ["process", "umask"], ["process", "errno"], ["process", "handler"],
+        ["process", "no-cuda"], ["process", "fails"], ["lookups"], ["loop", "20", "graph"]]
 
     def test_output_and_status_of_every_victim(self):
         for name, *arguments in self.VICTIMS:
@@ -33,10 +53,11 @@ class Transparent(Case):
                 except unittest.SkipTest:
                     continue
                 bare, run = self.bare(command), self.profiled(command)
-                if name != "lookups":  # its messages hold names of files
+                if name != "lookups":  # its messages contain file names
                     self.assertEqual(run.out, bare.out)
-                # a shell's convention: the launcher, too, may say 128 + n for a death by signal n
-                self.assertIn(run.status, {bare.status, 128 - bare.status} if bare.status < 0 else {bare.status})
+                # As a shell does, the launcher may return 128 + n for a death by signal n.
+                statuses = {bare.status, 128 - bare.status} if bare.status < 0 else {bare.status}
+                self.assertIn(run.status, statuses)
                 self.assertEqual(run.other_err(), bare.err)
 
     def test_standard_input(self):
@@ -44,7 +65,8 @@ class Transparent(Case):
         self.assertEqual(run.out, "read one\nread two\ninput good\n")
 
     def test_environment_is_kept(self):
-        code = "import os; print(os.environ['KEPT'], os.environ.get('LD_LIBRARY_PATH', '').endswith('/mine'))"
+        code = ("import os; print(os.environ['KEPT'], os.environ.get('LD_LIBRARY_PATH', "
+                "'').endswith('/mine'))")
         line, folder, env = self.launched([sys.executable, "-c", code], KEPT="kept")
         env["LD_LIBRARY_PATH"] = "/mine"
         self.assertEqual(self.execute(line, folder, env).out, "kept True\n")
@@ -55,15 +77,18 @@ class Transparent(Case):
         env["LD_PRELOAD"] = os.path.join(os.path.dirname(LIBRARY), "sim", "libcudart.so.13")
         self.assertIn(env["LD_PRELOAD"], self.execute(line, folder, env).out)
 
-    def test_what_is_installed_is_whole(self):
+    def test_the_installation_is_complete(self):
         target = os.path.join(self.base, "usr")
-        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target], check=True)
+        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target],
+                       check=True)
         folder = os.path.join(target, "share", "doc", "profrun")
         with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
             links = [link for link in re.findall(r"\]\(([^)#]+)", file.read()) if "://" not in link]
         self.assertGreater(len(links), 10)
-        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))], [])
-        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))],
+                         [])
+        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"],
+                             stdout=subprocess.PIPE, text=True, check=True)
         self.assertIn("PROF_SCHEDULE", run.stdout)
 
     def test_quiet(self):
@@ -82,10 +107,17 @@ class Transparent(Case):
 
 
 class Signals(Case):
-    def start(self, command, options=(), **settings):
+    def start(self, command, options=(), stdin=subprocess.DEVNULL, **settings):
         line, folder, env = self.launched(command, options, **settings)
-        child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 start_new_session=True)
+        child = subprocess.Popen(
+            line,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         self.addCleanup(self.end, child)
         return child, folder
 
@@ -104,7 +136,7 @@ class Signals(Case):
         child, folder = self.start([prog("ends"), how], **STEPS)
         self.ready(child)
         (os.killpg if group else os.kill)(child.pid, number)
-        out, err = child.communicate(timeout=20)
+        out, err = child.communicate(timeout=PATIENCE_S)
         self.assertIn(child.returncode, statuses, err)
         self.assertTrue(os.path.exists(os.path.join(folder, "run.json")))
         return out
@@ -115,62 +147,63 @@ class Signals(Case):
     def test_term_to_the_launcher_reaches_an_application_that_handles_it(self):
         self.assertEqual(self.interrupted("waits", signal.SIGTERM, False, {5}), "signal 15\n")
 
+    # Prints each signal that comes, until its input ends.
     COUNTS = """
-import signal, time
+import signal, sys
 seen = []
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
-    signal.signal(number, lambda number, frame: seen.append(number))
-print("ready", flush=True)
-until = time.monotonic() + 1.5
-while time.monotonic() < until:
-    time.sleep(0.01)
-print(len(seen), "signals", flush=True)
-"""
-
-    # Any signal but what ends or stops it come what may, and its children's.
-    EVERY_SIGNAL = """
-import signal, time
-seen = []
-for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+def count(number, frame):
+    seen.append(number)
+    print("got", number, flush=True)
+for number in {signals}:
     try:
-        signal.signal(number, lambda number, frame: seen.append(number))
+        signal.signal(number, count)
     except OSError:
         pass
 print("ready", flush=True)
-until = time.monotonic() + 1.5
-while time.monotonic() < until:
-    time.sleep(0.01)
+sys.stdin.readline()
 print(len(seen), "signals:", sorted(seen), flush=True)
 """
+    THREE = COUNTS.format(signals="(signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)")
+    # Any signal but what ends or stops it come what may, and its children's.
+    EVERY = COUNTS.format(
+        signals="signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}"
+    )
+    SETTLE_S = 0.3  # in which a signal would come a second time
 
-    def counted(self, send, program=COUNTS):
-        child, _ = self.start([sys.executable, "-c", program])
+    def counted(self, send, program=THREE):
+        child, _ = self.start([sys.executable, "-c", program], stdin=subprocess.PIPE)
         self.ready(child)
         send(child)
-        out, err = child.communicate(timeout=20)
+        time.sleep(self.SETTLE_S)
+        out, err = child.communicate("\n", timeout=PATIENCE_S)
         self.assertEqual(child.returncode, 0, err)
         return out
 
+    def sent(self, child, send, target, number):
+        """Sends a signal and waits until the application has it."""
+        send(target, number)
+        self.assertEqual(child.stdout.readline(), f"got {int(number)}\n")
+
     def test_a_signal_to_the_group_comes_once(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-            self.assertEqual(self.counted(lambda child: os.killpg(child.pid, number)), "1 signals\n")
+            out = self.counted(lambda child: self.sent(child, os.killpg, child.pid, number))
+            self.assertEqual(out, f"1 signals: [{int(number)}]\n")
 
     def test_a_signal_to_the_launcher_comes_once(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-            self.assertEqual(self.counted(lambda child: os.kill(child.pid, number)), "1 signals\n")
+            out = self.counted(lambda child: self.sent(child, os.kill, child.pid, number))
+            self.assertEqual(out, f"1 signals: [{int(number)}]\n")
 
-    def test_one_after_the_other(self):
+    def test_signals_to_launcher_and_group_come_once_each(self):
         def send(child):
             for _ in range(3):
-                os.kill(child.pid, signal.SIGTERM)
-                time.sleep(0.2)
-                os.killpg(child.pid, signal.SIGTERM)
-                time.sleep(0.2)
+                self.sent(child, os.kill, child.pid, signal.SIGTERM)
+                self.sent(child, os.killpg, child.pid, signal.SIGTERM)
 
-        self.assertEqual(self.counted(send), "6 signals\n")
+        self.assertEqual(self.counted(send), "6 signals: [15, 15, 15, 15, 15, 15]\n")
 
     def on_terminal(self, code):
-        """Starts it on a terminal of its own and waits for "ready"."""
+        """Starts Python code on a new terminal and waits for "ready"."""
         line, _, env = self.launched([sys.executable, "-c", code])
         pid, terminal = pty.fork()
         if not pid:
@@ -181,85 +214,88 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         return pid, terminal, shown
 
     def test_control_c_on_a_terminal_comes_once(self):
-        pid, terminal, shown = self.on_terminal(self.COUNTS)
+        pid, terminal, shown = self.on_terminal(self.THREE)
         os.write(terminal, b"\x03")
+        while b"got 2" not in shown:
+            shown += os.read(terminal, 4096)
+        time.sleep(self.SETTLE_S)
+        os.write(terminal, b"\n")
         try:
             while piece := os.read(terminal, 4096):
                 shown += piece
-        except OSError:  # how a terminal says that nobody is there any more
+        except OSError:  # the other end of the terminal is closed
             pass
         os.close(terminal)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, shown)
         self.assertIn(b"1 signals", shown)
 
     def witness(self, child):
-        (pid,) = [pid for pid in self.children(child.pid) if self.name(pid) == "group"]
-        return pid
+        """The process that shares the application's group; it may have yet to name itself."""
+        return self.eventually(
+            "the witness",
+            lambda: [pid for pid in children(child.pid) if process_name(pid) == "group"],
+        )[0]
 
-    def test_signals_come_once_where_the_watchdog_was_killed(self):
+    def test_signals_come_once_after_the_watchdog_was_killed(self):
         def send(child):
             os.kill(self.witness(child), signal.SIGKILL)
             for number in (signal.SIGTERM, signal.SIGUSR1):
-                os.kill(child.pid, number)
-                time.sleep(0.2)
+                self.sent(child, os.kill, child.pid, number)
 
-        self.assertEqual(self.counted(send, self.EVERY_SIGNAL), "2 signals: [10, 15]\n")
+        self.assertEqual(self.counted(send, self.EVERY), "2 signals: [10, 15]\n")
 
-    def test_a_timer_that_was_set_before_reaches_the_application(self):
-        line, _, env = self.launched([sys.executable, "-c", self.EVERY_SIGNAL])
-        with subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                              preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 1)) as child:
-            self.ready(child)
-            self.assertEqual(child.communicate(timeout=20)[0], "1 signals: [14]\n")
+    def test_an_earlier_timer_reaches_the_application(self):
+        line, _, env = self.launched([sys.executable, "-c", self.EVERY])
+        with subprocess.Popen(
+            line,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 4),
+        ) as child:
+            self.ready(child)  # before the timer expires
+            self.assertEqual(child.stdout.readline(), "got 14\n")
+            self.assertEqual(child.communicate("\n", timeout=PATIENCE_S)[0], "1 signals: [14]\n")
 
     def test_a_terminal_that_goes_ends_the_application(self):
-        code = "import time\nprint('ready', flush=True)\ntime.sleep(60)"
-        pid, terminal, shown = self.on_terminal(code)
+        line, _, env = self.launched(
+            [sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(600)"]
+        )
+        pid, terminal = pty.fork()
+        if not pid:
+            os.execve(line[0], line, env)
+        shown = b""
+        while b"ready" not in shown:
+            shown += os.read(terminal, 4096)
         os.close(terminal)
-        began = time.monotonic()
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGHUP)
-        self.assertLess(time.monotonic() - began, 50, "it had slept to its end")
+        self.addCleanup(lambda: process_name(pid) and os.kill(pid, signal.SIGKILL))
+        _, status = self.eventually(
+            "it ends", lambda: (ended := os.waitpid(pid, os.WNOHANG))[0] and ended
+        )
+        self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGHUP)
 
     def test_the_watchdog_ends_with_the_launcher(self):
-        child, _ = self.start([sys.executable, "-c", self.COUNTS])
+        child, _ = self.start([sys.executable, "-c", self.THREE], stdin=subprocess.PIPE)
         self.ready(child)
         witness = self.witness(child)
         os.kill(child.pid, signal.SIGKILL)
-        self.eventually("the witness is gone", lambda: self.name(witness) != "group")
+        self.eventually("the witness is gone", lambda: process_name(witness) != "group")
 
-    def name(self, pid):
-        try:
-            with open(f"/proc/{pid}/status") as file:
-                fields = dict(line.strip().split(":\t", 1) for line in file if ":\t" in line.strip())
-        except (FileNotFoundError, ProcessLookupError):
-            return None
-        return None if fields["State"].startswith("Z") else fields["Name"]
-
-    def test_control_c_kills_an_application_that_does_not(self):
+    def test_control_c_kills_an_application_that_does_not_handle_it(self):
         self.interrupted("waits-for-death", signal.SIGINT, True, {130, -signal.SIGINT})
 
     def test_term_to_the_launcher_kills_an_application_that_does_not_handle_it(self):
         self.interrupted("waits-for-death", signal.SIGTERM, False, {143, -signal.SIGTERM})
 
-    def children(self, pid):
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(word) for word in file.read().split()]
-
-    def collector(self, child):
-        for pid in self.children(child.pid):
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if b"collect" in file.read().split(b"\0"):
-                    return pid
-        return None
-
-    def test_killing_the_application_keeps_closed_steps(self):
-        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_STEP="kernel:first",
+    def test_killing_the_application_keeps_completed_steps(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"],
+                                   PROF_STEP="kernel:first",
                                    PROF_SCHEDULE="skip_first=0,wait=1,warmup=1,active=2,repeat=0")
         self.eventually("traces of steps", lambda: len(list_traces(folder)) >= 4)
-        collector = self.collector(child)
-        (application,) = [pid for pid in self.children(child.pid) if pid != collector and self.name(pid) != "group"]
+        (application,) = applications(folder)
         os.kill(application, signal.SIGKILL)
-        child.communicate(timeout=20)
+        child.communicate(timeout=PATIENCE_S)
         self.assertIn(child.returncode, {137, -signal.SIGKILL})
         closed = list_traces(folder)
         self.assertGreaterEqual(len(closed), 4)
@@ -268,30 +304,37 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(read_json(folder)["processes"][0]["state"], "killed")
 
     def test_killing_the_collector_leaves_what_export_needs(self):
-        child, folder = self.start([prog("loop"), "300", "plain", "1000"], PROF_STEP="kernel:first",
-                                   PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1")
-        self.eventually("a collector", lambda: self.collector(child))
-        self.eventually("a journal", lambda: os.path.exists(os.path.join(folder, "journal")))
-        os.kill(self.collector(child), signal.SIGKILL)
-        out, err = child.communicate(timeout=20)
-        self.assertEqual((child.returncode, out), (0, "300 steps\n"), err)
-        self.assertIn("export", err)
+        line, folder, env = self.launched(
+            prog("steady"),
+            PROF_STEP="kernel:first",
+            PROF_SCHEDULE="skip_first=100,wait=0,warmup=1,active=2,repeat=1",
+        )
+        live = Live(self, line, folder, env)
+        live.do(50)
+        os.kill(self.collector(folder), signal.SIGKILL)
+        live.do(250)
+        run = live.end()
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("export", run.err)
         self.assertEqual(list_traces(folder), [])
         run = self.tool("export", folder, "--format", "perfetto")
         self.assertEqual(run.status, 0, run.err)
-        self.assertEqual([os.path.basename(path) for path in list_traces(folder)], ["step-101.pftrace.gz", "step-102.pftrace.gz"])
+        self.assertEqual([os.path.basename(path) for path in list_traces(folder)],
+                         ["step-101.pftrace.gz", "step-102.pftrace.gz"])
         for path in list_traces(folder):
-            self.assertEqual(len(Trace(path).on("GPU 0 Stream 13")), 6)
+            self.assertEqual(
+                len([s for s in Trace(path).on("GPU 0 Stream") if s.name.endswith("us")]), 4
+            )
 
-    def test_a_journal_that_is_removed_ends_nothing(self):
-        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_SCHEDULE="skip_first=100000,active=1")
+    def test_removing_the_journal_ends_nothing(self):
+        child, folder = self.start([prog("loop"), "100000", "plain", "1000"],
+                                   PROF_SCHEDULE="skip_first=100000,active=1")
         self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
         self.eventually("the collector has found it", lambda: read_json(folder).get("processes"))
-        collector = self.collector(child)
-        (application,) = [pid for pid in self.children(child.pid) if pid != collector and self.name(pid) != "group"]
+        (application,) = applications(folder)
         shutil.rmtree(os.path.join(folder, "journal"))
         os.kill(application, signal.SIGKILL)
-        out, err = child.communicate(timeout=20)
+        out, err = child.communicate(timeout=PATIENCE_S)
         self.assertIn(child.returncode, {137, -signal.SIGKILL})
         self.assertNotIn("never used CUDA", err)
         self.assertNotIn("collector has died", err)
@@ -305,27 +348,30 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.eventually("a journal", lambda: os.path.exists(os.path.join(folder, "journal")))
         child.kill()
         self.eventually("traces", lambda: len(list_traces(folder)) == 2)
-        self.eventually("the end in run.json", lambda: read_json(folder)["processes"][0]["state"] == "ended")
+        self.eventually("the end in run.json",
+                        lambda: read_json(folder)["processes"][0]["state"] == "ended")
 
     def test_a_steps_trace_is_there_before_the_run_ends(self):
-        child, folder = self.start([prog("loop"), "100000", "plain", "1000"], PROF_STEP="kernel:first",
-                                   PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1")
-        began = time.monotonic()
+        child, folder = self.start(
+            [prog("loop"), "10000000", "plain", "1000"],
+            PROF_STEP="kernel:first",
+            PROF_SCHEDULE="skip_first=5,wait=0,warmup=1,active=1,repeat=1",
+        )
         self.eventually("the trace of step 6", lambda: list_traces(folder))
-        self.assertLess(time.monotonic() - began, 3)
-        self.assertIsNone(child.poll())
+        self.assertIsNone(child.poll(), "the run ended first")
 
 
 class WithoutLauncher(Case):
-    def test_library_alone_leaves_a_journal_that_export_iterations_into_traces(self):
-        run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+    def test_export_makes_traces_from_the_librarys_journal(self):
+        run = self.preloaded([prog("loop"), "12"], PROF_STEP="kernel:first",
+                             PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
         self.assertEqual(os.listdir(run.folder), ["journal"])
         self.assertEqual(run.err, "")
         exported = self.tool("export", run.folder, "--format", "perfetto")
         self.assertEqual(exported.status, 0, exported.err)
         self.assertEqual(run.trace_steps(), [3, 4])
 
-    def test_export_learns_the_steps_that_nobody_has_learned(self):
+    def test_export_detects_the_steps(self):
         run = self.preloaded(script("demo.py") + ["--steps", "40"], PROF_SCHEDULE="always")
         exported = self.tool("export", run.folder, "--format", "perfetto")
         self.assertEqual(exported.status, 0, exported.err)
@@ -334,17 +380,22 @@ class WithoutLauncher(Case):
     def test_default_folder(self):
         command = [prog("loop"), "2"]
         self.execute(command, self.base, environment(LD_PRELOAD=LIBRARY), cwd=self.base)
-        self.assertTrue([name for name in os.listdir(self.base) if name.startswith("profrun-loop-")])
+        self.assertTrue(
+            [name for name in os.listdir(self.base) if name.startswith("profrun-loop-")])
 
     def test_export_writes_the_same_as_the_collector(self):
-        run = self.profiled([prog("loop"), "12"], PROF_STEP="kernel:first", PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
+        run = self.profiled([prog("loop"), "12"], PROF_STEP="kernel:first",
+                            PROF_SCHEDULE="skip_first=2,wait=0,warmup=1,active=2,repeat=1")
         again = self.folder()
-        self.assertEqual(self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
+        self.assertEqual(
+            self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
         for path in run.traces():
             name = os.path.basename(path)
-            (other,) = [os.path.join(base, name) for base, _, files in os.walk(again) if name in files]
+            (other,) = [os.path.join(base, name) for base, _, files in os.walk(again)
+                        if name in files]
             one, two = Trace(path), Trace(other)
-            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices], [(s.name, s.time, s.end, s.args) for s in two.slices])
+            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices],
+                             [(s.name, s.time, s.end, s.args) for s in two.slices])
 
     def test_link_to_the_launcher(self):
         link = os.path.join(self.base, "profrun")
@@ -356,19 +407,21 @@ class WithoutLauncher(Case):
 class NeverUsed(Case):
     DRIVER = ("/proc/driver/nvidia", "/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg")
 
-    def test_why_it_may_be(self):
+    def test_the_message_says_why(self):
         run = self.execute([LAUNCHER, "-o", self.folder(), "true"], self.base, environment())
         self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
         self.assertIn("true never used CUDA: nothing was recorded", run.err)
         has_driver = any(os.path.exists(path) for path in self.DRIVER)
-        self.assertEqual("there is no NVIDIA driver here: --sim runs it" in run.err, not has_driver, run.err)
+        self.assertEqual("no NVIDIA driver found: --sim runs it" in run.err, not has_driver,
+                         run.err)
         self.assertIn("nvcc -cudart shared", self.profiled(["true"]).err)
 
 
 class Ranks(Case):
     def test_ranks_name_the_folders(self):
         code = ("import os, subprocess, sys\n"
-                "all = [subprocess.Popen([sys.argv[1], '12'], env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
+                "all = [subprocess.Popen([sys.argv[1], '12'], env={**os.environ, 'RANK': str(i)}) "
+                "for i in range(2)]\n"
                 "sys.exit(max(p.wait() for p in all))\n")
         run = self.profiled([sys.executable, "-c", code, prog("loop")], **STEPS)
         self.assertEqual(run.status, 0, run.err)
@@ -377,7 +430,8 @@ class Ranks(Case):
 
 
 def list_traces(folder):
-    found = [os.path.join(base, name) for base, _, files in os.walk(os.path.join(folder, "traces")) for name in files]
+    found = [os.path.join(base, name) for base, _, files in os.walk(os.path.join(folder, "traces"))
+             for name in files]
     return sorted(path for path in found if path.endswith(".pftrace.gz"))
 
 

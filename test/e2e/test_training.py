@@ -1,4 +1,7 @@
-"""A program that evaluates for long before it trains: each forward pass is a step until then, and one in a training step goes on to come."""
+"""A program that evaluates for a long time before it trains.
+
+Until then each forward pass is a step, and each training step contains such a pass, too.
+"""
 import json
 import os
 import time
@@ -13,7 +16,7 @@ PASSES = 300
 
 class Training(OverdueCase):
     def evaluated(self, schedule=WINDOW, passes=PASSES):
-        """A run whose passes are known for steps, for good."""
+        """Starts a run until its passes are final steps; returns it and the number of passes."""
         live = self.start(schedule, step=None)
         live.do("pass 10")
         self.eventually("an anchor", lambda: self.journal(live).anchor_generation == 1)
@@ -26,7 +29,7 @@ class Training(OverdueCase):
         trained = 0
         while self.journal(live).anchor_generation < 2 or not self.is_sure(live):
             live.do("train 1")
-            time.sleep(0.005)
+            time.sleep(0.02)
             trained += 1
             self.assertLess(trained, 200, live.err())
         live.do("train 20")
@@ -38,7 +41,7 @@ class Training(OverdueCase):
         first = facts["trains_from"]
         self.assertGreaterEqual(first, passes - 2)
         self.assertIn(facts["count"] - first, range(20, trained + 21))
-        # a window of passes, and the schedule anew with the training
+        # A window of passes; the schedule restarts with the training.
         windows = run.trace_steps()
         self.assertEqual(len(windows), 4, windows)
         self.assertGreaterEqual(windows[2], first)
@@ -46,33 +49,38 @@ class Training(OverdueCase):
         with open(os.path.join(run.folder, "report.json")) as file:
             (process,) = json.load(file)["processes"]
         self.assertEqual(process["steps"]["trains_from"], first)
-        self.assertEqual(round(sum(device["kernels_per_step"] for device in process["gpu"])), TRAIN_CALLS)
+        self.assertEqual(round(sum(device["kernels_per_step"] for device in process["gpu"])),
+                         TRAIN_CALLS)
         with open(os.path.join(run.folder, "report.txt")) as file:
             text = " ".join(file.read().split())
         self.assertIn(f"training starts at step {first};", text)
-        self.assertIn(f"{facts['count']} steps ({facts['count'] - first} in training), auto-detected (", text)
+        self.assertIn(
+            f"{facts['count']} steps ({facts['count'] - first} in training), auto-detected (", text)
 
-    def test_it_begins_once(self):
-        """Not behind each evaluation that is long enough to have steps of its own."""
+    def test_training_begins_once(self):
+        """It does not begin again after each evaluation long enough to have its own steps."""
         live, _ = self.trained()
         for command, generation in (("long 20", 2), ("critic 20", 3)):
             made = 0
             while self.journal(live).anchor_generation < generation or not self.is_sure(live):
                 live.do(command)
-                time.sleep(0.005)
+                time.sleep(0.02)
                 made += 20
                 self.assertLess(made, 3000, live.err())
             live.do(command)
         run = live.end()
         self.assertEqual(len(run.trace_steps()), 2)
         self.assertNotIn("trains_from", self.facts(run))
-        self.assertGreater(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - 10)
+        of_the_first = min(
+            number for generation, number in self.begins(run.journal()) if generation == 2
+        )
+        self.assertGreater(self.facts(run)["step_ms"]["n"], self.facts(run)["count"] - of_the_first)
 
-    def test_where_none_comes_little_is_journaled(self):
+    def test_little_is_recorded_without_training(self):
         live, passes = self.evaluated()
-        for _ in range(100):
-            live.do("pass 100")
-            time.sleep(0.001)
+        for _ in range(1000):
+            live.do("pass 10")
+            self.let_it_look(live)
         run = live.end()
         journal = run.journal()
         self.assertEqual((journal.anchor_generation, self.facts(run)["period"]), (1, PASS_CALLS))
@@ -80,7 +88,8 @@ class Training(OverdueCase):
         self.assertEqual([r for r in journal.of(STEP) if r.event == "cut"], [])
         sure = 128 * PASS_CALLS
         launches = [c for c in journal.calls() if c.category == "launch"]
-        self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 16)
+        # one step in six at most, if steps happen to take longer now and then (preload/doubt.c)
+        self.assertLess(len(launches) - 2 * sure, (passes + 10000) * PASS_CALLS / 6)
 
 
 if __name__ == "__main__":

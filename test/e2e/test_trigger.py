@@ -1,5 +1,7 @@
-"""Steps that something asks for (PROF_TRIGGER, profrun.sh trigger) and the flight recorder (PROF_SCHEDULE=flight=K), on a program that
-makes steps on command."""
+"""Triggers (PROF_TRIGGER, profrun.sh trigger) and the flight recorder (PROF_SCHEDULE=flight=K).
+
+The program runs steps on command.
+"""
 import json
 import os
 import re
@@ -11,16 +13,17 @@ import unittest
 from harness import Case, LAUNCHER, LIBRARY, Run, TOOL, environment, prog
 from trace import Trace
 
-STEADY = "kernel:first"  # what tells its steps at once
+STEADY = "kernel:first"  # detects its steps at once
 
 
 class Live:
-    """A run of test/prog/steady under way."""
+    """A run of test/prog/steady in progress."""
 
     def __init__(self, case, line, folder, env):
         self.folder = folder
         self.errors = open(folder + ".stderr", "w+")
-        self.child = subprocess.Popen(line, env=env, text=True, cwd=case.base, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.child = subprocess.Popen(line, env=env, text=True, cwd=case.base,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self.errors, start_new_session=True)
         case.addCleanup(self.close)
         self.expect("ready")
@@ -35,7 +38,7 @@ class Live:
         self.child.stdin.flush()
 
     def do(self, command):
-        """The answer in front of `done`, if there is one."""
+        """Sends a command; returns the answer before `done`, if any."""
         self.send(command)
         line = self.child.stdout.readline().strip()
         if line.startswith("done"):
@@ -57,7 +60,7 @@ class Live:
         return self.errors.read()
 
     def end(self):
-        """The finished run."""
+        """Ends the program; returns the finished run."""
         if not self.child.stdin.closed:
             self.child.stdin.close()
         out = self.child.stdout.read()
@@ -72,7 +75,7 @@ class Live:
             file.close()
 
     def pid(self):
-        """Of the application, which has a journal by now."""
+        """Returns the pid of the application, which must have a journal."""
         (name,) = os.listdir(os.path.join(self.folder, "journal"))
         return int(name.split(".")[0])
 
@@ -81,7 +84,8 @@ class TriggerCase(Case):
     def start(self, schedule, step=STEADY, options=(), **settings):
         if step:
             settings["PROF_STEP"] = step
-        line, folder, env = self.launched(prog("steady"), ["--schedule", schedule, *options], **settings)
+        line, folder, env = self.launched(prog("steady"), ["--schedule", schedule, *options],
+                                          **settings)
         return Live(self, line, folder, env)
 
     def facts(self, run):
@@ -90,16 +94,19 @@ class TriggerCase(Case):
 
     def eventually_on_disk(self, live, steps):
         run = Run(0, "", "", live.folder)
-        self.eventually(f"traces {steps} (there are {run.trace_steps()})", lambda: set(steps) <= set(run.trace_steps()))
+        self.eventually(f"traces {steps} (there are {run.trace_steps()})",
+                        lambda: set(steps) <= set(run.trace_steps()))
 
     def check_trigger(self, run, cause, n):
-        """The one trigger of a run: n steps on disk, all of them whole, from where it said."""
+        """Checks the one trigger of a run: n complete steps on disk, from the step it named."""
         (trigger,) = self.facts(run)["triggers"]
         self.assertEqual((trigger["by"], trigger["n"]), (cause, n))
-        self.assertEqual(run.trace_steps(), list(range(trigger["first"], trigger["first"] + n)), run.err)
+        self.assertEqual(run.trace_steps(), list(range(trigger["first"], trigger["first"] + n)),
+                         run.err)
         for path in run.traces():
             kernels = [s.name for s in Trace(path).on("Stream") if s.name.endswith("us")]
-            self.assertEqual(sorted(kernels), sorted(["first_10us", "spin_5us", "spin_5us", "last_15us"]))
+            self.assertEqual(sorted(kernels),
+                             sorted(["first_10us", "spin_5us", "spin_5us", "last_15us"]))
 
 
 class Triggers(TriggerCase):
@@ -113,7 +120,9 @@ class Triggers(TriggerCase):
         live.go()
         asked = self.trigger(live.folder)
         self.assertEqual((asked.status, asked.err), (0, ""))
-        said = re.fullmatch(r"process (\d+): steps (\d+) to (\d+) are recorded, after 2 to warm up; traces come to (.*)/traces\n", asked.out)
+        said = re.fullmatch(r"process (\d+): steps (\d+) to (\d+) are recorded, after 2 to warm "
+                            r"up; traces come to (.*)/traces\n",
+                            asked.out)
         self.assertTrue(said, asked.out)
         self.assertEqual((int(said[1]), said[4]), (live.pid(), live.folder))
         first = int(said[2])
@@ -128,15 +137,18 @@ class Triggers(TriggerCase):
                 live = self.start("skip_first=1,warmup=0,active=1,repeat=1")
                 live.do(5)
                 live.go()
-                asked = self.trigger(live.pid() if pid == "application" else live.child.pid, "--steps", 7)
+                asked = self.trigger(live.pid() if pid == "application" else live.child.pid,
+                                     "--steps", 7)
                 self.assertEqual(asked.status, 0, asked.err)
                 live.stop()
                 live.do(20)
                 run = live.end()
                 (trigger,) = self.facts(run)["triggers"]
                 self.assertEqual(trigger["n"], 7)
-                self.assertEqual(run.trace_steps(), [1] + list(range(trigger["first"], trigger["first"] + 7)))
-                self.assertIn(f"steps {trigger['first']} to {trigger['first'] + 6} are recorded; ", asked.out)
+                self.assertEqual(run.trace_steps(),
+                                 [1] + list(range(trigger["first"], trigger["first"] + 7)))
+                self.assertIn(f"steps {trigger['first']} to {trigger['first'] + 6} are recorded; ",
+                              asked.out)
 
     def test_by_signal(self):
         live = self.start("off", PROF_TRIGGER="signal")
@@ -155,10 +167,10 @@ class Triggers(TriggerCase):
         run = live.end()
         slow = [t for t in self.facts(run)["triggers"]]
         self.assertTrue(slow and all(t["by"] == "slow step" for t in slow), slow)
-        self.assertIn(23, [t["first"] for t in slow], "step 20 was slow, 21 and 22 warm up")
+        self.assertIn(23, [t["first"] for t in slow], "step 20 was slow, 21 and 22 are warm-up")
         self.assertTrue({23, 24, 25} <= set(run.trace_steps()), run.trace_steps())
 
-    def test_steps_found_by_themselves(self):
+    def test_auto_detected_steps(self):
         live = self.start("off", step=None)
         live.do(5)
         live.go(1000)
@@ -191,9 +203,10 @@ class Triggers(TriggerCase):
             live.do(10)
         run = live.end()
         self.assertEqual([t["first"] for t in self.facts(run)["triggers"]], [7, 17, 27, 37, 47])
-        self.assertEqual(run.trace_steps(), [s for first in (7, 17, 27, 37, 47) for s in range(first, first + 3)])
+        self.assertEqual(run.trace_steps(),
+                         [s for first in (7, 17, 27, 37, 47) for s in range(first, first + 3)])
 
-    def test_the_application_has_the_signal(self):
+    def test_the_application_handles_the_signal(self):
         live = self.start("off", PROF_TRIGGER="signal")
         live.do("handler")
         live.do(300)
@@ -203,15 +216,18 @@ class Triggers(TriggerCase):
         live.do(300)
         run = live.end()
         self.assertEqual(run.trace_steps(), [])
-        self.assertEqual(run.err.count("the application has replaced the SIGUSR2 handler"), 1, run.err)
+        self.assertEqual(run.err.count("the application has replaced the SIGUSR2 handler"), 1,
+                         run.err)
 
     def test_nothing_listens(self):
         live = self.start("off", PROF_TRIGGER="signal")
         asked = self.trigger(live.folder)
         self.assertEqual((asked.status, asked.out), (1, ""))
-        self.assertIn("its PROF_TRIGGER does not have file, so it does not listen; it has signal: kill -USR2 arms it", asked.err)
+        self.assertIn("its PROF_TRIGGER does not have file, so it does not listen; it has signal: "
+                      "kill -USR2 arms it",
+                      asked.err)
 
-    def test_no_step_comes(self):
+    def test_no_step_begins(self):
         live = self.start("off")
         live.do(5)
         asked = self.trigger(live.folder)
@@ -223,28 +239,34 @@ class Triggers(TriggerCase):
 
     def test_without_a_collector(self):
         folder = self.folder()
-        settings = {"LD_PRELOAD": LIBRARY, "PROF_OUT": folder, "PROF_SCHEDULE": "off", "PROF_TRIGGER": "file", "PROF_STEP": STEADY}
+        settings = {"LD_PRELOAD": LIBRARY, "PROF_OUT": folder, "PROF_SCHEDULE": "off",
+                    "PROF_TRIGGER": "file", "PROF_STEP": STEADY}
         live = Live(self, [prog("steady")], folder, environment(**settings))
         live.do(5)
         live.go()
         asked = self.trigger(live.pid())
         self.assertEqual(asked.status, 1)
-        self.assertIn(f"its collector is gone, so nothing writes traces: `profrun.sh collect {folder} &` starts one", asked.err)
+        self.assertIn("its collector is gone, so nothing writes traces: `profrun.sh collect "
+                      f"{folder} &` starts one",
+                      asked.err)
         live.stop()
         live.do(20)
         live.end()
         self.assertEqual(self.tool("export", folder, "--format", "perfetto").status, 0)
         self.assertEqual(len(Run(0, "", "", folder).trace_steps()), 3)
 
-    def test_nobody_to_ask(self):
+    def test_nothing_to_trigger(self):
         live = self.start("off")
         live.do(5)
         run = live.end()
         cases = (([run.folder], 1, "the run has ended"), ([os.getpid()], 1, "is not profiled"),
-                 (["999999999"], 1, "there is no process 999999999"), (["/nonexistent"], 1, "no such run"),
-                 ([self.base], 1, "no run's folder"), ([], 2, "which process or run's folder?"),
-                 ([run.folder, "--steps", "0"], 2, "--steps takes a number from 1"), ([run.folder, "--steps"], 2, "needs a number"),
-                 ([run.folder, "--now"], 2, "no option '--now'"), ([run.folder, "2"], 2, "got '2' too"))
+                 (["999999999"], 1, "there is no process 999999999"),
+                 (["/nonexistent"], 1, "no such run"), ([self.base], 1, "no run's folder"),
+                 ([], 2, "which process or run's folder?"),
+                 ([run.folder, "--steps", "0"], 2, "--steps takes a number from 1"),
+                 ([run.folder, "--steps"], 2, "needs a number"),
+                 ([run.folder, "--now"], 2, "no option '--now'"),
+                 ([run.folder, "2"], 2, "got '2' too"))
         for arguments, status, text in cases:
             with self.subTest(arguments):
                 asked = self.trigger(*arguments)
@@ -254,7 +276,8 @@ class Triggers(TriggerCase):
 
     def test_before_the_first_cuda_call(self):
         line, folder, env = self.launched("cat")
-        with subprocess.Popen(line, env=env, cwd=self.base, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as job:
+        with subprocess.Popen(line, env=env, cwd=self.base, stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL) as job:
             self.eventually("run.json", lambda: os.path.exists(os.path.join(folder, "run.json")))
             asked = self.trigger(folder)
             job.communicate(b"")
@@ -262,7 +285,9 @@ class Triggers(TriggerCase):
         self.assertIn("no process of this run has called CUDA, so there is no journal/", asked.err)
 
     def test_bad_values(self):
-        for value, text in (("sgnal", "(did you mean signal?)"), ("slow:x", "expected a factor from 1.1 to 1000"), ("none,file", "none cannot be combined"),
+        for value, text in (("sgnal", "(did you mean signal?)"),
+                            ("slow:x", "expected a factor from 1.1 to 1000"),
+                            ("none,file", "none cannot be combined"),
                             ("slow", "slow needs a factor: slow:FACTOR, for example slow:3")):
             with self.subTest(value):
                 run = self.profiled([prog("loop"), "5"], PROF_TRIGGER=value)
@@ -274,9 +299,11 @@ class Triggers(TriggerCase):
 
 class Flight(TriggerCase):
     def check_kept(self, run, *kept):
-        """(why, first, last) of each batch, and all of them on disk."""
-        self.assertEqual([(k["why"], k["first"], k["last"]) for k in self.facts(run)["kept"]], list(kept), run.err)
-        self.assertEqual(run.trace_steps(), sorted(s for _, first, last in kept for s in range(first, last + 1)))
+        """Checks (why, first, last) of each batch, and that all of them are on disk."""
+        self.assertEqual([(k["why"], k["first"], k["last"]) for k in self.facts(run)["kept"]],
+                         list(kept), run.err)
+        self.assertEqual(run.trace_steps(),
+                         sorted(s for _, first, last in kept for s in range(first, last + 1)))
 
     def test_exit(self):
         live = self.start("flight=4")
@@ -287,7 +314,7 @@ class Flight(TriggerCase):
             kernels = [s.name for s in Trace(path).on("Stream") if s.name.endswith("us")]
             self.assertEqual(kernels, ["first_10us", "spin_5us", "spin_5us", "last_15us"])
 
-    def test_exit_with_steps_found_by_themselves(self):
+    def test_exit_with_auto_detected_steps(self):
         live = self.start("flight=4", step=None)
         live.do(200)
         self.assertEqual(len(live.end().trace_steps()), 4)
@@ -305,13 +332,14 @@ class Flight(TriggerCase):
                 (kept,) = self.facts(run)["kept"]
                 self.assertEqual((kept["why"], kept["n"]), ("crash", 4))
                 self.assertEqual(len(run.trace_steps()), 4)
-                died = f"ended by signal {number.value} ({signal.strsignal(number)}), after step {self.facts(run)['last']} began"
+                died = (f"ended by signal {number.value} ({signal.strsignal(number)}), after step "
+                        f"{self.facts(run)['last']} began")
                 self.assertEqual(" ".join(run.err.split()).count(died), 1, run.err)
                 with open(os.path.join(run.folder, "report.txt")) as file:
                     self.assertIn(died, " ".join(file.read().split()))
                 self.assertIn(died, " ".join(self.tool("report", run.folder).out.split()))
 
-    def test_kill_in_the_middle(self):
+    def test_kill(self):
         live = self.start("flight=4")
         live.do(50)
         live.go()
@@ -325,7 +353,8 @@ class Flight(TriggerCase):
         live.do(50)
         live.go()
         asked = self.tool("trigger", live.folder)
-        self.assertIn("the steps that the flight recorder keeps are written, and the next 2; ", asked.out)
+        self.assertIn("the steps that the flight recorder keeps are written, and the next 2; ",
+                      asked.out)
         live.stop()
         total = int(live.do(0) or 0)
         run = live.end()
@@ -336,16 +365,18 @@ class Flight(TriggerCase):
         self.assertEqual([why for why, _, _ in batches], ["trigger", "exit"])
 
     def test_trigger_of_a_program_that_hangs(self):
-        """The answer is what happens: no step comes, what is kept is written."""
+        """The answer says what happens: no step begins, and the kept steps are written."""
         live = self.start("flight=4")
         live.do(50)
         asked = self.tool("trigger", live.folder)
-        self.assertIn("it began no step; the steps that the flight recorder keeps are written as they are, traces come to ", asked.out)
+        self.assertIn("it began no step; the steps that the flight recorder keeps are written as "
+                      "they are, traces come to ",
+                      asked.out)
         self.eventually_on_disk(live, [45, 46, 47, 48])
         live.end()
 
     def test_signal_to_a_program_that_hangs(self):
-        """It begins no step any more; what is kept is written all the same, while it hangs."""
+        """It begins no more steps. The kept steps are written anyway, while it hangs."""
         live = self.start("flight=4", PROF_TRIGGER="signal")
         live.do(50)
         os.kill(live.pid(), signal.SIGUSR2)
@@ -355,7 +386,7 @@ class Flight(TriggerCase):
         self.assertEqual([k["why"] for k in self.facts(run)["kept"]], ["signal", "exit"])
 
     def test_slow_step(self):
-        """The slow step itself is among what is written."""
+        """The slow step itself is among the written ones."""
         live = self.start("flight=3", PROF_TRIGGER="slow:1000")
         live.do(30)
         live.do("slow 500")
@@ -372,41 +403,45 @@ class Flight(TriggerCase):
         live.do(50)
         run = live.end()
         self.assertIn("kept by the flight recorder: exit (steps 46-49)", run.err)
-        self.assertIn("kept by the flight recorder: exit (steps 46-49)", self.tool("report", run.folder).out)
+        self.assertIn("kept by the flight recorder: exit (steps 46-49)",
+                      self.tool("report", run.folder).out)
 
     def test_last_step_is_in_no_mean(self):
-        """The last step lacks the pause that the others have behind their work: it is shown, and no step's length."""
+        """The last step lacks the pause that follows the others' work: it is shown but is not in
+        the mean."""
         live = self.start("flight=4")
         live.go(pause_us=20000)
         time.sleep(1)
         live.stop()
         run = live.end()
-        (told,) = json.loads(self.tool("report", run.folder, "--json").out)["processes"]
-        self.assertEqual(len(told["steps"]["recorded"]), 4)
+        (report,) = json.loads(self.tool("report", run.folder, "--json").out)["processes"]
+        self.assertEqual(len(report["steps"]["recorded"]), 4)
         self.assertEqual(len(run.traces()), 4)
-        self.assertGreater(told["replay"]["measured_ms"], 20)
-        (gpu,) = told["gpu"]
+        self.assertGreater(report["replay"]["measured_ms"], 20)
+        (gpu,) = report["gpu"]
         self.assertGreater(gpu["busy_ms_per_step"] + gpu["idle_ms_per_step"], 20)
 
     def test_export(self):
-        """The journal alone gives the same steps again."""
+        """The journal alone gives the same steps."""
         live = self.start("flight=4", PROF_TRIGGER="signal")
         live.do(20)
         os.kill(live.pid(), signal.SIGUSR2)
         live.do(20)
         run = live.end()
         again = self.folder()
-        self.assertEqual(self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
-        self.assertEqual(Run(0, "", "", again).paths("*/*.pftrace.gz") and
-                         sorted(os.path.basename(p) for p in Run(0, "", "", again).paths("*/*.pftrace.gz")),
-                         sorted(os.path.basename(p) for p in run.traces()))
+        self.assertEqual(
+            self.tool("export", run.folder, "--format", "perfetto", "-o", again).status, 0)
+        self.assertEqual(
+            Run(0, "", "", again).paths("*/*.pftrace.gz")
+            and sorted(os.path.basename(p) for p in Run(0, "", "", again).paths("*/*.pftrace.gz")),
+            sorted(os.path.basename(p) for p in run.traces()))
 
-    def test_bounded_by_room(self):
-        """Steps that do not fit are let go, and that is said."""
+    def test_bounded_by_the_buffer(self):
+        """Steps that do not fit are discarded, which is reported."""
         live = self.start("flight=1000000", step="time:50", PROF_BUFFER_MB="8")
         live.do(60000)
         run = live.end()
-        kept = self.facts(run)["kept"]  # more than one where a busy machine's collector came late
+        kept = self.facts(run)["kept"]  # more than one if a busy machine's collector was late
         self.assertGreater(kept[0]["first"], 0)
         self.assertIn("fewer steps than that found room", run.err)
 
@@ -415,7 +450,8 @@ class Flight(TriggerCase):
         for _ in range(30):
             began = time.monotonic()
             live.do(1000)
-            time.sleep(max(0.05, 4 * (time.monotonic() - began)))  # the collector has a loaded machine too
+            # On a loaded machine the collector needs time, too.
+            time.sleep(max(0.05, 4 * (time.monotonic() - began)))
         run = live.end()
         self.assertEqual(self.facts(run)["losses"]["dropped"], 0)
         self.assertFalse(self.facts(run)["journal_is_whole"])
@@ -423,7 +459,7 @@ class Flight(TriggerCase):
 
 
 class Residue(TriggerCase):
-    """Arming and disarming leaves nothing behind."""
+    """Arming and disarming leaves no threads, descriptors or memory."""
 
     CYCLES = 300
 
@@ -432,14 +468,16 @@ class Residue(TriggerCase):
         return {key: int(value) for key, value in zip(words[::2], words[1::2])}
 
     def settled(self, live, threads):
-        """Once the helper thread of the last window has gone."""
+        """Returns the numbers once the helper thread of the last window has ended."""
         self.eventually("the helper thread ends", lambda: self.numbers(live)["threads"] <= threads)
         return self.numbers(live)
 
     def test_hundreds_of_windows(self):
-        live = self.start("skip_first=10,wait=4,warmup=1,active=1,repeat=0", PROFSIM_LOG="1", PROF_BUFFER_MB="64")
+        live = self.start("skip_first=10,wait=4,warmup=1,active=1,repeat=0", PROFSIM_LOG="1",
+                          PROF_BUFFER_MB="64")
         live.do(5)
-        threads = self.numbers(live)["threads"] + 1  # CUPTI has a worker of its own from the first window on
+        # CUPTI has its own worker thread from the first window on.
+        threads = self.numbers(live)["threads"] + 1
         live.do(6 * 20)
         first = self.settled(live, threads)
         for _ in range(self.CYCLES):
@@ -449,7 +487,8 @@ class Residue(TriggerCase):
         run = live.end()
         self.assertGreaterEqual(len(run.trace_steps()), 30)
         self.assertGreaterEqual(self.facts(run)["records"]["kernels"], self.CYCLES * 4)
-        self.assertEqual((last["threads"], last["helpers"], last["fds"]), (threads, 0, first["fds"]))
+        self.assertEqual((last["threads"], last["helpers"], last["fds"]),
+                         (threads, 0, first["fds"]))
         self.assertLess(last["private_kb"] - first["private_kb"], 1024)
         self.assertIn("CUPTI at the end: 0 kinds and 0 functions are on", run.err)
 

@@ -1,5 +1,8 @@
-"""A small reader of Perfetto traces, by the protobuf wire format and the field numbers of Perfetto's own .proto files alone: the
-tests' oracle for what export/ writes. (That the real Perfetto takes the traces too is test_traces.py's business.)"""
+"""A small reader of Perfetto traces: the tests' oracle for what export/ writes.
+
+It uses only the protobuf wire format and the field numbers of Perfetto's own .proto files.
+test_traces.py opens traces in the real Perfetto.
+"""
 import gzip
 import struct
 
@@ -10,7 +13,7 @@ BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 
 
 def fields(data):
-    """(number, value) of a message: integers for varint and fixed types, bytes for the rest."""
+    """Yields (number, value) of a message: integers for varint and fixed types, else bytes."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -38,7 +41,7 @@ def varint(data, at):
 
 
 def message(data):
-    """A message as {number: [values]}."""
+    """Returns a message as {number: [values]}."""
     found = {}
     for number, value in fields(data):
         found.setdefault(number, []).append(value)
@@ -52,12 +55,13 @@ class Sequence:
 
 
 class Trace:
-    """slices, instants, counters, tracks, flows of one trace file; times in nanoseconds of CLOCK_MONOTONIC."""
+    """Slices, instants, counters, tracks and flows of one trace; times in ns of CLOCK_MONOTONIC."""
 
     def __init__(self, path):
         with gzip.open(path) as file:
             data = file.read()
-        self.slices, self.instants, self.counters, self.tracks, self.flows_out, self.flows_in = [], [], [], {}, [], []
+        self.slices, self.instants, self.counters, self.tracks = [], [], [], {}
+        self.flows_out, self.flows_in = [], []
         self.open, self.sequences, self.first = {}, {}, None
         for number, packet in fields(data):
             assert number == 1, "not a TracePacket"
@@ -86,15 +90,17 @@ class Trace:
             self._event(sequence, p, event)
 
     def _intern(self, sequence, interned):
-        for number, table in ((1, sequence.categories), (2, sequence.names), (3, sequence.arg_names), (29, sequence.arg_texts)):
+        for number, table in ((1, sequence.categories), (2, sequence.names),
+                              (3, sequence.arg_names), (29, sequence.arg_texts)):
             for entry in map(message, interned.get(number, [])):
                 table[entry[1][0]] = entry[2][0].decode(errors="replace")
 
     def _track(self, d):
         thread, process = message(d.get(4, [b""])[0]), message(d.get(3, [b""])[0])
         name = (d.get(2) or thread.get(5) or process.get(6) or [b""])[0].decode()
-        self.tracks[d[1][0]] = Record(name=name, parent=d.get(5, [None])[0], tid=thread.get(2, [None])[0],
-                                      pid=(process.get(1) or thread.get(1) or [None])[0], counter=8 in d)
+        self.tracks[d[1][0]] = Record(
+            name=name, parent=d.get(5, [None])[0], tid=thread.get(2, [None])[0],
+            pid=(process.get(1) or thread.get(1) or [None])[0], counter=8 in d)
 
     def _time(self, sequence, packet):
         value = packet[8][0]
@@ -110,10 +116,12 @@ class Trace:
             self.open[track].pop().end = time
             return
         if kind == COUNTER:
-            self.counters.append(Record(track=track, time=time, value=struct.unpack("<q", struct.pack("<Q", e[30][0]))[0]))
+            self.counters.append(Record(track=track, time=time,
+                                        value=struct.unpack("<q", struct.pack("<Q", e[30][0]))[0]))
             return
         name = e[23][0].decode() if 23 in e else sequence.names[e[10][0]]
-        entry = Slice(name=name, track=track, time=time, args=dict(map(lambda a: self._argument(sequence, a), e.get(4, []))))
+        entry = Slice(name=name, track=track, time=time,
+                      args=dict(map(lambda a: self._argument(sequence, a), e.get(4, []))))
         for number, flows in ((47, self.flows_out), (48, self.flows_in)):
             for flow in e.get(number, []):
                 flows.append((flow, entry))
@@ -137,7 +145,7 @@ class Trace:
         return name, a.get(3, a.get(7, [None]))[0]
 
     def on(self, word):
-        """Slices on tracks with this word in their names."""
+        """Returns the slices of the tracks with this word in their names."""
         return [s for s in self.slices if word in self.tracks[s.track].name]
 
 

@@ -3,11 +3,13 @@
  *   loop STEPS [plain|graph|api|mark|bare|polls] [PAUSE_US [END_MS]]
  * graph launches the kernels as a CUDA graph; api puts each step between cudaProfilerStart and Stop; mark calls profrun_step() where there is
  * one; bare neither waits nor copies; polls asks for an event in place of copying and waiting, and the stream before that. A warm-up of two odd launches comes first, PAUSE_US of host work in every step (polls: between two questions, too), END_MS after the last one.
+ * PACE_MS in the environment: the longest that each step waits for profrun to detect the steps.
  */
 #include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "test/prog/known.h"
 #include "test/prog/work.h"
 
 static const void *first, *middle, *last;
@@ -54,7 +56,7 @@ int main(int argc, char **argv)
 	cudaEvent_t done = NULL;
 	first = work_kernel("first_10us");
 	middle = work_kernel("spin_5us");
-	last = work_kernel(polls ? "last_5000us" : "last_15us");
+	last = work_kernel(polls ? "last_50000us" : "last_15us");
 	MUST(cudaStreamCreate(&stream));
 	if (polls)
 		MUST(cudaEventCreate(&done));
@@ -83,10 +85,12 @@ int main(int argc, char **argv)
 			MUST(cudaStreamSynchronize(stream));
 		if (pause_us)
 			usleep(pause_us);
+		known_pace();
 		if (api)
 			MUST(cudaProfilerStop());
 	}
 	MUST(cudaDeviceSynchronize());
+	known_end();
 	usleep(end_ms * 1000);
 	printf("%d steps\n", steps);
 	return 0;

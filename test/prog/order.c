@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "test/prog/known.h"
 #include "test/prog/modes.h"
 #include "test/prog/work.h"
 
@@ -152,11 +153,12 @@ static int ahead(void)
 	void *p;
 	MUST(cudaMalloc(&p, 4096));
 	for (unsigned step = 0; step < 400; step++) {
+		launch_of_step(kernel, 1, step);
 		MUST(cudaMemsetAsync(p, 0, 64, NULL));
 		for (unsigned i = 1; i <= 90; i++)
 			launch_of_step(other, i % 3 + 1, step);
-		launch_of_step(kernel, 1, step);
 		usleep(300);
+		known_pace();
 	}
 	MUST(cudaDeviceSynchronize());
 	return 0;

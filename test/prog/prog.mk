@@ -1,17 +1,22 @@
-# Programs that the end-to-end tests run, in build/test/prog. They are linked with the simulated GPU's libraries, whose
-# sonames and symbol versions are the real ones', so they run on a real GPU too. Those by nvcc only where there is one.
+# Programs that the end-to-end tests run, in build/test/prog. They are linked with the simulated
+# GPU's libraries. Those have the sonames and symbol versions of the real ones, so the programs also
+# run on a real GPU. Some are built only if nvcc exists.
 PROG := $(BUILD)/test/prog
 PROG_SIM12 := $(BUILD)/sim/libcudart.so.12
 PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 
-# The sanitizers' flags would put their runtime before libprofrun.so, so programs go without.
+# Programs are built without the sanitizers, whose runtime would be loaded before libprofrun.so.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
-PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx stacks steady slots slots_forks
-PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups two_runtimes c10_main
-PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so
+PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx \
+	stacks steady slots slots_forks
+PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups \
+	two_runtimes c10_main
+PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so \
+	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 
-PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 own_profiler slots_now $(PROG_NVCC)
+PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
+	own_profiler slots_now $(PROG_NVCC)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
 
@@ -19,7 +24,7 @@ $(PROG_LINKED13:%=$(PROG)/%): $(PROG)/%: test/prog/%.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -ldl -lpthread -o $@
 
-# Whose slots the loader makes read-only, as some distributions' compilers have it.
+# The loader makes its slots read-only: some distributions' compilers link every program so.
 $(PROG)/slots_now: test/prog/slots.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -Wl,-z,now,-z,relro -o $@
@@ -48,13 +53,16 @@ $(PROG)/slots_at_exit.so: test/prog/slots_at_exit.c
 	$(call say,CC,$<)
 	$(prog_build) -shared -fPIC $< -o $@
 
+# Both ask for the same address, where the loader maps nothing else: one can be loaded where the
+# other was unloaded.
+PROG_SAME_PLACE := -Wl,-Ttext-segment=0x2000000000
 $(PROG)/slots_caller.so: test/prog/slots_caller.c $(PROG_SIM13)
 	$(call say,CC,$<)
-	$(prog_build) -shared -fPIC $< $(PROG_SIM13) -o $@
+	$(prog_build) -shared -fPIC $(PROG_SAME_PLACE) $< $(PROG_SIM13) -o $@
 
 $(PROG)/slots_other.so: test/prog/slots_caller.c
 	$(call say,CC,$<)
-	$(prog_build) -DBIG -shared -fPIC $< -o $@
+	$(prog_build) -DBIG -shared -fPIC $(PROG_SAME_PLACE) $< -o $@
 
 $(PROG)/leaving.so: test/prog/leaving.c
 	$(call say,CC,$<)
@@ -68,8 +76,9 @@ $(PROG)/half_%.so: test/prog/half.c $(BUILD)/sim/libcudart.so.%
 	$(call say,CC,$<)
 	$(prog_build) -DHALF=$* -shared -fPIC $< $(BUILD)/sim/libcudart.so.$* -o $@
 
-# nvcc's default links cudart statically; the launch forms differ by these flags (test/prog/launch.cu says how). The define must
-# reach the stub too, which nvcc compiles without the -D of its own command line.
+# -cudart shared, because nvcc links cudart statically by default. The launch forms differ by the
+# flags below (see test/prog/launch.cu). The definition is passed twice, because nvcc compiles the
+# stub without the -D of its own command line.
 $(PROG)/legacy: PROG_NVCC_FLAGS := -D__NV_LEGACY_LAUNCH -Xcompiler -D__NV_LEGACY_LAUNCH
 $(PROG)/per_thread: PROG_NVCC_FLAGS := --default-stream per-thread
 $(PROG_NVCC:%=$(PROG)/%): test/prog/launch.cu
@@ -80,16 +89,20 @@ $(PROG)/together: test/prog/together.cu
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -std=c++17 $< -o $@
 
-# The library's Python half for ctypes; needs no CUDA. The wrapped function lets a test spoil the layout.
-PYTHON_FRAMES_SRC := test/prog/python_frames.c $(wildcard preload/python*.c) $(patsubst %,core/%.c,runtime/journal runtime/log runtime/clock source/journal/pylines)
+# The library's Python part, for ctypes; needs no CUDA. The wrapped function lets a test damage the
+# layout.
+PYTHON_FRAMES_SRC := test/prog/python_frames.c $(wildcard preload/python*.c) \
+	$(patsubst %,core/%.c,runtime/journal runtime/log runtime/clock source/journal/pylines)
 prog: $(PROG)/python_frames.so
-$(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) $(wildcard preload/python*.h preload/python*.def core/*/*.h)
+$(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) \
+		$(wildcard preload/python*.h preload/python*.def core/*/*.h)
 	$(call say,CC,$<)
-	$(prog_build) -shared -fPIC -ftls-model=initial-exec -Wl,--wrap=python_layout_choose $(PYTHON_FRAMES_SRC) -ldl -lpthread -o $@
+	$(prog_build) -shared -fPIC -ftls-model=initial-exec -Wl,--wrap=python_layout_choose \
+		$(PYTHON_FRAMES_SRC) -ldl -lpthread -o $@
 
 -include $(wildcard $(BUILD)/obj/prog/*.d)
 
-# Linked to the stand-ins of cuBLAS, cuDNN and NCCL; alone it has none of them.
+# Linked with the stand-ins for cuBLAS, cuDNN and NCCL; libraries_none is not.
 prog: $(PROG)/libraries $(PROG)/libraries_none
 $(PROG)/libraries: test/prog/libraries.c $(PROG_SIM13) $(BUILD)/sim/libprofsim_libs.so
 	$(call say,CC,$@)
@@ -101,14 +114,17 @@ $(PROG)/libraries_none: test/prog/libraries.c $(PROG_SIM13)
 prog: $(PROG)/throws
 $(PROG)/throws: test/prog/throws.cpp $(PROG_SIM13)
 	$(call say,CXX,$<)
-	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) -ldl -o $@
+	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) \
+		-ldl -o $@
 
-# PyTorch's memory reports, in the two generations of their signature: the names of the two are mangled differently.
-PROG_C10 := $(foreach old,new old,$(PROG)/c10_$(old)/libc10.so $(PROG)/c10_$(old)/user.so) $(PROG)/c10_new/race.so
+# PyTorch's memory reports with the new and the old signature, whose mangled names differ.
+PROG_C10 := $(foreach old,new old,$(PROG)/c10_$(old)/libc10.so $(PROG)/c10_$(old)/user.so) \
+	$(PROG)/c10_new/race.so
 prog: $(PROG_C10)
 $(PROG)/c10_new/%: PROG_C10_SIZE := unsigned long
 $(PROG)/c10_old/%: PROG_C10_SIZE := long
-PROG_C10_CXX = $(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -fPIC -shared -fvisibility=hidden '-DSIZE=$(PROG_C10_SIZE)' -isystem $(CUDA_INCLUDE)
+PROG_C10_CXX = $(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -fPIC -shared -fvisibility=hidden \
+	'-DSIZE=$(PROG_C10_SIZE)' -isystem $(CUDA_INCLUDE)
 $(filter %/libc10.so,$(PROG_C10)): test/prog/c10.cpp
 	$(call say,CXX,$@)
 	$(PROG_C10_CXX) -Wl,-soname,libc10.so $< -o $@

@@ -7,6 +7,7 @@ import ctypes
 import sys
 
 from demo import TO_DEVICE, TO_HOST, Cuda, Model
+from known import pace
 
 STEPS, EVALUATE_EVERY, DECODE = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 
@@ -56,6 +57,7 @@ def main():
             trainer.decode()
         if EVALUATE_EVERY and step % EVALUATE_EVERY == EVALUATE_EVERY - 1:
             trainer.evaluate()
+        pace()
     print(f"{STEPS} steps")
 
 

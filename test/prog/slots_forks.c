@@ -32,7 +32,7 @@ static struct link_map *load(const char *file)
 static int gone(const char *caller, const char *other)
 {
 	cudaStream_t stream;
-	Dl_info there;
+	Dl_info there, own;
 	MUST(cudaStreamCreate(&stream));
 	struct link_map *object = load(caller);
 	void *const *slot = slot_of(object, "cudaEventRecord");
@@ -41,7 +41,8 @@ static int gone(const char *caller, const char *other)
 		return 1;
 	dlclose(object);
 	object = load(other);
-	if (!dladdr(slot, &there) || (uintptr_t)there.dli_fbase != object->l_addr)
+	if (!dladdr(slot, &there) || !dladdr(object->l_ld, &own) ||
+	    there.dli_fbase != own.dli_fbase)
 		return 2;
 	pid_t child = fork();
 	if (!child)

@@ -1,5 +1,6 @@
 /* Threads that use CUDA: some that end, many at once, one that outlives main, some that are cancelled. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,10 +108,13 @@ static void *is_cancelled(void *event)
 	return NULL;
 }
 
+static sem_t all_are_cancelled;
+
 static void *waits_to_be_cancelled(void *event)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	usleep(2000);
+	while (sem_wait(&all_are_cancelled))
+		continue;
 	return is_cancelled(event);
 }
 
@@ -119,12 +123,15 @@ static int cancelled(void)
 	enum { THREADS = 4 };
 	pthread_t threads[THREADS];
 	cudaEvent_t event;
+	sem_init(&all_are_cancelled, 0, 0);
 	MUST(cudaEventCreate(&event));
 	for (int round = 0; round < 5; round++) {
 		for (int i = 0; i < THREADS; i++) {
 			pthread_create(&threads[i], NULL, waits_to_be_cancelled, event);
 			pthread_cancel(threads[i]);
 		}
+		for (int i = 0; i < THREADS; i++)
+			sem_post(&all_are_cancelled);
 		for (int i = 0; i < THREADS; i++)
 			pthread_join(threads[i], NULL);
 		work_some(3);

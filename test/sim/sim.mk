@@ -1,34 +1,42 @@
-# The simulated GPU: build/sim/libcuda.so.1, libcudart.so.{12,13}, libcupti.so.{12,13}, libprofsim_libs.so.
-# Used by the top-level Makefile, which gives BUILD, CC, CFLAGS, LDFLAGS, CUDA_INCLUDE, NVCC and Q.
+# The simulated GPU: libcuda.so.1, libcudart.so.{12,13}, libcupti.so.{12,13}, libnvidia-ml.so.1 and
+# libprofsim_libs.so in build/sim. The Makefile sets BUILD, CC, CFLAGS, LDFLAGS, CUDA_INCLUDE, NVCC
+# and Q.
 
 SIM := $(BUILD)/sim
 SIM_OBJ := $(BUILD)/obj/sim
 SIM_GEN := $(BUILD)/gen/sim
 SIM_PYTHON ?= python3
 
-# Generated code reads arguments of the runtime as the driver's types of the same layout.
-SIM_CFLAGS := -fPIC -fno-strict-aliasing -D_GNU_SOURCE= -I. -I$(SIM_GEN) \
+# -fno-strict-aliasing: generated code reads the runtime's arguments as driver types of the same
+# layout. -O1 -g0 halves the compile time; speed and debug information are not needed here.
+SIM_CFLAGS := $(if $(SAN),,-O1 -g0) -fPIC -fno-strict-aliasing -D_GNU_SOURCE= -I. -I$(SIM_GEN) \
 	-isystem $(CUDA_INCLUDE) -MMD -MP
-# Without debug information, as NVIDIA's libraries are: no line of theirs may pass for the user's.
-SIM_LDFLAGS := $(if $(SAN),,-Wl$(comma)--strip-debug) -shared -Wl,-Bsymbolic -Wl,-z,now $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+# Without debug information, like NVIDIA's libraries: their lines must not look like the user's.
+SIM_LDFLAGS := $(if $(SAN),,-Wl$(comma)--strip-debug) -shared -Wl,-Bsymbolic -Wl,-z,now \
+	$(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 
 SIM_COMMON := sim_common sim_errors
 SIM_ENGINE := $(patsubst test/sim/%.c,%,$(wildcard test/sim/engine_*.c))
 SIM_RT := $(patsubst test/sim/%.c,%,$(wildcard test/sim/rt_*.c))
 SIM_CUPTI := $(patsubst test/sim/%.c,%,$(wildcard test/sim/cupti_*.c))
 SIM_LIBS := $(patsubst test/sim/%.c,%,$(wildcard test/sim/libs_*.c))
-SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.12 $(SIM)/libcupti.so.13 \
-	$(SIM)/libcupti.so.12 $(SIM)/libprofsim_libs.so \
+SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.12 \
+	$(SIM)/libcupti.so.13 $(SIM)/libcupti.so.12 $(SIM)/libprofsim_libs.so \
 	$(SIM)/libnvidia-ml.so.1
 
+.PHONY: sim-cuda
 sim: $(SIM_LIBRARIES)
+# Enough for a CUDA 13 program that calls no other library.
+sim-cuda: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13
 
-$(SIM_GEN)/stamp: test/sim/gen.py test/sim/gen_libs.py test/sim/rt_forward.def test/sim/rt_twelve.h $(wildcard test/sim/*.c) \
-		$(wildcard test/sim/exports/*.txt) $(CUDA_INCLUDE)/cuda.h
+$(SIM_GEN)/stamp: test/sim/gen.py test/sim/gen_libs.py test/sim/rt_forward.def \
+		test/sim/rt_twelve.h $(wildcard test/sim/*.c) $(wildcard test/sim/exports/*.txt) \
+		$(CUDA_INCLUDE)/cuda.h
 	$(call say,GEN,$(SIM_GEN))
-	$(Q)mkdir -p $(SIM_GEN) && $(SIM_PYTHON) test/sim/gen.py $(SIM_GEN) $(CUDA_INCLUDE) "$(CC)" && touch $@
+	$(Q)mkdir -p $(SIM_GEN) && \
+		$(SIM_PYTHON) test/sim/gen.py $(SIM_GEN) $(CUDA_INCLUDE) "$(CC)" && touch $@
 
-# One rule for each library's objects, since the runtime's and CUPTI's are built once for each version.
+# One rule for each library's objects: the runtime and CUPTI are built once for each CUDA version.
 define sim_objects
 $(SIM_OBJ)/$(1)/%.o: test/sim/%.c $(SIM_GEN)/stamp $(BUILD)/obj/flags
 	$$(call say,CC,$$<)
@@ -45,32 +53,41 @@ $(eval $(call sim_objects,cupti12,-DSIM_CUPTI=12))
 
 $(SIM)/libcuda.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) $(SIM_ENGINE) driver_wrappers)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
+		-lpthread -o $@
 
 $(SIM)/libcudart.so.%:
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=$(SIM_GEN)/$(@F).map \
-		$(filter %.o,$^) -lpthread -ldl -o $@
-$(SIM)/libcudart.so.13: $(patsubst %,$(SIM_OBJ)/cudart13/%.o,$(SIM_COMMON) $(SIM_RT) rt_forward runtime13_wrappers)
-$(SIM)/libcudart.so.12: $(patsubst %,$(SIM_OBJ)/cudart12/%.o,$(SIM_COMMON) $(SIM_RT) rt_forward runtime12_wrappers)
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) \
+		-Wl,--version-script=$(SIM_GEN)/$(@F).map $(filter %.o,$^) -lpthread -ldl -o $@
+$(SIM)/libcudart.so.13: $(patsubst %,$(SIM_OBJ)/cudart13/%.o, \
+		$(SIM_COMMON) $(SIM_RT) rt_forward runtime13_wrappers)
+$(SIM)/libcudart.so.12: $(patsubst %,$(SIM_OBJ)/cudart12/%.o, \
+		$(SIM_COMMON) $(SIM_RT) rt_forward runtime12_wrappers)
 
 $(SIM)/libcupti.so.%:
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=$(SIM_GEN)/$(@F).map \
-		$(filter %.o,$^) -lpthread -ldl -o $@
-$(SIM)/libcupti.so.13: $(patsubst %,$(SIM_OBJ)/cupti13/%.o,$(SIM_COMMON) $(SIM_CUPTI) cupti13_wrappers)
-$(SIM)/libcupti.so.12: $(patsubst %,$(SIM_OBJ)/cupti12/%.o,$(SIM_COMMON) $(SIM_CUPTI) cupti12_wrappers)
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) \
+		-Wl,--version-script=$(SIM_GEN)/$(@F).map $(filter %.o,$^) -lpthread -ldl -o $@
+$(SIM)/libcupti.so.13: $(patsubst %,$(SIM_OBJ)/cupti13/%.o, \
+		$(SIM_COMMON) $(SIM_CUPTI) cupti13_wrappers)
+$(SIM)/libcupti.so.12: $(patsubst %,$(SIM_OBJ)/cupti12/%.o, \
+		$(SIM_COMMON) $(SIM_CUPTI) cupti12_wrappers)
 
-# Preloaded under a name of its own: an object without versions answers PyTorch's versioned references.
-$(SIM)/libprofsim_libs.so: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) $(SIM_LIBS) libs_stubs)
+# Preloaded under a name of its own. PyTorch's versioned references bind to it because it has no
+# symbol versions.
+$(SIM)/libprofsim_libs.so: $(patsubst %,$(SIM_OBJ)/cuda/%.o, \
+		$(SIM_COMMON) $(SIM_LIBS) libs_stubs)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -ldl -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
+		-lpthread -ldl -o $@
 
 $(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ -lpthread -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
+		-lpthread -o $@
 
-# Their tests (run-tests.sh), linked to the stand-ins as a program is to the real libraries.
+# Their tests (run-tests.sh), linked with the stand-ins as a program is with the real libraries.
 SIM_TEST_LIBS := $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13 $(SIM)/libcuda.so.1
 SIM_TESTS := $(patsubst test/sim/tests/%.c,$(SIM)/test/%,$(wildcard test/sim/tests/*.c)) \
 	$(if $(NVCC),$(SIM)/test/nvcc)
@@ -79,9 +96,8 @@ tests: sim-tests
 sim-tests: sim $(SIM_TESTS)
 $(SIM)/test/%: test/sim/tests/%.c test/sim/tests/check.h $(SIM_TEST_LIBS) $(BUILD)/obj/flags
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< -Wl,--as-needed \
-		$(SIM_TEST_LIBS) \
-		$(LDFLAGS) -lpthread -ldl -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE) $< \
+		-Wl,--as-needed $(SIM_TEST_LIBS) $(LDFLAGS) -lpthread -ldl -o $@
 $(SIM)/test/nvcc: test/sim/tests/nvcc.cu test/sim/tests/check.h $(SIM)/libcudart.so.13
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -I. $< -o $@

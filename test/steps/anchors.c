@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* A step of one launch has no trigram of its own before the third. */
+/* With one launch per step, the first complete trigram of steps is that of the third. */
 enum { NOT_JUDGED = UINT32_MAX, FIRST_ENDS = 3 };
 
 struct seen {
@@ -21,7 +21,10 @@ static int compare_seen(const void *a, const void *b)
 	return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Every trigram with the step that it is completed in; steps are numbered 0, 1, 2. The number of steps. */
+/*
+ * Fills in every trigram with the step in which it is completed; steps are numbered 0, 1, 2.
+ * Returns the number of steps.
+ */
 static uint32_t see(struct seen *seen, const struct sequence *s, enum program_end truth)
 {
 	struct token_window windows[16] = { 0 };
@@ -60,7 +63,7 @@ void anchors_count(struct anchors *a, const struct sequence *s, enum program_end
 			n_once += seen[end].step == end - i;
 			n_last += seen[end].is_last;
 		}
-		/* the k-th of it lies in step k; what follows lies where nothing is judged */
+		/* The k-th occurrence is in step k; the rest are where nothing is judged. */
 		bool once = n_steps && n_once == n_steps &&
 			    (end - i == n_steps || seen[i + n_steps].step == NOT_JUDGED);
 		a->n += once;

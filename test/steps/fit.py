@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Weights of core/steps/levels_sure.c: a logistic regression of which answers were right on what they were made of, by Newton's method.
+"""Fits the weights of core/steps/levels_sure.c.
 
-usage: steps --outcomes --seeds 6 | fit.py     fits variants of odd seeds, prints how often answers of the even ones are right by how sure
+A logistic regression, by Newton's method, of whether answers were right on the features they were
+made of.
+
+usage: steps --outcomes --seeds 6 | fit.py
+
+Fits variants with odd seeds; prints how often answers of the even ones are right, by confidence.
 """
 import math
 import sys
 
 NAMES = ["CONSTANT", "TURNS", "COVERAGE", "ALIKE", "UNUSUAL", "LATTER", "OPTIMIZER", "ENOUGH"]
-RIDGE = 1.0  # keeps what few answers show from growing without bound
+RIDGE = 1.0  # keeps weights bounded that depend on few answers
 BANDS = [0.9, 0.7, 0.5, 0.0]
 
 
 def read(lines):
-    """(seed, is right, features) of each answer."""
+    """Yields (seed, is right, features) of each answer."""
     for line in lines:
         if not line.startswith("outcome\t"):
             continue
@@ -25,7 +30,7 @@ def sure(weights, features):
 
 
 def solve(a, b):
-    """Gauss; the matrix is positive definite."""
+    """Solves by Gaussian elimination; the matrix is positive definite."""
     n = len(b)
     rows = [row[:] + [b[i]] for i, row in enumerate(a)]
     for i in range(n):

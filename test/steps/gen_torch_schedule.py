@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes test/steps/torch_schedule.tsv: what torch.profiler.schedule answers for many parameter sets.
+"""Writes test/steps/torch_schedule.tsv: torch.profiler.schedule's answers for many parameter sets.
 
-usage: gen_torch_schedule.py > torch_schedule.tsv            with the installed torch
-       gen_torch_schedule.py --random N SEED                 N sets drawn at random instead of the table's
-       gen_torch_schedule.py DIR > torch_schedule.tsv        with DIR/torch/{profiler/profiler,version}.py out of a wheel
+usage: gen_torch_schedule.py > torch_schedule.tsv        with the installed torch
+       gen_torch_schedule.py --random N SEED             N random sets instead of the table's
+       gen_torch_schedule.py DIR > torch_schedule.tsv    with DIR/torch/profiler/profiler.py and
+                                                         DIR/torch/version.py from a wheel
 
-The second form runs torch's own function without the rest of torch: it is pure Python.
+The last form runs torch's function without the rest of torch: it is pure Python.
 Actions of steps 0 to 39: N none, W warmup, R record, S record and save.
 """
 import ast
@@ -19,23 +20,24 @@ import warnings
 
 N_STEPS = 40
 EDGES = [  # skip_first, wait, warmup, active, repeat, skip_first_wait
-    (10, 0, 2, 3, 1, 0), (0, 0, 0, 1, 0, 0), (0, 0, 0, 1, 1, 0), (0, 0, 0, 40, 0, 0), (0, 0, 0, 41, 0, 0),
-    (39, 0, 0, 1, 1, 0), (40, 0, 0, 1, 1, 0), (0, 39, 0, 1, 0, 0), (0, 40, 0, 1, 0, 1), (5, 50, 1, 2, 2, 1),
-    (1000000, 1, 1, 1, 0, 0), (0, 0, 39, 1, 1, 0), (3, 7, 2, 5, 2, 1), (3, 7, 2, 5, 1, 1), (0, 13, 0, 1, 3, 1),
-    (0, 0, 1, 1, 20, 0), (0, 0, 1, 1, 19, 0), (10, 20, 2, 3, 0, 1), (10, 20, 2, 3, 0, 0),
+    (10, 0, 2, 3, 1, 0), (0, 0, 0, 1, 0, 0), (0, 0, 0, 1, 1, 0), (0, 0, 0, 40, 0, 0),
+    (0, 0, 0, 41, 0, 0), (39, 0, 0, 1, 1, 0), (40, 0, 0, 1, 1, 0), (0, 39, 0, 1, 0, 0),
+    (0, 40, 0, 1, 0, 1), (5, 50, 1, 2, 2, 1), (1000000, 1, 1, 1, 0, 0), (0, 0, 39, 1, 1, 0),
+    (3, 7, 2, 5, 2, 1), (3, 7, 2, 5, 1, 1), (0, 13, 0, 1, 3, 1), (0, 0, 1, 1, 20, 0),
+    (0, 0, 1, 1, 19, 0), (10, 20, 2, 3, 0, 1), (10, 20, 2, 3, 0, 0),
 ]
 GRID = itertools.product((0, 3), (0, 4), (0, 2), (1, 3), (0, 1, 2), (0, 1))
 
 
 def drawn(n, seed):
-    """Sets whose cycles begin, end and repeat within N_STEPS often enough, all parameters together."""
+    """Returns random sets whose cycles often begin, end and repeat within N_STEPS."""
     rng = random.Random(seed)
-    return [(rng.randrange(12), rng.randrange(9), rng.randrange(5), rng.randrange(1, 7), rng.randrange(5), rng.randrange(2))
-            for _ in range(n)]
+    return [(rng.randrange(12), rng.randrange(9), rng.randrange(5), rng.randrange(1, 7),
+             rng.randrange(5), rng.randrange(2)) for _ in range(n)]
 
 
 def from_wheel(folder):
-    """torch's schedule() and its actions, taken out of the source file."""
+    """Returns torch's schedule(), taken from the source file, and torch's version."""
     with open(os.path.join(folder, "torch/profiler/profiler.py")) as f:
         tree = ast.parse(f.read())
     wanted = [n for n in tree.body if getattr(n, "name", "") in ("schedule", "ProfilerAction")]
@@ -62,8 +64,8 @@ def main():
     letter = {"NONE": "N", "WARMUP": "W", "RECORD": "R", "RECORD_AND_SAVE": "S"}
     for row in dict.fromkeys(rows):
         skip_first, wait, warmup, active, repeat, skip_first_wait = row
-        action = schedule(wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip_first,
-                          skip_first_wait=skip_first_wait)
+        action = schedule(wait=wait, warmup=warmup, active=active, repeat=repeat,
+                          skip_first=skip_first, skip_first_wait=skip_first_wait)
         print(*row, "".join(letter[action(i).name] for i in range(N_STEPS)), sep="\t")
 
 

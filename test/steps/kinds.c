@@ -60,7 +60,7 @@ const uint32_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
 
 void kind_make(const struct kind *kind, struct program *p, uint32_t size, uint32_t seed)
 {
-	uint64_t start = 0; /* by name: other rows of the table change nothing */
+	uint64_t start = 0; /* from the name: independent of other rows */
 	for (const char *c = kind->name; *c; c++)
 		start = start * 31 + (unsigned char)*c;
 	program_start(p, start * 1000 + seed * 10 + size);

@@ -1,6 +1,7 @@
 /*
- * Kinds of programs, made (test/steps/program.h): each row of the table is a shape of loop that real programs have, in three
- * sizes and as many variants as there are seeds. Minimal sequences that step learning once got wrong are kinds too.
+ * Kinds of made programs (test/steps/program.h). Each row of the table is a loop of real programs,
+ * in three sizes and one variant per seed. Minimal sequences that step learning once got wrong are
+ * kinds, too.
  */
 #ifndef TEST_STEPS_KINDS_H
 #define TEST_STEPS_KINDS_H
@@ -17,19 +18,19 @@ struct kind {
 
 enum kind_flag {
 	KIND_NO_STEP = 1,  /* nothing in it is a step: any answer is wrong */
-	KIND_NO_PLACE = 2, /* nothing tells where in its iteration a step ends */
-	KIND_NO_NOISE = 4, /* so few launches that noise is all there is */
-	KIND_BY_FRAMES =
-		8, /* its launches begin as those of a program whose step is another: tried with frames alone */
+	KIND_NO_PLACE = 2, /* nothing says where in its iteration a step ends */
+	KIND_NO_NOISE = 4, /* so few launches that noise would be all there is */
+	/* Its launches begin like those of a program with other steps: only tried with frames. */
+	KIND_BY_FRAMES = 8,
 };
 
 extern const struct kind kinds[];
 extern const uint32_t n_kinds;
 
-/* `p` is started here and freed by the caller. */
+/* Starts `p`; the caller frees it. */
 void kind_make(const struct kind *kind, struct program *p, uint32_t size, uint32_t seed);
 
-/* Where the table's rows are. */
+/* The functions of the table's rows. */
 #define KIND(name) void kind_##name(struct program *p, uint32_t size)
 KIND(plain);
 KIND(accumulate_2);

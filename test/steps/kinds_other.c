@@ -1,4 +1,4 @@
-/* Kinds that train nothing, or that launch in other ways than a framework's training loop. */
+/* Kinds that do not train, or that launch differently from a framework's training loop. */
 #include "test/steps/kinds.h"
 #include "test/steps/network.h"
 
@@ -47,7 +47,7 @@ KIND(tokens)
 	}
 }
 
-/* Diffusion: a sample is so many denoising iterations, of which each looks like the others. */
+/* Diffusion: a sample is a number of denoising iterations that all look the same. */
 KIND(samples)
 {
 	struct network net;
@@ -126,7 +126,7 @@ static void load_batch(struct program *p)
 	program_copy(p, WHAT_H2D);
 }
 
-/* A loader of its own copies batches, one or two ahead, whenever it has time. */
+/* A separate loader copies batches, one or two ahead, whenever it has time. */
 KIND(prefetch_thread)
 {
 	struct network net;
@@ -149,7 +149,7 @@ KIND(prefetch_thread)
 	}
 }
 
-/* Each step runs on one thread of a pool: in turn, or on any. */
+/* Each step runs on one thread of a pool: round-robin, or on any. */
 KIND(pool)
 {
 	struct network net;
@@ -161,7 +161,7 @@ KIND(pool)
 			       THREAD_WORKER + (in_turn ? i % workers : program_below(p, workers)));
 }
 
-/* The main thread hands a worker four like jobs a step, and finishes the step itself. */
+/* The main thread gives a worker four identical jobs per step, and finishes the step itself. */
 KIND(worker_jobs)
 {
 	struct kernels prologue, job, epilogue;
@@ -183,7 +183,7 @@ KIND(worker_jobs)
 	}
 }
 
-/* Micro-batches forward and backward by turns (1F1B), then the optimizer. */
+/* Micro-batches forward and backward, alternating (1F1B), then the optimizer. */
 KIND(pipeline)
 {
 	struct network net;
@@ -203,7 +203,7 @@ KIND(pipeline)
 	}
 }
 
-/* Two or three kernels in an order that is no repetition of a shorter one. */
+/* Two or three kernels in an order that does not repeat a shorter one. */
 static uint32_t make_order(struct program *p, uint32_t size, uint32_t *order)
 {
 	static const uint32_t known[] = { 0, 1, 0, 1, 0, 1, 1 };
@@ -252,7 +252,7 @@ KIND(few_kernels_bare)
 	few_kernels(p, size, false);
 }
 
-/* Three or four like iterations and an end, in C++. */
+/* Three or four identical iterations and an end, in C++. */
 KIND(equal_inner)
 {
 	struct kernels inner, end;
@@ -285,7 +285,10 @@ KIND(tiny)
 	}
 }
 
-/* One kernel or two as often as it takes, one or two that use the result, and a wait: a solver that copies nothing. */
+/*
+ * A solver without copies: one or two kernels until it converges, one or two that use the result,
+ * and a wait.
+ */
 KIND(converging)
 {
 	uint32_t n_inner = program_between(p, 1, 2), n_end = program_between(p, 1, 1 + size);
@@ -318,7 +321,7 @@ KIND(double_buffered)
 	}
 }
 
-/* A time step: some kernels, then iterations until they converge, which is read back every time. */
+/* A time step: some kernels, then iterations until convergence, which is read back each time. */
 KIND(solver)
 {
 	struct kernels set, inner, end;
@@ -340,7 +343,7 @@ KIND(solver)
 	}
 }
 
-/* A server: what runs between a request's embedding and its answer is never the same. */
+/* A server: the work between a request's embedding and its answer always differs. */
 KIND(varied_requests)
 {
 	struct kernels pool, first;
@@ -367,8 +370,11 @@ static void launch_layers(struct program *p, const struct network *net,
 	launch_all(p, &net->after, rows);
 }
 
-/* A server that batches what runs: an iteration takes a new request, of any length, or goes on with all that there are. Sizes follow, and
- * what most of them have in common is how the host talks to the device. */
+/*
+ * A server that batches its requests: an iteration takes a new request, of any length, or continues
+ * with all running ones. Sizes vary accordingly; most iterations only have in common how the host
+ * copies and waits.
+ */
 KIND(continuous_batching)
 {
 	struct network net;
@@ -390,8 +396,11 @@ KIND(continuous_batching)
 	}
 }
 
-/* Decoding without a cache: each of a request's few tokens is a pass over all before it, so sizes grow from wherever its prompt ended, and a size
- * comes in the requests that are as long, once in each. */
+/*
+ * Decoding without a cache: each of a request's few tokens is a pass over all tokens before it. So
+ * sizes grow from the length of the prompt, and a size occurs once in each request that is long
+ * enough.
+ */
 KIND(growing_requests)
 {
 	struct network net;
@@ -407,7 +416,7 @@ KIND(growing_requests)
 	}
 }
 
-/* ---- Where there is no step ---- */
+/* ---- Programs without steps ---- */
 
 KIND(never_repeats)
 {

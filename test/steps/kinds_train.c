@@ -59,7 +59,7 @@ KIND(accumulate_8)
 	accumulate(p, size, 8);
 }
 
-/* Some begin with an evaluation, as Lightning does. */
+/* Some begin with an evaluation, like Lightning. */
 KIND(evaluate_every_n)
 {
 	static const uint32_t everies[] = { 3, 5, 10, 20 };
@@ -117,7 +117,7 @@ KIND(critic_five)
 	}
 }
 
-/* A recurrent cell, as often as the sequence is long. */
+/* A recurrent cell, once per element of the sequence. */
 KIND(inner_loop)
 {
 	struct network net;
@@ -153,7 +153,10 @@ KIND(stochastic_depth)
 	}
 }
 
-/* Momentum: the first step makes the buffers that later ones use, so its optimizer launches other kernels. */
+/*
+ * Momentum: the first step creates the buffers that later ones use, so its optimizer launches other
+ * kernels.
+ */
 KIND(first_differs)
 {
 	struct network net;
@@ -167,7 +170,7 @@ KIND(first_differs)
 	}
 }
 
-/* Kernels tried out, other shapes, compilation: as much as ten steps of something else. */
+/* Warm-up such as autotuning, other shapes, compilation: up to ten steps of other work. */
 KIND(warm_up)
 {
 	struct network net;
@@ -188,7 +191,7 @@ KIND(warm_up)
 		step(p, &net);
 }
 
-/* What real scripts do now and then: log, clip, average the weights, save. */
+/* What real scripts do occasionally: log, clip, average the weights, save. */
 KIND(extras)
 {
 	struct network net;
@@ -217,7 +220,10 @@ KIND(extras)
 	}
 }
 
-/* Of all parameters, behind every `every`th step, each copied to the host and waited for: a checkpoint. */
+/*
+ * A checkpoint after every `every`th step: all parameters are copied to the host, with a wait for
+ * each.
+ */
 static void checkpoint(struct program *p, uint32_t size, uint32_t every)
 {
 	struct network net;
@@ -248,7 +254,7 @@ KIND(checkpoint_every_n)
 	checkpoint(p, size, everies[program_below(p, 4)]);
 }
 
-/* Norms of all parameters, each read, behind every second step. */
+/* Norms of all parameters, each read, after every second step. */
 KIND(norms_every_2)
 {
 	struct network net;
@@ -288,7 +294,7 @@ KIND(epochs)
 	}
 }
 
-/* Long evaluations: what stands in them is not judged, training before and after is. */
+/* Long evaluations: only the training before and after them is judged. */
 KIND(train_eval_train)
 {
 	struct network net;
@@ -340,7 +346,7 @@ KIND(experts)
 	}
 }
 
-/* Gradients that overflow: the optimizer is left out, often at first. Its runs are steps too. */
+/* Gradients that overflow: the optimizer is skipped, often at first. Its runs are steps, too. */
 KIND(scaler_skips)
 {
 	struct network net;
@@ -361,7 +367,7 @@ KIND(scaler_skips)
 	}
 }
 
-/* The rest of a step whose forward and backward grids are larger by `more`, as of a larger batch. */
+/* The rest of a step with forward and backward grids larger by `more`, as from a larger batch. */
 static void step_of_shape(struct program *p, const struct network *net, uint32_t more)
 {
 	network_infer_more(p, net, more);
@@ -399,7 +405,7 @@ KIND(dynamic_shapes)
 	}
 }
 
-/* Every layer asks the device for a number. */
+/* Every layer reads a number from the device. */
 KIND(reads_per_layer)
 {
 	struct network net;
@@ -417,7 +423,10 @@ KIND(reads_per_layer)
 	}
 }
 
-/* A rollout as long as the game, then some epochs over it; each of their optimizer steps is one, too. */
+/*
+ * A rollout as long as the game, then some epochs over it, each of whose optimizer steps is a step,
+ * too.
+ */
 KIND(reinforcement)
 {
 	struct network net;
@@ -463,7 +472,10 @@ KIND(rollouts)
 	}
 }
 
-/* A recurrent cell as often as the series is long, then all of it again to see how good it has become: LBFGS with a closure. */
+/*
+ * LBFGS with a closure: a recurrent cell, once per element of the series, then all of it again to
+ * evaluate the result.
+ */
 KIND(long_inner)
 {
 	struct network net;
@@ -500,8 +512,10 @@ static void evaluate_closure(struct program *p, const struct network *net, bool 
 	network_backward(p, net);
 }
 
-/* LBFGS with a line search: as many evaluations of its closure as it takes, and behind the step no more than the loss that is read: launches
- * of three trigrams tell one step from the next. */
+/*
+ * LBFGS with a line search: a varying number of evaluations of its closure, and after the step only
+ * the loss is read. The launches of three trigrams distinguish one step from the next.
+ */
 KIND(closures)
 {
 	struct network net;

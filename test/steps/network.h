@@ -1,6 +1,7 @@
 /*
- * Networks for made programs (test/steps/program.h): kernels in the orders in which frameworks launch them. A layer's kernels
- * come again in every layer and a few kernels serve for most things, as in real ones; what is once per step is little.
+ * Networks for made programs (test/steps/program.h): kernels in the order in which frameworks
+ * launch them. As in real programs, each layer has the same kernels, a few kernels do most of the
+ * work, and few are launched once per step.
  */
 #ifndef TEST_STEPS_NETWORK_H
 #define TEST_STEPS_NETWORK_H
@@ -36,17 +37,17 @@ struct network {
 	uint32_t pause_us;
 };
 
-/* `size` 0, 1, 2: some 20, 100, 400 launches a step. All else by the program's own chance. */
+/* `size` 0, 1, 2: about 20, 100, 400 launches per step. All else is random. */
 void network_make(struct network *net, struct program *p, uint32_t size);
-/* The same, and what a program does before its loop: parameters drawn and copied, at its own pace. */
+/* The same, with a program's work before its loop: parameters are initialized and copied. */
 void network_start(struct network *net, struct program *p, uint32_t size);
 
 void launch_all(struct program *p, const struct kernels *list, uint32_t grid_more);
-/* Of kernels made for this program: `n` of them, from a pool of so many. */
+/* Makes a list of `n` kernels of this program, from a pool of `pool`. */
 void kernels_make(struct kernels *list, struct program *p, uint32_t n, uint32_t pool);
 
 void network_forward(struct program *p, const struct network *net);
-/* Forward without what only training does; with grids larger by `more`, as of a larger batch. */
+/* Forward without training's extra work; with grids larger by `more`, as from a larger batch. */
 void network_infer(struct program *p, const struct network *net);
 void network_infer_more(struct program *p, const struct network *net, uint32_t more);
 void network_backward(struct program *p, const struct network *net);
@@ -56,7 +57,7 @@ void network_optimizer(struct program *p, const struct network *net);
 void network_gradients(struct program *p, const struct network *net);
 /* The same with the optimizer. */
 void network_step(struct program *p, const struct network *net);
-/* Its loss read, its end marked, the pause behind it. */
+/* Reads the loss, marks the end, and makes the pause after it. */
 void network_finish_step(struct program *p, const struct network *net, uint32_t ends);
 /* The optimizer, then the above with END_STEP. */
 void network_end_step(struct program *p, const struct network *net);

@@ -6,20 +6,20 @@ enum {
 	SWAPPED_PERCENT = 3,
 	THREADS_PERCENT = 10,
 	FIRST_THREAD = 10,
-	OTHER_KERNELS = 40000, /* numbers that no program has */
+	OTHER_KERNELS = 40000, /* numbers that no program uses */
 };
 
 const char *const noise_names[NOISES] = { "none", "inserted", "dropped", "swapped", "threads" };
 
-static void noise_insert(struct program *to, const struct program_event *beside, uint32_t thread)
+static void noise_insert(struct program *to, const struct program_event *next, uint32_t thread)
 {
-	to->now_ns = beside->begin_ns > 400 ? beside->begin_ns - 400 : 0;
+	to->now_ns = next->begin_ns > 400 ? next->begin_ns - 400 : 0;
 	to->thread = thread;
 	program_launch(to, OTHER_KERNELS + program_below(to, 100), 0);
 	to->events[to->n - 1].end_ns = to->events[to->n - 1].begin_ns + 300;
 }
 
-/* Exchanges what two calls are; when and on which thread something is called stays. */
+/* Swaps what two calls do; their times and threads stay. */
 static void noise_swap(struct program_event *a, struct program_event *b)
 {
 	struct program_event was = *a;

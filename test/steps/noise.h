@@ -1,4 +1,4 @@
-/* What disturbs a sequence of launches: the same program (test/steps/program.h) with a part of it changed, at random. */
+/* Noise in a sequence of launches: a program (test/steps/program.h) with random changes. */
 #ifndef TEST_STEPS_NOISE_H
 #define TEST_STEPS_NOISE_H
 
@@ -7,15 +7,15 @@
 enum noise {
 	NOISE_NONE,
 	NOISE_INSERTED, /* 1 % more launches, of other kernels, on any of the program's threads */
-	NOISE_DROPPED,	/* 2 % fewer */
-	NOISE_SWAPPED,	/* 3 % change places with the next of their thread */
-	NOISE_THREADS,	/* two more threads launch what they like, one for ten of the program's */
+	NOISE_DROPPED,	/* 2 % fewer launches */
+	NOISE_SWAPPED,	/* 3 % are swapped with the next one of their thread */
+	NOISE_THREADS,	/* two more threads launch at random, 10 % of the program's launches */
 	NOISES
 };
 
 extern const char *const noise_names[NOISES];
 
-/* `to` is freed by the caller. */
+/* The caller frees `to`. */
 void noise_make(struct program *to, const struct program *from, enum noise noise, uint32_t seed);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * A made program: its launches and copies in the order of time, what a profiler could know about each of them, and where its
- * steps truly end. Knows nothing of step learning; test/steps/evidence.c says what of it the engine gets to see.
+ * A made program: its launches and copies ordered by time, what a profiler could know about each of
+ * them, and the true ends of its steps. It is independent of step learning; test/steps/trial.c
+ * decides what the engine sees of it.
  *
- * A program is written by calls that launch on the current thread, in the current phase, from the current line of the user's
- * loop; program_at() changes all three. Memory that is short ends the test.
+ * A program is written by calls that launch on the current thread, in the current phase, from the
+ * current line of the user's loop; program_at() changes all three. Without memory the test ends.
  */
 #ifndef TEST_STEPS_PROGRAM_H
 #define TEST_STEPS_PROGRAM_H
@@ -24,29 +25,31 @@ enum program_what { WHAT_LAUNCH, WHAT_H2D, WHAT_D2H, WHAT_D2D, WHAT_GRAPH };
 enum { THREAD_MAIN, THREAD_BACKWARD, THREAD_LOADER, THREAD_WORKER };
 
 struct program_event {
-	uint64_t token;	 /* as core/runtime/token.h makes it */
-	uint64_t kernel; /* of a launch: its function */
+	uint64_t token;	 /* from core/runtime/token.h */
+	uint64_t kernel; /* a launch's function */
 	uint64_t begin_ns, end_ns, blocked_ns;
 	uint32_t thread, line;
 	uint8_t what, phase;
 	bool waited;	/* its thread has waited for the device since its last event */
-	bool named;	/* an optimizer's kernel that its name gives away */
+	bool named;	/* an optimizer's kernel, recognizable by its name */
 	uint8_t around; /* enum program_around */
 };
 
-/* What frames say of an optimizer's step that stands around a launch. */
+/* What frames say about an optimizer's step around a launch. */
 enum program_around {
 	AROUND_UNTOLD,
-	AROUND_NONE,  /* there is none */
-	AROUND_AGAIN, /* it evaluates its closure, and not for the first time */
+	AROUND_NONE,  /* no optimizer's step */
+	AROUND_AGAIN, /* it evaluates its closure again */
 };
 
-/* What ends behind an event. A step has one truth; where two answers are right (a GAN's iteration, or each of its optimizers'
- * steps) there is a second one. */
+/*
+ * What ends after an event. Steps have one truth; if two answers are right (a GAN's iteration, or
+ * each of its optimizers' steps) there is a second one.
+ */
 enum program_end {
 	END_STEP = 1,
 	END_OTHER = 2, /* a step by the second truth */
-	END_FREE = 4,  /* set-up, or a stretch in which nothing is judged */
+	END_FREE = 4,  /* setup, or a section in which nothing is judged */
 };
 
 struct program_mark {
@@ -61,11 +64,11 @@ struct program {
 	uint64_t now_ns, random;
 	uint32_t thread, line;
 	uint8_t phase, around;
-	bool telling_names;	/* optimizers' kernels are named as such */
+	bool telling_names;	/* the names of optimizers' kernels say so */
 	uint64_t waited_ns[16]; /* by thread, since its last event */
 	bool has_waited[16];
-	uint32_t busy_ns,
-		between_ns; /* a launch takes the first, and up to the second pass until the next one */
+	uint32_t busy_ns;    /* duration of a launch */
+	uint32_t between_ns; /* maximum time until the next launch */
 };
 
 void program_start(struct program *p, uint64_t seed);
@@ -78,17 +81,17 @@ static inline uint32_t program_between(struct program *p, uint32_t least, uint32
 }
 bool program_chance(struct program *p, uint32_t percent);
 
-/* On `thread`, from line `line` on; the host takes up to 60 us to get there. */
+/* Continues on `thread`, at line `line`; the host takes up to 60 us to get there. */
 void program_at(struct program *p, enum program_phase phase, uint32_t thread, uint32_t line);
-void program_pause(struct program *p, uint32_t us); /* a third more or less */
+void program_pause(struct program *p, uint32_t us); /* give or take a third */
 void program_wait(struct program *p, uint32_t us);  /* for the device */
 
 void program_launch(struct program *p, uint32_t kernel, uint32_t grid);
 void program_copy(struct program *p, enum program_what kind);
 void program_graph(struct program *p, uint32_t graph);
-void program_read_back(struct program *p); /* a copy to the host that is waited for */
+void program_read_back(struct program *p); /* a copy to the host, and a wait for it */
 
-/* A copy of another program's event, with the time and waits that it has. */
+/* Adds a copy of another program's event, with its time and waits. */
 void program_add(struct program *p, const struct program_event *event);
 void program_end(struct program *p, uint32_t ends);
 

@@ -1,4 +1,4 @@
-/* Runs step learning on launch sequences and compares with the true steps (test/steps/sequence.h). */
+/* Runs step learning on launch sequences and compares it with the true steps. */
 #include "test/steps/sequence.h"
 
 #include "core/runtime/iteration.h"
@@ -61,7 +61,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The anchor and its backup as the library counts them: whether each event ends a step. */
+/* Counts the anchor and its backup as the library does: whether each event ends a step. */
 static uint32_t sequence_boundaries(const struct sequence *s, const struct level_choice *c,
 				    bool *boundary)
 {

@@ -1,7 +1,7 @@
 /*
- * Launch sequences as step learning takes them: one program's launches with its true steps, appended by a test or made of a
- * program (test/steps/trial.h). Of those that are appended every launch takes SEQUENCE_BUSY_NS and the next comes
- * SEQUENCE_APART_NS after it began.
+ * Launch sequences as input of step learning: a program's launches with its true steps, appended by
+ * a test or made from a program (test/steps/trial.h). Every appended launch takes SEQUENCE_BUSY_NS
+ * and begins SEQUENCE_APART_NS after the previous one.
  */
 #ifndef TEST_STEPS_SEQUENCE_H
 #define TEST_STEPS_SEQUENCE_H
@@ -22,12 +22,12 @@ struct sequence {
 	uint32_t n, allocated;
 	uint32_t *ends; /* true steps: the number of events before each one's end */
 	uint32_t n_ends, ends_allocated;
-	struct program_mark *marks; /* the same, and what is no step by the first truth */
+	struct program_mark *marks; /* the same, and ends that are no step by the first truth */
 	uint32_t n_marks, marks_allocated;
 	uint64_t now_ns;
 };
 
-/* Out of memory ends the program: these are tests. */
+/* If memory is short the program ends: these are tests. */
 void sequence_add(struct sequence *s, uint32_t thread, uint64_t token, uint32_t hints);
 void sequence_end_step(struct sequence *s);
 void sequence_end(struct sequence *s, uint32_t ends); /* enum program_end */
@@ -37,20 +37,20 @@ void sequence_free(struct sequence *s);
 struct sequence_result {
 	bool locked;
 	struct level_choice choice;
-	uint32_t locked_at; /* events that had been fed */
+	uint32_t locked_at; /* number of events fed by then */
 	bool moved;	    /* since then: the same steps, which end at another launch */
-	bool corrected;	    /* the answer that was given first, at `tried_at`, was not this one */
+	bool corrected;	    /* the first answer, given at `tried_at`, differed */
 	uint32_t tried_at;
-	struct level_choice first; /* that one */
-	uint32_t numbered_at;	   /* when steps were numbered last, there had been so many: */
-	uint64_t n_before;
-	double locked_steps;  /* true steps that had passed then, the set-up not counted */
-	uint32_t n_steps;     /* true steps from there on */
-	double one_per_step;  /* share of those that hold exactly one boundary */
-	double exact;	      /* share of those whose end is a boundary */
-	int32_t typical_late; /* events from a true end to the boundary nearest to it, median */
-	double seconds;	      /* spent in learning */
-	uint32_t looks;	      /* boundaries in all */
+	struct level_choice first; /* the first answer */
+	uint32_t numbered_at;	   /* events fed when steps were last numbered */
+	uint64_t n_before;	   /* steps counted by then */
+	double locked_steps;	   /* true steps that had passed by then, without the setup */
+	uint32_t n_steps;	   /* true steps from there on */
+	double one_per_step;	   /* share of those with exactly one boundary */
+	double exact;		   /* share of those whose end is a boundary */
+	int32_t typical_late;	   /* events from a true end to the nearest boundary, median */
+	double seconds;		   /* spent in learning */
+	uint32_t looks;		   /* boundaries in all */
 };
 
 /* Feeds the sequence in batches of `batch` events, votes after each, and concludes if asked. */

@@ -1,8 +1,14 @@
 /*
- * Prints how step learning does: steps [-k TEXT] [-v] [--clean] [--seeds N] [--first-seed M] FILE.tsv[.gz]...
- * On the recorded programs that are named, and on every kind of made program, each in three sizes and N variants from number M (1) on: with the
- * launches alone, with kernels' names, with what frames say; clean and with noise. -k: only kinds and files with TEXT in
- * their name; -v: a line for each that is not right, or that locks late; --clean: without noise, in a fifth of the time; --outcomes: and a line for each answer.
+ * Prints how well step learning works.
+ *
+ * usage: steps [-k TEXT] [-v] [--clean] [--seeds N] [--first-seed M] FILE.tsv[.gz]...
+ *
+ * Tries the named recorded programs and every kind of made program, each in three sizes and N
+ * variants from number M (1) on: with the launches alone, with kernels' names, with what frames
+ * say; clean and with noise.
+ *
+ * -k: only kinds and files with TEXT in their name; -v: a line for each that is not right or locks
+ * late; --clean: without noise, in a fifth of the time; --outcomes: also a line for each answer.
  */
 #include "test/steps/kinds.h"
 #include "test/steps/recorded.h"
@@ -17,7 +23,7 @@ struct goal {
 	double exact, false_locks, noise, locked_share, within_steps;
 };
 
-/* What step learning is to reach, in percent: with launches alone, with names, with frames. */
+/* Goals of step learning in percent: with launches alone, with names, with frames. */
 static const struct goal goals[EVIDENCES] = {
 	{ 97, 1, 90, 90, 8 },
 	{ 97, 1, 90, 90, 8 },
@@ -83,7 +89,7 @@ static void print_wrong(const char *name, uint32_t size, uint32_t seed, enum noi
 		printf("abstains\n");
 }
 
-/* For test/steps/fit.py: what an answer was seen to be made of, and whether it was right. */
+/* Prints an answer's features and whether it was right, for test/steps/fit.py. */
 static void print_outcomes(const struct trial *t, bool has_step, enum noise noise, uint32_t seed)
 {
 	struct calibration_answer answers[2];
@@ -153,7 +159,7 @@ static void try_kind(struct table *table, const struct kind *kind, uint32_t firs
 	end_row(table, kind->name, &row);
 }
 
-/* A recorded program has no frames: with them it is seen as with names. 0 or -errno. */
+/* A recorded program has no frames: names are used instead. Returns 0 or -errno. */
 static int try_file(struct table *table, const char *path)
 {
 	static struct row row;

@@ -8,7 +8,7 @@
 
 const char *const evidence_names[EVIDENCES] = { "launches", "names", "frames" };
 
-/* What the engine is told of a call (core/steps/levels.h). The only place that knows its hints. */
+/* What the engine learns about a call (core/steps/levels.h). Only this file makes its hints. */
 static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 {
 	static const uint32_t of_what[] = {
@@ -35,7 +35,7 @@ static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 	return hints;
 }
 
-/* Programs do not begin as the machine does. */
+/* Programs do not begin when the machine starts. */
 #define UP_NS 3600000000000ull
 
 void trial_sequence(struct sequence *s, const struct program *p, enum evidence evidence)
@@ -57,14 +57,14 @@ void trial_sequence(struct sequence *s, const struct program *p, enum evidence e
 	}
 }
 
-/* ---- Held against the truth ---- */
+/* ---- Comparison with the truth ---- */
 
 struct judge {
 	const struct sequence *s;
-	uint32_t *before; /* boundaries among the first so many events */
+	uint32_t *before; /* [n]: boundaries among the first n events */
 	uint32_t truth;	  /* END_STEP or END_OTHER */
 	uint32_t from;	  /* events before this one are not judged */
-	uint32_t thread;  /* that launches the anchor */
+	uint32_t thread;  /* the one that launches the anchor */
 };
 
 static uint32_t boundaries(const struct judge *j, int64_t begin, int64_t end)
@@ -91,7 +91,10 @@ static int32_t nearest(const struct judge *j, uint32_t end)
 	return INT32_MAX;
 }
 
-/* The next step by this truth from mark `*at` on, or false: it goes from mark *begin to mark *at. */
+/*
+ * Finds the next step by this truth from mark `*at` on: from mark *begin to mark *at. Returns false
+ * if there is none.
+ */
 static bool next_step(const struct judge *j, uint32_t *begin, uint32_t *at)
 {
 	const struct sequence *s = j->s;
@@ -139,7 +142,10 @@ static void judge_place(const struct judge *j, struct trial *t)
 	free(late);
 }
 
-/* So many launches of the anchor's thread after `at`, or before it: what other threads launch between comes by chance. */
+/*
+ * Returns the event `launches` launches of the anchor's thread after `at`, or before it: the number
+ * of other threads' launches in between is random.
+ */
 static int64_t later(const struct judge *j, int64_t at, int32_t launches)
 {
 	const struct sequence *s = j->s;
@@ -150,7 +156,7 @@ static int64_t later(const struct judge *j, int64_t at, int32_t launches)
 	return at;
 }
 
-/* Launches of the anchor's thread among the `late` events after a true end, or before it. */
+/* Returns the anchor's thread's launches among the `late` events after a true end, or before it. */
 static int32_t late_launches(const struct judge *j, int64_t at, int32_t late)
 {
 	int32_t n = 0;
@@ -161,7 +167,7 @@ static int32_t late_launches(const struct judge *j, int64_t at, int32_t late)
 	return n;
 }
 
-/* As `late`, in launches of the anchor's thread. */
+/* Like `late`, in launches of the anchor's thread. */
 static int32_t usual_late_launches(const struct judge *j)
 {
 	int32_t *late = calloc(j->s->n_marks + 1, sizeof(*late));
@@ -178,8 +184,10 @@ static int32_t usual_late_launches(const struct judge *j)
 	return usual;
 }
 
-/* A boundary that comes a little late in every step is still one a step, so steps are counted as if they ended with it: so many events later, or
- * launches of its thread. */
+/*
+ * A boundary that comes a little late in every step is still one per step. So steps are counted as
+ * if they ended with it: `late` events later, or `launches` launches of its thread.
+ */
 static double one_per_step(const struct judge *j, int32_t late, int32_t launches)
 {
 	uint32_t begin, at = first_mark(j), n = 0, n_one = 0;
@@ -217,7 +225,7 @@ static void judge_truth(struct judge *j, const struct sequence_result *r, struct
 	t->has_place = possible.n_place > 0;
 }
 
-/* As the library counts. */
+/* Counts as the library does. */
 static void find_boundaries(struct judge *j, const struct level_choice *c)
 {
 	const struct iteration_anchors anchors = { c->anchor, c->backup, c->backup_within,
@@ -270,7 +278,7 @@ static void judge(const struct sequence *s, const struct sequence_result *r, str
 	free(j.before);
 }
 
-/* From when it was given. */
+/* Judges the first answer from the time it was given. */
 static void judge_first(const struct sequence *s, const struct sequence_result *r, struct trial *t)
 {
 	struct sequence_result first = *r;

@@ -46,7 +46,7 @@ KEYS = [
     Key("torch_clean_accumulate.py", ("gpu",), 400, folder=UNSEEN),
     Key("torch_empty_cache.py", ("memory",), 60, "advice", folder=PROGRAMS),
     Key("torch_pageable.py", ("copy", "sync", "gpu"), 200, "sync", "copy", 1, folder=PROGRAMS, copies=(("HtoD", "Pageable -> Device"),)),
-    Key("torch_pageable.py", ("gpu",), 800, folder=PROGRAMS, environment=(("MENDED", "1"),), waits=False, copies=(("HtoD", "Pinned -> Device"),)),
+    Key("torch_pageable.py", ("gpu",), 800, folder=PROGRAMS, environment=(("FIXED", "1"),), waits=False, copies=(("HtoD", "Pinned -> Device"),)),
     Key("cnn_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
     Key("accelerate_loader.py", ("input",), 10, "advice", phases=("data", *TRAINING)),
     Key("amp_block.py", ("gpu",), 800, "sync", "item", 1, parts=("gradient scaler",)),

@@ -1,4 +1,5 @@
-# PyTorch's CUDA wheel in a virtual environment of its own, for `make test-torch`. Not part of any other goal.
+# PyTorch's CUDA wheel in a virtual environment of its own, for `make test-torch`. No other goal
+# makes it.
 
 .PHONY: torch-venv
 torch-venv: ## the virtual environment that test-torch uses (5.4 GB)
@@ -12,4 +13,5 @@ bench-torch: torch-venv ## what profrun costs a PyTorch loop (simulated GPU)
 
 $(BUILD)/test/torch/%.so: test/torch/%.c
 	@echo "  LD    $@"
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -fPIC -shared -isystem $(CUDA_INCLUDE) $< -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -fPIC -shared \
+		-isystem $(CUDA_INCLUDE) $< -o $@

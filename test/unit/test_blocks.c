@@ -91,11 +91,11 @@ static void a_window_begins(void **state)
 
 static void take_held(struct blocks *b, uint64_t ticks, uint64_t allocated, uint64_t peak)
 {
-	blocks_take_held(b, &(struct rec_memory){ .ticks = ticks,
-						  .allocated_bytes = allocated,
-						  .reserved_bytes = allocated * 2,
-						  .peak_allocated_bytes = peak,
-						  .peak_reserved_bytes = peak * 2 });
+	blocks_take_totals(b, &(struct rec_memory){ .ticks = ticks,
+						    .allocated_bytes = allocated,
+						    .reserved_bytes = allocated * 2,
+						    .peak_allocated_bytes = peak,
+						    .peak_reserved_bytes = peak * 2 });
 }
 
 static void held_between_windows(void **state)

@@ -2,6 +2,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/record.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,22 +44,30 @@ static void test_a_point_lies_between_readings_around_it(void **state)
 	}
 }
 
-/* Two points give a rate; a third one must lie on the line, within the microsecond that a point may be off. */
+/* Two points give a rate: how far a third one is from their line, in ns. */
+static double off_the_line(uint32_t kind)
+{
+	struct journal_clock_point a = clock_point(kind);
+	usleep(20000);
+	struct journal_clock_point b = clock_point(kind);
+	usleep(20000);
+	struct journal_clock_point c = clock_point(kind);
+	double slope = (double)(c.monotonic_ns - a.monotonic_ns) / (double)(c.ticks - a.ticks);
+	assert_true(c.monotonic_ns - a.monotonic_ns >= 40000000);
+	return (double)(b.ticks - a.ticks) * slope - (double)(b.monotonic_ns - a.monotonic_ns);
+}
+
+/* Within the microsecond that a point may be off, unless the thread was preempted in one. */
 static void test_three_points_lie_on_a_line(void **state)
 {
 	(void)state;
 	for (size_t k = first_kind(); k < 2; k++) {
-		struct journal_clock_point a = clock_point(kinds[k]);
-		usleep(20000);
-		struct journal_clock_point b = clock_point(kinds[k]);
-		usleep(20000);
-		struct journal_clock_point c = clock_point(kinds[k]);
-		double slope =
-			(double)(c.monotonic_ns - a.monotonic_ns) / (double)(c.ticks - a.ticks);
-		double off = (double)(b.ticks - a.ticks) * slope -
-			     (double)(b.monotonic_ns - a.monotonic_ns);
-		assert_true(off > -2000 && off < 2000);
-		assert_true(c.monotonic_ns - a.monotonic_ns >= 40000000);
+		double least = 1e9;
+		for (int i = 0; i < 10 && least >= 2000; i++) {
+			double off = fabs(off_the_line(kinds[k]));
+			least = off < least ? off : least;
+		}
+		assert_true(least < 2000);
 	}
 }
 

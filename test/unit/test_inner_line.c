@@ -104,10 +104,10 @@ static void which_line_it_is(void **state)
 	assert_null(inner_line_of(NULL, OF_USER));
 	assert_null(inner_line_of(NULL, OF_TORCH));
 	assert_null(inner_line_of(NULL, 0));
-	assert_true(inner_line_is(&frames[CHECK][0], &frames[LOG][0]));
-	assert_false(inner_line_is(&frames[CHECK][1], &frames[LOG][1]));
-	assert_false(inner_line_is(&frames[CHECK][1], NULL));
-	assert_true(inner_line_is(NULL, NULL));
+	assert_true(inner_line_same(&frames[CHECK][0], &frames[LOG][0]));
+	assert_false(inner_line_same(&frames[CHECK][1], &frames[LOG][1]));
+	assert_false(inner_line_same(&frames[CHECK][1], NULL));
+	assert_true(inner_line_same(NULL, NULL));
 }
 
 static void only_where_one_line_makes_most_launches(void **state)

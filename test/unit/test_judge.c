@@ -455,8 +455,8 @@ static void disturbed_steps_promise_nothing(void **state)
 	assert_near(f.measured_ms, 1.61, 0.01);
 	assert_near(f.step_ms, 0.36, 0.03);
 	assert_non_null(strstr(f.evidence.at[0].text, "2 of 8 recorded steps took 1.5x"));
-	assert_int_equal(f.n_played - f.n_usual, 2);
-	assert_near(f.gpus.at[0].usual_busy_ms + f.gpus.at[0].usual_idle_ms, 0.36, 0.03);
+	assert_int_equal(f.n_played - f.n_typical, 2);
+	assert_near(f.gpus.at[0].typical_busy_ms + f.gpus.at[0].typical_idle_ms, 0.36, 0.03);
 	assert_near(f.gpus.at[0].busy_ms + f.gpus.at[0].idle_ms, 1.61, 0.01);
 	bool is_said = false;
 	for (size_t i = 0; i < f.evidence.n; i++)
@@ -464,8 +464,8 @@ static void disturbed_steps_promise_nothing(void **state)
 	assert_true(is_said);
 	double idle_ms = 0;
 	for (size_t i = 0; i < f.idle.n; i++)
-		idle_ms += f.idle.at[i].usual_ms;
-	assert_near(idle_ms, f.gpus.at[0].usual_idle_ms, 1e-6);
+		idle_ms += f.idle.at[i].typical_ms;
+	assert_near(idle_ms, f.gpus.at[0].typical_idle_ms, 1e-6);
 	assert_int_equal(f.advice.at[0].site, WAIT);
 	assert_int_equal(f.advice.at[0].rare_steps, 0);
 	assert_near(f.advice.at[0].expected_ms, 0.06, 0.15);
@@ -526,13 +526,14 @@ static void what_few_steps_do_is_named(void **state)
 }
 
 /* What usual steps do on the first screen adds up to the length that gains are held against. */
-static void usual_steps_are_the_same_for_all(void **state)
+static void typical_steps_are_the_same_for_all(void **state)
 {
 	(void)state;
 	judge(pickled_checkpoint, false, 8);
-	assert_true(f.n_usual < f.n_played);
+	assert_true(f.n_typical < f.n_played);
 	assert_near(f.recorded_ms, 0.206, 0.05);
-	assert_near(f.gpus.at[0].usual_busy_ms + f.gpus.at[0].usual_idle_ms, f.recorded_ms, 0.05);
+	assert_near(f.gpus.at[0].typical_busy_ms + f.gpus.at[0].typical_idle_ms, f.recorded_ms,
+		    0.05);
 	forget();
 }
 
@@ -553,9 +554,9 @@ static void launches_of_few_steps_are_not_named(void **state)
 	const struct finding_advice *launches = NULL;
 	(void)state;
 	judge(launching_now_and_then, false, 8);
-	assert_true(f.n_usual < f.n_played);
+	assert_true(f.n_typical < f.n_played);
 	assert_near(f.gpus.at[0].kernels, 39, 1e-6);
-	assert_near(f.gpus.at[0].usual_kernels, 24, 1e-6);
+	assert_near(f.gpus.at[0].typical_kernels, 24, 1e-6);
 	for (size_t i = 0; i < f.advice.n; i++)
 		if (strstr(f.advice.at[i].what, "fewer, larger kernels"))
 			launches = &f.advice.at[i];
@@ -623,7 +624,7 @@ int main(void)
 		cmocka_unit_test(three_disturbed_steps_promise_a_share),
 		cmocka_unit_test(steps_of_two_kinds_count),
 		cmocka_unit_test(what_few_steps_do_is_named),
-		cmocka_unit_test(usual_steps_are_the_same_for_all),
+		cmocka_unit_test(typical_steps_are_the_same_for_all),
 		cmocka_unit_test(a_line_wins_no_less_than_its_wait),
 		cmocka_unit_test(launches_of_few_steps_are_not_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),

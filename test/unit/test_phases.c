@@ -250,7 +250,7 @@ static void a_step(void **state)
 	expect(5, PART_OPTIMIZER, 500, 610);
 	expect(6, PART_NONE, 610, 710);
 	expect(7, PART_AWAITED, 710, 1000); /* the next step begins as this one did */
-	assert_true(phases.lanes.at[0].is_told);
+	assert_true(phases.lanes.at[0].has_phases);
 }
 
 static void time_behind_a_loader_is_its(void **state)
@@ -641,7 +641,7 @@ static void hardly_a_call_with_a_stack(void **state)
 	call(2, 300, 310, 0);
 	strcpy(step.threads.at[1].name, "pt_autograd_0");
 	find();
-	assert_int_equal(phases.n_untold, 2);
+	assert_int_equal(phases.n_unresolved, 2);
 	expect(0, PART_NONE, 0, 210);
 	expect(1, PART_BACKWARD, 210, 310);
 	expect(2, PART_OPTIMIZER, 310, 910);
@@ -718,7 +718,7 @@ static void a_program_of_another_kind(void **state)
 	call(1, 100, 110, STACK("main", "compute"));
 	copy_batch(200, 210, STACK("main"), 4096);
 	find();
-	assert_false(phases.lanes.at[0].is_told);
+	assert_false(phases.lanes.at[0].has_phases);
 }
 
 static void a_step_without_calls(void **state)

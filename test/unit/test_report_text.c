@@ -263,22 +263,22 @@ static void test_first_screen(void **state)
 }
 
 /* Busy and idle are of the steps that the verdict is of. */
-static void test_usual_steps(void **state)
+static void test_typical_steps(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
 	       *gpu = json_array_get(json_object_get(p, "gpu"), 0), *idle, *bound;
 	size_t i;
 	(void)state;
 	bound = json_object_get(p, "bound");
-	json_object_set_new(bound, "usual_steps", json_integer(2));
+	json_object_set_new(bound, "typical_steps", json_integer(2));
 	json_object_set_new(bound, "steps", json_integer(3));
-	json_object_set_new(gpu, "usual_busy_ms", json_real(3));
-	json_object_set_new(gpu, "usual_idle_ms", json_real(1));
-	json_object_set_new(gpu, "usual_kernels", json_real(30));
-	json_object_set_new(json_array_get(json_object_get(p, "phases"), 0), "usual_host_ms",
+	json_object_set_new(gpu, "typical_busy_ms", json_real(3));
+	json_object_set_new(gpu, "typical_idle_ms", json_real(1));
+	json_object_set_new(gpu, "typical_kernels", json_real(30));
+	json_object_set_new(json_array_get(json_object_get(p, "phases"), 0), "typical_host_ms",
 			    json_real(1.2)); /* of the mean it is the longer one */
 	json_array_foreach(json_object_get(p, "idle"), i, idle)
-		json_object_set_new(idle, "usual_ms", json_real(i ? 0.1 : 0.8));
+		json_object_set_new(idle, "typical_ms", json_real(i ? 0.1 : 0.8));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text,
@@ -468,7 +468,7 @@ static void test_gains_that_overlap(void **state)
 	json_object_set_new(second, "rare_steps", json_integer(2));
 	json_object_set_new(json_object_get(p, "replay"), "mean_ms", json_real(12));
 	json_object_set_new(json_object_get(p, "bound"), "steps", json_integer(24));
-	json_object_set_new(json_object_get(p, "bound"), "usual_steps", json_integer(22));
+	json_object_set_new(json_object_get(p, "bound"), "typical_steps", json_integer(22));
 	for (int is_screen = 0; is_screen < 2; is_screen++) {
 		char *text = print(root, is_screen, false, NULL);
 		assert_null(strstr(text, "overlap"));
@@ -863,7 +863,7 @@ int main(void)
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_names_that_differ_look_different),
-		cmocka_unit_test(test_usual_steps),
+		cmocka_unit_test(test_typical_steps),
 		cmocka_unit_test(test_collectives_have_their_line),
 		cmocka_unit_test(test_memory_that_grows),
 		cmocka_unit_test(test_host_that_ran_ahead),

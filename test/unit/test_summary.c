@@ -255,7 +255,7 @@ static void phases_come_by_host_time(void **state)
 {
 	struct fixture *f = *state;
 	struct phase_sums *s = &f->a.timeline.phase_sums;
-	s->is_told = true;
+	s->has_phases = true;
 	s->host_ns[PART_MODULE] = 30000000;
 	s->gpu_ns[PART_MODULE] = 90000000;
 	s->host_ns[PART_BACKWARD] = 50000000;
@@ -269,9 +269,9 @@ static void phases_come_by_host_time(void **state)
 /* Beside the mean of all steps that of usual ones, which stands on the first screen. */
 static void phases_of_usual_steps(void **state)
 {
-	static const bool is_usual[2] = { true, false };
+	static const bool is_typical[2] = { true, false };
 	struct fixture *f = *state;
-	f->a.timeline.phase_sums.is_told = true;
+	f->a.timeline.phase_sums.has_phases = true;
 	for (size_t i = 0; i < 2; i++) {
 		struct phase_sums sums = { 0 };
 		sums.host_ns[PART_MODULE] = i ? 9000000 : 2000000;
@@ -280,12 +280,12 @@ static void phases_of_usual_steps(void **state)
 	}
 	f->a.timeline.phase_sums.host_ns[PART_MODULE] = 13000000;
 	fill(f);
-	summary_fill_usual_phases(&f->f, is_usual);
+	summary_fill_typical_phases(&f->f, is_typical);
 	for (size_t i = 0; i < f->f.phases.n; i++)
 		if (!strcmp(f->f.phases.at[i].name, "forward"))
-			assert_float_equal(f->f.phases.at[i].usual_host_ms, 2.5, 1e-9);
+			assert_float_equal(f->f.phases.at[i].typical_host_ms, 2.5, 1e-9);
 		else
-			assert_float_equal(f->f.phases.at[i].usual_host_ms, 0, 1e-9);
+			assert_float_equal(f->f.phases.at[i].typical_host_ms, 0, 1e-9);
 }
 
 /* Phases are told, so what cannot be said is not "phases". */
@@ -293,7 +293,7 @@ static void phases_that_are_guessed_are_told(void **state)
 {
 	struct fixture *f = *state;
 	struct phase_sums *s = &f->a.timeline.phase_sums;
-	s->is_told = true;
+	s->has_phases = true;
 	s->host_ns[PART_BACKWARD] = 50000000;
 	s->n_calls = 100;
 	s->n_guessed = s->n_without_stack = 40;

@@ -113,7 +113,7 @@ static void facts_of_a_stack(void **state)
 	fake_add(6, "allocator.cpp", 2, "release_cached_blocks", "", "");
 	assert_int_equal(stack_about(f->a.timeline.frames, 3), ABOUT_BACKWARD);
 	assert_int_equal(stack_about(f->a.timeline.frames, 4), ABOUT_WORKER | ABOUT_PASS);
-	assert_int_equal(stack_about(f->a.timeline.frames, 5), ABOUT_ALLOCATOR | ABOUT_ASKED_FOR);
+	assert_int_equal(stack_about(f->a.timeline.frames, 5), ABOUT_ALLOCATOR | ABOUT_EMPTY_CACHE);
 	assert_int_equal(stack_about(f->a.timeline.frames, 6), ABOUT_MAKING_ROOM);
 	fake_add(7, "data.py", 1, "Images.__getitem__", "", "");
 	fake_add(8, "data.py", 1, "__getitem__", "", "");

@@ -1,24 +1,30 @@
-# What several unit programs share: every file here that is not a program itself.
-UNIT_HELPER_OBJ := $(patsubst %.c,$(BUILD)/obj/tool/%.o,$(filter-out test/unit/test_%.c,$(wildcard test/unit/*.c)))
+# Code that several unit programs share: every file here that is not a program itself.
+UNIT_HELPER_OBJ := $(patsubst %.c,$(BUILD)/obj/tool/%.o, \
+	$(filter-out test/unit/test_%.c,$(wildcard test/unit/*.c)))
 UNIT_EXTRA = $(BUILD)/obj/libunit.a
 $(BUILD)/obj/libunit.a: $(UNIT_HELPER_OBJ)
 $(UNIT): $(BUILD)/obj/libunit.a
 -include $(UNIT_HELPER_OBJ:.o=.d)
 
-# What the tests of frames look names up in: with everything, without .symtab and debug information, without a build-id.
-SHAPES := $(BUILD)/test/unit/shapes.so $(BUILD)/test/unit/shapes_stripped.so $(BUILD)/test/unit/shapes_no_id.so
+# Objects in which the tests of frames look up names: complete, without .symtab and debug
+# information, and without a build-id.
+SHAPES := $(BUILD)/test/unit/shapes.so $(BUILD)/test/unit/shapes_stripped.so \
+	$(BUILD)/test/unit/shapes_no_id.so
 $(BUILD)/test/unit/test_frames $(BUILD)/test/unit/test_frames_python: | $(SHAPES)
 $(SHAPES): test/unit/shapes.cpp
 	$(call say,CXX,$@)
-	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g $(SHAPES_FLAGS) -fvisibility=hidden -shared -fPIC $< -o $@
+	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g $(SHAPES_FLAGS) -fvisibility=hidden \
+		-shared -fPIC $< -o $@
 $(BUILD)/test/unit/shapes.so: SHAPES_FLAGS := -Wl,--build-id
 $(BUILD)/test/unit/shapes_stripped.so: SHAPES_FLAGS := -Wl,--build-id -s
 $(BUILD)/test/unit/shapes_no_id.so: SHAPES_FLAGS := -Wl,--build-id=none
 
-# Objects for the unwinder's tests and its benchmark: the same source, so that each of its functions is in the process several
-# times; compiled as distributions do, without frame pointers.
+# Objects for the unwinder's tests and benchmark. All are built from one source, so that each of its
+# functions occurs in the process several times. They have no frame pointers, like distributions'
+# packages.
 CHAIN := $(BUILD)/test/unit/chain
-CHAIN_OBJECTS := $(CHAIN)/libchain0.so $(CHAIN)/libchain1.so $(CHAIN)/libchain2.so $(CHAIN)/libchain3.so
+CHAIN_OBJECTS := $(CHAIN)/libchain0.so $(CHAIN)/libchain1.so $(CHAIN)/libchain2.so \
+	$(CHAIN)/libchain3.so
 SWAP_OBJECTS := $(CHAIN)/libswap_small.so $(CHAIN)/libswap_large.so
 $(CHAIN_OBJECTS): test/unit/chain/chain.c test/unit/chain/chain.h
 $(SWAP_OBJECTS): test/unit/chain/swap.c test/unit/chain/chain.h
@@ -26,5 +32,7 @@ $(CHAIN)/libswap_large.so: CHAIN_FLAGS := -DROOM_BYTES=88
 $(CHAIN)/libswap_small.so: CHAIN_FLAGS := -DROOM_BYTES=24
 $(CHAIN_OBJECTS) $(SWAP_OBJECTS):
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fomit-frame-pointer -fPIC -shared $(CHAIN_FLAGS) -I. -D_GNU_SOURCE= $< -o $@
-$(BUILD)/test/unit/test_preload_unwind $(BUILD)/test/unit/test_preload_unwind_places: | $(CHAIN_OBJECTS) $(SWAP_OBJECTS)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fomit-frame-pointer -fPIC -shared $(CHAIN_FLAGS) \
+		-I. -D_GNU_SOURCE= $< -o $@
+$(BUILD)/test/unit/test_preload_unwind $(BUILD)/test/unit/test_preload_unwind_places: | \
+		$(CHAIN_OBJECTS) $(SWAP_OBJECTS)

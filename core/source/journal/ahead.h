@@ -1,7 +1,8 @@
 /*
- * Room made ahead of a library that writes: disk space behind the next chunks and zeroed pages in memory, so that the
- * application's threads find both instead of waiting for them. Only a help: nothing depends on it, failures are not said
- * (the library meets them itself). Runs in the collector, with a live reader.
+ * Prepares the journal ahead of the library that writes it: disk space for the next chunks and
+ * zeroed pages in memory, so that the application's threads do not wait for them. Nothing depends
+ * on it, and failures are ignored because the library meets them itself. Runs in the collector,
+ * with a live reader.
  */
 #ifndef CORE_AHEAD_H
 #define CORE_AHEAD_H
@@ -9,10 +10,10 @@
 #include "core/source/journal/reader.h"
 
 struct ahead {
-	uint32_t spaced, touched; /* chunks below these were seen to */
+	uint32_t spaced, touched; /* chunks below these have disk space, or pages */
 };
 
-/* After each pass. Costs nothing while the library stays in its chunks. */
+/* To be called after each pass. Costs nothing while the library takes no new chunk. */
 void ahead_prepare(struct ahead *a, const struct reader *r);
 
 #endif

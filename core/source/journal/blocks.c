@@ -13,9 +13,9 @@ void blocks_take(struct blocks *b, uint32_t thread, const struct rec_block *r)
 	vec_push(&b->waiting, (struct block_record){ *r, thread, b->n_taken++ });
 }
 
-void blocks_take_held(struct blocks *b, const struct rec_memory *r)
+void blocks_take_totals(struct blocks *b, const struct rec_memory *r)
 {
-	vec_push(&b->waiting_held, *r);
+	vec_push(&b->waiting_totals, *r);
 }
 
 static int by_time(const void *a, const void *b)
@@ -37,7 +37,7 @@ size_t blocks_cut(struct blocks *b, uint64_t end_ticks)
 	return n;
 }
 
-static void hold(struct blocks *b, const struct rec_memory *r)
+static void set_totals(struct blocks *b, const struct rec_memory *r)
 {
 	struct allocator_device *h = &b->allocator->device[device_at(r->device)];
 	h->was_used = true;
@@ -55,19 +55,19 @@ void blocks_drop(struct blocks *b, size_t n, uint64_t end_ticks)
 	size_t kept = 0;
 	vec_shift(&b->waiting, n);
 	b->n_sorted -= n;
-	for (size_t i = 0; i < b->waiting_held.n; i++) {
-		const struct rec_memory r = b->waiting_held.at[i];
+	for (size_t i = 0; i < b->waiting_totals.n; i++) {
+		const struct rec_memory r = b->waiting_totals.at[i];
 		if (r.ticks <= end_ticks)
-			hold(b, &r);
+			set_totals(b, &r);
 		else
-			b->waiting_held.at[kept++] = r;
+			b->waiting_totals.at[kept++] = r;
 	}
-	b->waiting_held.n = kept;
+	b->waiting_totals.n = kept;
 }
 
-/* ---- Live ones ---- */
+/* ---- Live blocks ---- */
 
-static void give(struct blocks *b, uint64_t address)
+static void remove_live(struct blocks *b, uint64_t address)
 {
 	const uint64_t *found = map_find(&b->place_of, address);
 	if (!found)
@@ -81,9 +81,9 @@ static void give(struct blocks *b, uint64_t address)
 	*map_at(&b->place_of, last.address, NULL) = place;
 }
 
-static void take(struct blocks *b, const struct block_live *block)
+static void add_live(struct blocks *b, const struct block_live *block)
 {
-	give(b, block->address); /* its end was never seen */
+	remove_live(b, block->address); /* a block whose free was not recorded */
 	*map_at(&b->place_of, block->address, NULL) = b->live.n;
 	vec_push(&b->live, *block);
 }
@@ -95,7 +95,7 @@ static void begin_window(struct blocks *b)
 	b->n_windows++;
 }
 
-static void count(struct blocks *b, const struct rec_block *r)
+static void update_totals(struct blocks *b, const struct rec_block *r)
 {
 	struct allocator_device *h = &b->allocator->device[device_at(r->device)];
 	h->was_used = true;
@@ -114,22 +114,22 @@ void blocks_apply(struct blocks *b, const struct rec_block *r)
 		begin_window(b);
 		break;
 	case BLOCK_LIVE:
-		take(b, &(struct block_live){ r->address, r->bytes, r->made_ticks, r->stack,
-					      r->device });
+		add_live(b, &(struct block_live){ r->address, r->bytes, r->made_ticks, r->stack,
+						  r->device });
 		break;
 	case BLOCK_MADE:
-		take(b,
-		     &(struct block_live){ r->address, r->bytes, r->ticks, r->stack, r->device });
-		count(b, r);
+		add_live(b, &(struct block_live){ r->address, r->bytes, r->ticks, r->stack,
+						  r->device });
+		update_totals(b, r);
 		break;
 	case BLOCK_FREED:
-		give(b, r->address);
-		count(b, r);
+		remove_live(b, r->address);
+		update_totals(b, r);
 		break;
 	case BLOCK_OUT_OF_MEMORY:
 		b->allocator->n_out_of_memory++;
 		break;
-	default: /* of a later version */
+	default: /* from a newer version */
 		break;
 	}
 }
@@ -137,7 +137,7 @@ void blocks_apply(struct blocks *b, const struct rec_block *r)
 void blocks_free(struct blocks *b)
 {
 	vec_free(&b->waiting);
-	vec_free(&b->waiting_held);
+	vec_free(&b->waiting_totals);
 	vec_free(&b->live);
 	map_free(&b->place_of);
 }

@@ -20,7 +20,7 @@ struct missing {
 	uint32_t chunks, of_chunks;
 };
 
-/* Chunks in use that the file ends before or in. A chunk that nobody had taken is not missed. */
+/* Counts the chunks in use, and those of them that lie beyond the file's end, wholly or in part. */
 static struct missing find_missing(const struct reader *r)
 {
 	const struct journal_header *h = r->header;
@@ -51,7 +51,7 @@ static void say_missing(char *to, size_t bytes, const struct reader *r)
 	if (m.directory || (m.chunks && m.chunks == m.of_chunks))
 		add(to, bytes, "its records");
 	else if (m.chunks)
-		add(to, bytes, "%u of its %u pieces of records", m.chunks, m.of_chunks);
+		add(to, bytes, "%u of its %u chunks of records", m.chunks, m.of_chunks);
 	if (m.names)
 		add(to, bytes, "%snames of kernels and lines", has_records ? " and " : "");
 	add(to, bytes, " are missing; copy the whole file");
@@ -64,13 +64,13 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 	if (r->is_truncated)
 		say_missing(to, bytes, r);
 	if (*to)
-		return to; /* where it ends in the middle of a record is no further fault */
+		return to; /* a record torn by the file's end is no further damage */
 	if (places || r->n_impossible)
 		add(to, bytes, "the journal is damaged: ");
 	if (places)
 		add(to, bytes, "%" PRIu64 " invalid place%s", places, places > 1 ? "s" : "");
 	if (r->n_impossible)
-		add(to, bytes, "%s%" PRIu64 " record%s with impossible times", places ? ", " : "",
+		add(to, bytes, "%s%" PRIu64 " record%s with impossible values", places ? ", " : "",
 		    r->n_impossible, r->n_impossible > 1 ? "s" : "");
 	if (*to)
 		add(to, bytes,

@@ -1,4 +1,4 @@
-/* What is wrong with a journal as a file, in words. */
+/* Describes how a journal's file is damaged or cut short. */
 #ifndef CORE_DAMAGE_H
 #define CORE_DAMAGE_H
 
@@ -6,8 +6,9 @@
 #include "core/source/journal/reader.h"
 
 /*
- * One line without the journal's name, "" where nothing is wrong; of a journal that was read to its end. What was never written,
- * since its process died, is no damage. Returns `to`.
+ * Writes one line without the journal's name, "" if the file is intact; to be called after the
+ * journal was read to its end. What was never written because the process died is not damage.
+ * Returns `to`.
  */
 char *damage_say(char *to, size_t bytes, const struct reader *r, const struct dict *d);
 enum { DAMAGE_BYTES = 300 };

@@ -1,4 +1,4 @@
-/* Taking in dictionary records. Whatever order they come in, a name that is missing shows as the number it stands for. */
+/* Reads dictionary records, in any order. A kernel without a name is shown by its address. */
 #include "core/source/journal/dict.h"
 
 #include "core/source/journal/reader.h"
@@ -23,11 +23,11 @@ static void add_info(struct dict *d, const struct dict_head *record)
 		d->n_damaged++;
 		return;
 	}
-	tables_set_fact(&d->t, key, value); /* said again: the later one counts */
+	tables_set_fact(&d->t, key, value); /* the last value counts */
 }
 
-/* CUDA 13's stubs launch through __cudaLaunchKernel, which nobody calls by that name. */
-static const char *known_name(const char *name)
+/* CUDA 13's stubs launch through __cudaLaunchKernel; show the public name. */
+static const char *public_name(const char *name)
 {
 	return strncmp(name, "__cuda", strlen("__cuda")) ? name : name + strlen("__");
 }
@@ -44,7 +44,7 @@ static void add_hook(struct dict *d, const struct dict_hook *h)
 	while (d->hooks.n <= h->id)
 		vec_push(&d->hooks, (struct hook_entry){ .category = CAT_COUNT });
 	d->hooks.at[h->id] = (struct hook_entry){
-		.name = strtab_intern(&d->t.names, known_name(name)),
+		.name = strtab_intern(&d->t.names, public_name(name)),
 		.category = h->category < CAT_COUNT ? h->category : (uint8_t)CAT_COUNT,
 		.entry_point = h->entry_point == ENTRY_POINT_DRIVER ? ENTRY_POINT_DRIVER
 								    : ENTRY_POINT_RUNTIME,
@@ -193,7 +193,7 @@ void dict_add(struct dict *d, const struct dict_head *record)
 	case DICT_LIBRARY:
 		add_library(d, (const struct dict_library *)record);
 		break;
-	default: /* of a later version: the size told how far to step */
+	default: /* from a newer version */
 		break;
 	}
 }

@@ -1,6 +1,7 @@
 /*
- * What a journal says once: facts, hooks, threads, strings, launch shapes, kernels, devices, modules, code, stacks. Filled record by record as the
- * library writes them; ids of the file are bounded before they become indexes. Texts are copied.
+ * What a journal stores once: facts, hooks, threads, strings, launch shapes, kernels, devices,
+ * modules, code, stacks. Filled record by record as the library writes them. Ids are checked
+ * against a bound before they become indexes. Texts are copied.
  */
 #ifndef CORE_DICT_H
 #define CORE_DICT_H
@@ -14,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Ids become array indexes: a damaged one must not ask for all memory. */
+/* Ids become array indexes: a damaged one must not allocate all memory. */
 #define DICT_IDS_MOST (1u << 20)
 
 struct hook_entry {
@@ -42,7 +43,8 @@ struct code_entry {
 	bool is_known;
 };
 
-/* A stack: `n` frames of its own from `first` in `stack_frames`, outside of them the `shared` outermost ones of `base`. */
+/* A stack: `n` frames of its own, from `first` in `stack_frames`, then the `shared` outermost
+ * frames of `base`. */
 struct stack_entry {
 	uint64_t first;
 	uint32_t base; /* index + 1 into `stacks`, smaller than its own; 0: none */
@@ -58,7 +60,7 @@ struct library_entry {
 };
 
 struct dict {
-	struct tables t;		     /* what the run model shares */
+	struct tables t;		     /* shared with the run model */
 	VEC(struct hook_entry) hooks;	     /* by id */
 	VEC(uint32_t) strings;		     /* by DICT_STRING id -> names */
 	VEC(struct library_entry) libraries; /* by id */
@@ -68,36 +70,36 @@ struct dict {
 	VEC(struct stack_entry) stacks;	     /* in order of appearance */
 	VEC(uint64_t) stack_frames;
 	struct map stack_of_id; /* -> index in stacks */
-	uint64_t n_damaged;	/* records with ids beyond reason or texts without end */
+	uint64_t n_damaged;	/* records with an id out of bounds or an unterminated text */
 };
 
 void dict_add(struct dict *d, const struct dict_head *record);
 
 void dict_free(struct dict *d);
 
-/* CAT_COUNT for a hook that the dictionary does not have. */
+/* Returns CAT_COUNT for an unknown hook. */
 static inline uint8_t dict_category(const struct dict *d, uint16_t hook)
 {
 	return hook < d->hooks.n ? d->hooks.at[hook].category : (uint8_t)CAT_COUNT;
 }
 
-/* The place in `names` of a DICT_STRING's text; 0, which is "", where there is none. */
+/* Returns the index in `names` of a DICT_STRING's text; 0, which is "", for an unknown id. */
 static inline uint32_t dict_string(const struct dict *d, uint32_t id)
 {
 	return id < d->strings.n ? d->strings.at[id] : 0;
 }
 
-/* NULL for ids that the dictionary does not have. */
+/* These return NULL for an unknown id. */
 const struct module_entry *dict_module(const struct dict *d, uint32_t id);
 const struct code_entry *dict_code(const struct dict *d, uint32_t id);
 
-/* A stack's frames as record.h codes them, innermost first, whole: how many (at most DICT_FRAMES_MOST). 0 for a stack that is
- * not there. `flags` gets bits of enum stack_flag. */
+/* Writes all frames of a stack, encoded as in record.h, innermost first. Returns how many, 0 for an
+ * unknown stack. `flags` gets bits of enum stack_flag. */
 #define DICT_FRAMES_MOST 2048u
 size_t dict_stack(const struct dict *d, uint32_t id, uint64_t out[static DICT_FRAMES_MOST],
 		  uint32_t *flags);
 
-/* What dict_add does with the records that stacks are made of; for dict.c. */
+/* The parts of dict_add() in dict_stacks.c. */
 void dict_add_module(struct dict *d, const struct dict_module *m);
 void dict_add_code(struct dict *d, const struct dict_code *c);
 void dict_add_stack(struct dict *d, const struct dict_stack *s);

@@ -1,4 +1,5 @@
-/* Stacks and what their frames point at. A stack's outer frames are kept once, with the stack that had them first. */
+/* Stacks, and the modules and code that their frames refer to. Shared outer frames are stored once,
+ * with the stack that came first. */
 #include "core/source/journal/dict.h"
 #include "core/source/journal/reader.h"
 
@@ -45,7 +46,8 @@ void dict_add_code(struct dict *d, const struct dict_code *c)
 	d->tables.n += c->table_bytes;
 }
 
-/* The stack that really holds the frames just inside the `shared` outermost: chains of bases stay short. */
+/* Returns the stack that itself holds the innermost of the `shared` frames, which keeps chains of
+ * bases short. */
 static uint32_t base_that_holds(const struct dict *d, uint32_t base, uint16_t shared)
 {
 	while (base && d->stacks.at[base - 1].shared >= shared)
@@ -73,7 +75,7 @@ void dict_add_stack(struct dict *d, const struct dict_stack *s)
 	uint32_t holder = base ? base_that_holds(d, (uint32_t)*base + 1, s->shared) : 0;
 	bool is_new;
 	uint64_t *at = map_at(&d->stack_of_id, s->id, &is_new);
-	if (!is_new) { /* what others share must not change */
+	if (!is_new) { /* other stacks may share the first one's frames */
 		d->n_damaged++;
 		return;
 	}
@@ -108,7 +110,7 @@ size_t dict_stack(const struct dict *d, uint32_t id, uint64_t out[static DICT_FR
 	if (!at)
 		return 0;
 	const struct stack_entry *s = &d->stacks.at[*at];
-	size_t n = 0, wanted = (size_t)s->n + s->shared; /* outermost frames of *s to come */
+	size_t n = 0, wanted = (size_t)s->n + s->shared; /* outermost frames of *s still to copy */
 	for (;;) {
 		if (wanted > s->shared) {
 			size_t own = wanted - s->shared;

@@ -1,4 +1,5 @@
-/* Taking records in: each goes to where its step will look for it. What is damaged was already skipped by the reader. */
+/* Reads the records and stores each where its step will look for it. The reader has already skipped
+ * damaged ones. */
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/stacks.h"
@@ -8,9 +9,8 @@
 
 #include <stdlib.h>
 
-enum {
-	FLUSH_DELIVERY_NS = 1000000000
-}; /* read afterwards: how long after a flush its records may have been written */
+/* Not live: how long after a flush its records may have been written. */
+enum { FLUSH_DELIVERY_NS = 1000000000 };
 
 void ingest_forget_stacks(struct ingest *f)
 {
@@ -57,7 +57,7 @@ static struct ingest_thread *thread_of(struct ingest *f, uint32_t slot)
 	return &f->threads.at[*at];
 }
 
-/* What the first step is for follows from the schedule, as the library told it. */
+/* The action of the first step follows from the schedule, which the library recorded. */
 static void learn_schedule(struct ingest *f)
 {
 	const char *text = tables_fact(&f->dict.t, "PROF_SCHEDULE");
@@ -124,7 +124,7 @@ static void take_call(struct ingest *f, struct ingest_thread *t, const struct re
 		return;
 	}
 	saw(f, c->begin_ticks);
-	/* days after the one before: numbers are compared modulo 2^32 */
+	/* after days: seq wraps around, so an old closed_seq would compare as newer */
 	if (!t->calls.n && category_has_work(category) && c->seq - t->closed_seq >= 1u << 30)
 		t->closed_seq = c->seq - 1;
 	f->counts.calls++;
@@ -144,7 +144,7 @@ void ingest_add_mark(struct ingest *f, const struct step_mark *mark)
 		return;
 	f->saw_outside |= mark->is_outside;
 	if (!mark->number && !first->number && !first->ticks && !f->saw_outside) {
-		first->action = mark->action; /* the first step, told by the library too */
+		first->action = mark->action; /* the library marks the first step too */
 		return;
 	}
 	if (mark->ticks <= first->ticks) {
@@ -229,7 +229,7 @@ static void take_step(struct ingest *f, struct ingest_thread *t, const struct re
 				   .generation = s->generation,
 				   .action = is_begin ? s->action : SCHED_NONE,
 				   .is_outside = !is_begin,
-				   .is_own = is_begin,
+				   .by_library = is_begin,
 				   .is_slice = is_begin && s->detail,
 				   .cuts = s->event == STEP_CUT,
 			   });
@@ -240,14 +240,14 @@ static void take_gpu_switch(struct ingest *f, const struct rec_gpu_state *s)
 	bool is_on = s->state == GPU_ON || s->state == GPU_ON_BUT_COPIES;
 	const struct gpu_switch *off =
 		f->gpu_switches.n ? &f->gpu_switches.at[f->gpu_switches.n - 1] : NULL;
-	bool is_anew = is_on && off && !off->is_on && s->first_id && s->first_id == f->last_on_id;
+	bool resumes = is_on && off && !off->is_on && s->first_id && s->first_id == f->last_on_id;
 	const struct gpu_switch new = {
 		.ticks = s->ticks,
 		.is_on = is_on,
 		.lacks_copies = s->state == GPU_ON_BUT_COPIES,
 		.first_id = s->first_id,
-		.is_anew = is_anew,
-		.joins = is_anew && s->ticks == off->ticks + 1,
+		.resumes = resumes,
+		.resumes_whole = resumes && s->ticks == off->ticks + 1,
 	};
 	f->last_on_id = is_on ? s->first_id : f->last_on_id;
 	vec_push(&f->gpu_switches, new);
@@ -287,7 +287,7 @@ static void take_gpu_state(struct ingest *f, const struct rec_gpu_state *s)
 	}
 }
 
-/* One that was opened before the step may be older than all that was recorded. */
+/* Leaves first_ticks alone: a range may have been opened before anything was recorded. */
 static void take_range(struct ingest *f, uint32_t slot, const struct rec_range *r)
 {
 	if (r->ticks > f->last_ticks)
@@ -350,14 +350,14 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 		blocks_take(&f->blocks, t->slot, (const struct rec_block *)head);
 		break;
 	case REC_MEMORY:
-		blocks_take_held(&f->blocks, (const struct rec_memory *)head);
+		blocks_take_totals(&f->blocks, (const struct rec_memory *)head);
 		break;
-	default: /* of a later version */
+	default: /* from a newer version */
 		break;
 	}
 }
 
-/* The moment at or before which a record was written: its own begin. 0: it does not say. */
+/* Returns the record's begin, a lower bound of when it was written. 0: it has none. */
 static uint64_t record_ticks(const struct rec_head *head)
 {
 	switch (head->kind) {
@@ -390,8 +390,8 @@ static void take_batch(struct ingest *f, struct reader_batch *batch)
 	if (!head)
 		return;
 	/*
-	 * Read afterwards, chunks come in the order in which they were taken: what was written before this one's first
-	 * record stands in chunks that have been read.
+	 * Not live: chunks come in the order in which they were taken, so everything written before
+	 * this one's first record is in chunks that have been read.
 	 */
 	uint64_t begun = record_ticks(head);
 	if (!f->is_live && begun > f->read_until_ticks)
@@ -439,7 +439,8 @@ void ingest_finish(struct ingest *f, bool killed)
 	ingest_close_steps(f, true, killed);
 }
 
-/* What the steps under way still need stays, unless the library is about to run dry: it is in memory here too. */
+/* Keeps chunks of the steps under way unless the library is about to run out of chunks; their
+ * records are in memory here too. */
 uint32_t ingest_recycle(struct ingest *f)
 {
 	uint32_t n_free = reader_count_free(&f->reader), total = f->reader.n_chunks, freed = 0,

@@ -1,11 +1,11 @@
-/* The step's blocks and what the framework's allocator holds, from what was cut to the model. */
+/* Builds the model's blocks and the counters of the framework's allocator. */
 #include "core/source/journal/ingest.h"
 
 struct adding {
 	struct ingest *f;
 	struct model_step *m;
 	bool is_recorded;
-	uint64_t last[MEMORY_DEVICES][2]; /* values that the counters have */
+	uint64_t last[MEMORY_DEVICES][2]; /* current values of the counters */
 };
 
 static uint32_t thread_at(const struct adding *a, uint32_t slot)
@@ -82,7 +82,7 @@ static void add_event(struct adding *a, const struct block_record *record)
 						      .device = r->device });
 }
 
-/* The list of live ones belongs to the step's begin, wherever in its first instants it was written. */
+/* The list of live blocks is valid from the step's begin, although it is written a little later. */
 static bool is_listing(const struct rec_block *r)
 {
 	return r->event == BLOCK_KNOWN || r->event == BLOCK_LIVE;
@@ -109,7 +109,7 @@ static void add_blocks(struct adding *a, size_t n)
 	}
 }
 
-/* ---- What the blocks lie in ---- */
+/* ---- Segments ---- */
 
 static void add_segments(struct adding *a)
 {

@@ -1,4 +1,5 @@
-/* From a cut of raw records to a model: times in nanoseconds, names, memory held, what is missing in words. */
+/* Builds a model from a step's raw records: times in nanoseconds, names, memory held, and notes
+ * about what is missing. */
 #include "core/source/journal/ingest.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@ struct build {
 	struct ingest *f;
 	const struct ingest_cut *cut;
 	struct model_step *m;
-	bool is_recorded; /* else only what outlives the step is kept up to date */
+	bool is_recorded; /* else only state that outlives the step is updated */
 	uint8_t *has_work;
 	struct map thread_of_slot; /* -> index in m->threads */
 };
@@ -23,8 +24,8 @@ const char *step_detector_name(const struct journal_steps *s)
 
 /* ---- Calls ---- */
 
-/* Who asks so often whether the device is done, so densely, does nothing else meanwhile: an unsuccessful query takes 1 us or less, the
- * turn of a loop in Python another. The call is the loop then. */
+/* Queries this dense are a polling loop that does nothing else: an unsuccessful query takes at most
+ * 1 us, an iteration of a Python loop another. The call is then shown as the whole loop. */
 static void take_polling(struct model_call *out, const struct rec_call *c, const struct timebase *t)
 {
 	enum { POLLS_LEAST = 3, POLL_MOST_NS = 20000 };
@@ -128,7 +129,7 @@ static void build_thread(struct build *b, size_t i)
 
 /* ---- Ranges ---- */
 
-/* A thread that made no call in the step may have ranges in it. */
+/* A thread without calls in the step may have ranges in it. */
 static void add_silent_thread(struct build *b, const struct range_entry *e)
 {
 	const struct run_thread *entry = tables_thread(&b->f->dict.t, e->slot);
@@ -243,7 +244,7 @@ static void build_work(struct build *b, const struct rec_gpu *g, uint32_t call)
 	vec_push(&b->m->works, w);
 }
 
-/* Work of the steps before this one: of interest only as far as it reaches into it. */
+/* Work of earlier steps matters only if it runs into this one. */
 static void build_earlier(struct build *b, const struct rec_gpu *g)
 {
 	if (g->kind == REC_GPU_SYNC || g->end_ticks <= b->cut->begin_ticks)
@@ -265,9 +266,11 @@ static void build_tail(struct build *b)
 }
 
 /*
- * CUPTI stays on for a while behind a window. Where the next one opens meanwhile, work of the steps between, which are not in the journal, is
- * still to come, if the GPU is far behind in the steps after the first one too: no call of it can be found, and none is lost. CUPTI numbers work
- * by when it was launched, so it has a lower number than all that the steps behind launched themselves. Numbers wrap around.
+ * CUPTI stays on for a while after a window. If the next window opens meanwhile, work of the steps
+ * in between, which are not in the journal, still arrives, in later steps too if the CPU runs far
+ * ahead of the GPU. It has no call here, but none is missing. CUPTI numbers work in launch order,
+ * so that work has a lower correlation id than everything that the next window launched. Ids wrap
+ * around.
  */
 static void note_first_own(struct build *b)
 {
@@ -302,22 +305,22 @@ static void build_works(struct build *b)
 	for (size_t i = 0; i < cut->n_works; i++) {
 		const struct rec_gpu *g = &cut->works[i];
 		uint32_t call = cut->call_of[i];
-		bool is_nobodys = call >= PAIR_CALLS_END;
-		/* of a call that was handed on before: its step's trace is written already */
+		bool is_unpaired = call >= PAIR_CALLS_END;
+		/* of a step that was passed on already; its trace is written */
 		bool is_late = call == PAIR_EARLIER ||
-			       (is_nobodys && g->begin_ticks < cut->begin_ticks);
-		bool is_of_before = is_late || (is_nobodys && is_of_silent_step(b->f, g));
+			       (is_unpaired && g->begin_ticks < cut->begin_ticks);
+		bool is_earlier = is_late || (is_unpaired && is_of_silent_step(b->f, g));
 		if (is_late && g->kind != REC_GPU_SYNC)
 			b->f->counts.late += b->is_recorded;
-		if (is_of_before && b->is_recorded)
+		if (is_earlier && b->is_recorded)
 			build_earlier(b, g);
-		if (is_of_before || !b->is_recorded)
+		if (is_earlier || !b->is_recorded)
 			continue;
-		if (is_nobodys && g->kind != REC_GPU_SYNC) {
+		if (is_unpaired && g->kind != REC_GPU_SYNC) {
 			b->f->counts.works_without_call++;
 			b->m->n_works_without_call++;
 		}
-		build_work(b, g, is_nobodys ? MODEL_NO_CALL : call);
+		build_work(b, g, is_unpaired ? MODEL_NO_CALL : call);
 	}
 }
 
@@ -360,7 +363,7 @@ static struct memory_call memory_call_of(const struct hook_entry *hook, const st
 	};
 }
 
-/* What is held at the step's begin, then each change in the order of the whole process. */
+/* Adds the memory held at the step's begin, then each change, in time order across all threads. */
 static void build_memory(struct build *b)
 {
 	struct memory *memory = &b->f->run.memory;
@@ -458,7 +461,7 @@ static void note_missing_gpu(struct build *b)
 	if (b->f->gpu_state == GPU_UNAVAILABLE || b->f->gpu_state == GPU_YIELDED)
 		note(b, b->m->begin_ns, "%s", why ? why : "no GPU times: CUPTI is not available");
 	else if (!b->f->saw_gpu_on)
-		note(b, b->m->begin_ns, "no GPU times: they were not switched on in this step");
+		note(b, b->m->begin_ns, "no GPU times: GPU timing was off during this step");
 }
 
 static void build_notes(struct build *b)
@@ -467,25 +470,26 @@ static void build_notes(struct build *b)
 		const struct rec_dropped *d = &b->f->drops.at[i];
 		if (d->first_ticks < b->cut->end_ticks)
 			note(b, timebase_ns(&b->f->time, d->first_ticks),
-			     "%llu records dropped here: the journal was full (PROF_BUFFER_MB)",
+			     "%llu records dropped here: the journal was full (see PROF_BUFFER_MB)",
 			     (unsigned long long)d->count);
 	}
 	if (b->f->ranges.n_dropped)
-		note(b, b->m->begin_ns, "%llu NVTX ranges more than a step may have",
+		note(b, b->m->begin_ns, "%llu NVTX ranges dropped: too many in one step",
 		     (unsigned long long)b->f->ranges.n_dropped);
 	if (b->f->libraries.n_dropped)
-		note(b, b->m->begin_ns, "%llu calls of libraries more than a step may have",
+		note(b, b->m->begin_ns, "%llu library calls dropped: too many in one step",
 		     (unsigned long long)b->f->libraries.n_dropped);
 	note_missing_gpu(b);
 	if (b->m->n_calls_without_work)
-		note(b, b->m->begin_ns, "%llu calls without GPU work of their own",
+		note(b, b->m->begin_ns, "%llu CUDA calls are missing their GPU records",
 		     (unsigned long long)b->m->n_calls_without_work);
 	if (b->m->n_works_without_call)
-		note(b, b->m->begin_ns, "%llu pieces of GPU work that no call could be found for",
+		note(b, b->m->begin_ns, "%llu GPU records could not be matched to a CUDA call",
 		     (unsigned long long)b->m->n_works_without_call);
 	if (b->m->is_cut)
 		note(b, b->m->end_ns, "%s",
-		     b->m->is_lost ? "the step's end never came: its launches have changed"
+		     b->m->is_lost ? "step without an end: the launches that mark step boundaries "
+				     "stopped occurring"
 				   : "the process was killed here");
 }
 

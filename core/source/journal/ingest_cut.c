@@ -1,11 +1,11 @@
-/* Which of the calls that are held belong to a step, and which GPU work is theirs. */
+/* Finds which of the calls held belong to a step, and which GPU work belongs to them. */
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/pair_first.h"
 #include "core/util/bisect.h"
 
-/* A copy of no bytes is a call and takes a number, but the device has nothing to do (seen on an H100; JAX makes some). One of unknown kind
- * may not say how many (a batch of boxes). */
+/* A copy of zero bytes is a call and takes a seq number, but makes no GPU work (seen on an H100;
+ * JAX makes some). For copies of unknown kind the size may be unknown (batched box copies). */
 static bool moves_nothing(uint8_t category, const struct rec_call *c)
 {
 	return !c->arg &&
@@ -25,7 +25,6 @@ bool ingest_expects_work(const struct ingest *f, const struct rec_call *c)
 	return false;
 }
 
-/* Marks each thread's calls that begin before `end`. */
 size_t ingest_cut_calls(struct ingest *f, uint64_t end)
 {
 	size_t total = 0;

@@ -1,13 +1,14 @@
 /*
- * Closing many steps at a time. Closing one looks at all that is held, and of short steps hundreds are held until calls under way
- * had time to be written. So what belongs to later steps is put aside first, in halves: each record is moved some seven
- * times, not looked at some five hundred times.
+ * Closes many steps at once. Closing one step scans everything held, and hundreds of short steps
+ * may be held until calls under way have been written. So records of later steps are moved aside
+ * first, by halving: each record is moved about seven times instead of being scanned about 500
+ * times.
  */
 #include "core/source/journal/ingest.h"
 
-enum { ONE_BY_ONE = 8 }; /* so few steps are closed without that */
+enum { ONE_BY_ONE = 8 }; /* this many steps are closed without moving anything */
 
-/* What the steps before some moment will not touch. */
+/* Records that the steps before a given moment do not need. */
 struct aside {
 	VEC(struct rec_gpu) works;
 	VEC(struct rec_external) externals;

@@ -1,11 +1,12 @@
-/* Where CUPTI records no calls, which id is which call is found here, of all that is held, before steps are told apart: what comes
- * behind a step says as much about its last calls as what came before. */
+/* Where CUPTI records no calls, finds which correlation id belongs to which call. Looks at
+ * everything held, before steps are cut: what follows a step says as much about its last calls as
+ * what came before them. */
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/pair_order.h"
 #include "core/util/bisect.h"
 
-/* What is launched while CUPTI records without a break. No call of one has its work in another. */
+/* A time in which CUPTI recorded without a break. A call and its work are in the same session. */
 struct session {
 	uint64_t begin_ticks, end_ticks;
 	uint32_t first_id, next_id;
@@ -63,7 +64,8 @@ static struct pair_thread *list_calls(const struct ingest *f, const struct sessi
 	return threads;
 }
 
-/* Its works, and how many they are; `copy` is theirs where they are not all. */
+/* Returns the session's GPU work and its number in `n`. If that is not all that is held, the result
+ * is a copy, which the caller frees through `copy`. */
 static struct rec_gpu *list_works(const struct ingest *f, const struct session *session, size_t *n,
 				  struct rec_gpu **copy)
 {
@@ -79,7 +81,8 @@ static struct rec_gpu *list_works(const struct ingest *f, const struct session *
 	return *copy;
 }
 
-/* Whether calls with work that were not recorded took numbers (preload/steps.c, counting_categories). */
+/* Whether unrecorded calls with GPU work took seq numbers (counting_categories in
+ * preload/steps.c). */
 static bool counts_all_calls(const struct ingest *f)
 {
 	uint32_t mode = f->reader.header->steps.mode;
@@ -92,8 +95,9 @@ static void list_openings(const struct ingest *f, const struct session *session,
 	bool counts = counts_all_calls(f);
 	for (size_t i = 0; i < f->gpu_switches.n; i++) {
 		const struct gpu_switch *s = &f->gpu_switches.at[i];
-		if (s->is_anew && s->ticks >= session->begin_ticks && s->ticks < session->end_ticks)
-			vec_push(list, ((struct pair_opening){ s->ticks, s->joins && counts }));
+		if (s->resumes && s->ticks >= session->begin_ticks && s->ticks < session->end_ticks)
+			vec_push(list,
+				 ((struct pair_opening){ s->ticks, s->resumes_whole && counts }));
 	}
 }
 
@@ -114,7 +118,7 @@ static void pair_session(struct ingest *f, const struct session *session)
 				 .n_gone = f->gone.n,
 				 .is_closed = session->is_closed };
 	in.works = list_works(f, session, &in.n_works, &copy);
-	vec_reserve(&f->externals, in.n_works); /* stays of a damaged journal may overlap */
+	vec_reserve(&f->externals, in.n_works); /* sessions of a damaged journal may overlap */
 	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
 	free((void *)in.threads);
 	free(copy);
@@ -141,7 +145,8 @@ static int by_id(const void *a, const void *b)
 	return apart < 0 ? -1 : apart > 0;
 }
 
-/* What went with windows close to each other, and with the steps between: the next one's work is found by how many of its calls came before. */
+/* For windows close to each other: the next window's work is found by how many calls came before,
+ * so count those whose work was passed on with earlier windows and the steps in between. */
 void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut)
 {
 	struct ingest_gone *gone = &f->gone;

@@ -1,17 +1,19 @@
 /*
- * When steps are closed. A step is ready when the next one has begun, calls that were under way at its end had time to be written,
- * and its GPU work is here: all of it, or CUPTI was flushed, or the wait for it is over.
+ * Decides when steps are closed. A step is ready when the next one has begun, calls under way at
+ * its end have had time to be written, and its GPU work is complete: it is all here, CUPTI was
+ * flushed, or the wait for it timed out.
  */
 #include "core/source/journal/ingest.h"
 
 enum {
-	/* of the steps held: fewer wait for company, since pairing looks at all that is held */
+	/* Steps are closed when at least 1/READY_SHARE of those held are over: each attempt scans
+	 * everything held. Live it is 1/READY_SHARE_LIVE, because a user waits for the traces. */
 	READY_SHARE = 3,
-	READY_SHARE_LIVE = 8, /* a user waits for the traces */
-	NEW_SHARE = 8,	      /* of the works held: fewer new ones are not worth another try */
+	READY_SHARE_LIVE = 8,
+	NEW_SHARE = 8, /* try again when the GPU work held has grown by 1/NEW_SHARE */
 };
 
-/* How long GPU work is awaited when nothing says that it will not come. */
+/* How long to wait for GPU work without any sign that it will not arrive. */
 #define WAIT_FOR_WORK_NS 30000000000ull
 
 static uint64_t count_expected(struct ingest *f, uint64_t end)
@@ -29,7 +31,7 @@ static uint64_t count_expected(struct ingest *f, uint64_t end)
 	return n;
 }
 
-/* By number of the call: whether there is GPU work of it. To be freed. */
+/* Returns for each call, by its number, whether it has GPU work. The caller frees the array. */
 static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
 {
 	size_t n_calls = ingest_cut_calls(f, end);
@@ -56,7 +58,7 @@ static size_t count_cut(const struct ingest *f)
 
 static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uint64_t expected)
 {
-	/* each try costs as much as the pairing itself, so only when enough is new */
+	/* each attempt costs as much as the pairing itself */
 	if (f->works.n < expected ||
 	    f->works.n < f->works_at_last_try + f->works_at_last_try / NEW_SHARE)
 		return false;
@@ -69,13 +71,13 @@ static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uin
 	return n_paired >= expected;
 }
 
-/* Calls that were under way at the end had time to be written. */
+/* Whether calls that were under way at `end` have had time to be written. */
 static bool is_past(const struct ingest *f, uint64_t end)
 {
 	return f->read_until_ticks >= end + timebase_ticks(&f->time, INGEST_GRACE_NS);
 }
 
-/* Nothing more will come, whatever is here. */
+/* Whether no more GPU work is expected to arrive, complete or not. */
 static bool is_given_up(const struct ingest *f, uint64_t end)
 {
 	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
@@ -91,7 +93,7 @@ static bool is_first_ready(struct ingest *f)
 	return !expected || all_work_is_here(f, begin, end, expected);
 }
 
-/* All calls of the first n steps that should have work have it. */
+/* Whether all calls of the first n steps that should have GPU work have it. */
 static bool are_ready(struct ingest *f, size_t n)
 {
 	bool is_all = true;
@@ -110,7 +112,7 @@ static bool are_ready(struct ingest *f, size_t n)
 	return is_all;
 }
 
-/* How many steps can be handed on. */
+/* Returns how many steps can be passed on. */
 static size_t count_ready(struct ingest *f)
 {
 	size_t n_past = 0, n_given_up = 0;

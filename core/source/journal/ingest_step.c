@@ -1,13 +1,15 @@
-/* Closing steps that are ready: each is built and handed on. What is kept afterwards belongs to later steps. */
+/* Closes steps that are ready: builds each and passes it on. Afterwards only records of later steps
+ * are held. */
 #include "core/source/journal/ingest.h"
 
 enum {
 	MOST_UNWANTED = 1 << 16,      /* calls held of a step that will not be shown */
-	MOST_WANTED = 8 << 20,	      /* calls held of one that will: 400 MB */
-	MOST_RECORDED_NUMBERS = 4096, /* listed by number; beyond that only counted */
+	MOST_WANTED = 8 << 20,	      /* calls held of a step that will be shown: 400 MB */
+	MOST_RECORDED_NUMBERS = 4096, /* listed by number; further ones are only counted */
 };
 
-/* Splits pending works: those of the step go to `cut`, in the place where all were; those of later ones, few, move out. */
+/* Splits the GPU work held. The array goes to `cut` with the step's work; that of later steps,
+ * little of it, moves to a new array. */
 static void take_works(struct ingest *f, struct ingest_cut *cut)
 {
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
@@ -34,7 +36,7 @@ static void take_works(struct ingest *f, struct ingest_cut *cut)
 	ingest_note_gone(f, cut);
 }
 
-/* Before the step is shown: what is built needs room, too. */
+/* Called before the step is shown, to have its memory for the model. */
 static void drop_works(struct ingest_cut *cut)
 {
 	free(cut->works);
@@ -62,7 +64,7 @@ static bool is_of_later_call(const struct ingest *f, struct map_memo *thread_of_
 	return !i || (int32_t)(e->seq - f->threads.at[*i].closed_seq) > 0;
 }
 
-/* Forgets what was cut. Ids of calls that are gone can still be asked for by late works, which then count as late. */
+/* Frees the records of the cut. Work that arrives later for its calls counts as late. */
 static void drop_cut(struct ingest *f, uint64_t end)
 {
 	for (size_t i = 0; i < f->threads.n; i++) {
@@ -71,7 +73,7 @@ static void drop_cut(struct ingest *f, uint64_t end)
 		f->n_pending -= t->n_cut;
 		vec_shift(&t->calls, t->n_cut);
 		if (!t->calls.n)
-			vec_free(&t->calls); /* else room is kept for the largest step; so below */
+			vec_free(&t->calls); /* else it would stay as large as the largest step */
 		t->n_cut = 0;
 	}
 	struct map_memo memo = { .map = &f->thread_of_slot };
@@ -94,7 +96,7 @@ static void drop_cut(struct ingest *f, uint64_t end)
 
 static enum cost_kind cost_kind_of(const struct step_mark *mark)
 {
-	if (!mark->is_own)
+	if (!mark->by_library)
 		return COST_NEITHER;
 	return mark->action == SCHED_NONE		 ? COST_PLAIN
 	       : ingest_action_is_recorded(mark->action) ? COST_RECORDED
@@ -107,7 +109,7 @@ void ingest_note_recorded(struct ingest *f, uint64_t number)
 		vec_push(&f->recorded, number);
 }
 
-static void forget_lengths(struct ingest *f)
+static void drop_step_times(struct ingest *f)
 {
 	baseline_free(&f->run.baseline);
 	f->run.baseline = (struct baseline){ 0 };
@@ -115,8 +117,8 @@ static void forget_lengths(struct ingest *f)
 	f->run.step_ms = f->run.recorded_step_ms = (struct sample){ 0 };
 }
 
-/* Figures of an evaluation give way to those of the training behind it. */
-static void mind_training(struct ingest *f, const struct step_mark *mark)
+/* Drops the step times of an evaluation when the training after it begins. */
+static void check_training_begins(struct ingest *f, const struct step_mark *mark)
 {
 	for (size_t i = 0; i < f->trainings.n && mark->generation != f->run.training; i++) {
 		if (f->trainings.at[i] != mark->generation)
@@ -124,65 +126,69 @@ static void mind_training(struct ingest *f, const struct step_mark *mark)
 		f->run.training = mark->generation;
 		f->run.trains_from = mark->number;
 		double first_ms = f->run.baseline.first_ms;
-		forget_lengths(f);
+		drop_step_times(f);
 		f->run.baseline.first_ms = first_ms;
 	}
 }
 
-/* Figures of slices of time give way to those of steps once there are any, and never mix with them. */
-static bool takes_length(struct ingest *f, const struct step_mark *mark)
+/* Returns whether the step's time is to be collected. The times of time slices are dropped once
+ * there are steps, so that the two never mix. */
+static bool collects_time(struct ingest *f, const struct step_mark *mark)
 {
 	if (mark->is_slice) {
 		f->n_slices++;
 		return !f->has_real_steps;
 	}
 	if (!f->has_real_steps && f->n_slices)
-		forget_lengths(f);
+		drop_step_times(f);
 	f->has_real_steps = true;
 	return true;
 }
 
-/* That the last step is over is only said when the process ends, which takes Python with PyTorch a second. */
+/* Whether the first step's end is that of the process. The last step's end is recorded only then,
+ * and Python with PyTorch takes a second to exit. */
 static bool ends_with_process(const struct ingest *f)
 {
 	return f->marks.n > 1 && f->marks.at[1].is_outside && !f->marks.at[1].cuts &&
 	       f->reader.header->steps.mode != STEP_MODE_API;
 }
 
-/* How a mode's steps are told: by how they begin, or end; a slice of time is as good as any other. */
-struct told {
-	bool by_begin; /* the last one has all of its own by then; else it has not ended */
-	bool set_up;   /* step 0 holds all that came before the first one */
+/* What a mode's first and last step contain. */
+struct edge_steps {
+	bool last_is_whole;	 /* the mode marks begins, so the last step is complete */
+	bool first_has_start_up; /* step 0 includes everything before the first boundary */
 };
 
-static struct told told_by(const struct ingest *f)
+static struct edge_steps edge_steps_of(const struct ingest *f)
 {
-	static const struct told by_mode[] = {
-		[STEP_MODE_AUTO] = { .set_up = true },
-		[STEP_MODE_KERNEL] = { .by_begin = true, .set_up = true },
-		[STEP_MODE_GRAPH] = { .by_begin = true, .set_up = true },
-		[STEP_MODE_NVTX] = { .by_begin = true, .set_up = true },
-		[STEP_MODE_API] = { .by_begin = true },
+	static const struct edge_steps by_mode[] = {
+		[STEP_MODE_AUTO] = { .first_has_start_up = true },
+		[STEP_MODE_KERNEL] = { .last_is_whole = true, .first_has_start_up = true },
+		[STEP_MODE_GRAPH] = { .last_is_whole = true, .first_has_start_up = true },
+		[STEP_MODE_NVTX] = { .last_is_whole = true, .first_has_start_up = true },
+		[STEP_MODE_API] = { .last_is_whole = true },
 	};
 	uint32_t mode = f->reader.header->steps.mode;
-	return mode < sizeof(by_mode) / sizeof(*by_mode) ? by_mode[mode] : (struct told){ false };
+	return mode < sizeof(by_mode) / sizeof(*by_mode) ? by_mode[mode]
+							 : (struct edge_steps){ false };
 }
 
-/* That of a killed process is shown with what it died in. */
+/* A killed process's last step counts as whole, to show what the process died in. */
 static enum model_part part_of(const struct ingest *f, const struct ingest_cut *cut)
 {
-	struct told told = told_by(f);
-	if (f->one_step || (cut->is_last && (told.by_begin || cut->is_killed || !f->counts.steps)))
+	struct edge_steps edge = edge_steps_of(f);
+	if (f->one_step ||
+	    (cut->is_last && (edge.last_is_whole || cut->is_killed || !f->counts.steps)))
 		return MODEL_WHOLE;
 	if (cut->is_last)
 		return MODEL_REST;
-	return told.set_up && !cut->begin_ticks && !cut->mark->is_slice &&
+	return edge.first_has_start_up && !cut->begin_ticks && !cut->mark->is_slice &&
 			       ingest_action_is_recorded(f->marks.at[1].action)
 		       ? MODEL_SET_UP
 		       : MODEL_WHOLE;
 }
 
-/* The last one goes on until the process ends, but for what cudaProfilerStop ends. */
+/* Whether this step ends only with the process; cudaProfilerStop would have ended it before. */
 static bool lasts_until_exit(const struct ingest *f, const struct ingest_cut *cut)
 {
 	if (f->one_step || cut->is_killed || f->reader.header->steps.mode == STEP_MODE_API)
@@ -190,8 +196,9 @@ static bool lasts_until_exit(const struct ingest *f, const struct ingest_cut *cu
 	return cut->is_last ? f->counts.steps > 0 : ends_with_process(f);
 }
 
-/* So what it did last is its end: what the host did behind that belongs to no step. */
-static void end_at_the_last(struct model_step *m)
+/* Ends such a step with its last call or GPU work. What the CPU did after that is outside the
+ * step. */
+static void end_at_last_event(struct model_step *m)
 {
 	uint64_t end_ns = m->begin_ns;
 	for (size_t i = 0; i < m->calls.n; i++)
@@ -202,8 +209,9 @@ static void end_at_the_last(struct model_step *m)
 		m->end_ns = end_ns;
 }
 
-/* Where records were dropped, the ends of some steps are not known, and what lies between two is no step's length. */
-static bool ends_some_other(const struct ingest *f, const struct step_mark *mark)
+/* Whether the next mark is not this step's end: where records were dropped, marks may be missing
+ * and the time between two marks is not a step time. */
+static bool is_end_missing(const struct ingest *f, const struct step_mark *mark)
 {
 	return f->counts.dropped && f->marks.n > 1 && !f->marks.at[1].is_outside &&
 	       f->marks.at[1].number != mark->number + 1;
@@ -211,20 +219,20 @@ static bool ends_some_other(const struct ingest *f, const struct step_mark *mark
 
 static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t end, bool is_recorded)
 {
-	/* the last one has no end of its own, the first one holds the set-up */
+	/* the last step has no end of its own */
 	if (mark->is_outside || end == UINT64_MAX)
 		return;
 	memory_end_step(&f->run.memory);
 	allocator_end_step(&f->run.allocator);
-	if (ends_with_process(f) || ends_some_other(f, mark))
+	if (ends_with_process(f) || is_end_missing(f, mark))
 		return;
 	uint64_t begin = mark->ticks ? mark->ticks : f->first_ticks;
 	double ms = (double)timebase_length_ns(&f->time, end - begin) / 1e6;
-	if (!mark->ticks) {
+	if (!mark->ticks) { /* the first step includes the start-up */
 		f->run.baseline.first_ms = ms;
 		return;
 	}
-	if (!takes_length(f, mark))
+	if (!collects_time(f, mark))
 		return;
 	baseline_add(&f->run.baseline, ms, is_recorded);
 	cost_add(&f->run.cost, ms, cost_kind_of(mark));
@@ -233,10 +241,10 @@ static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t en
 		sample_add(&f->run.recorded_step_ms, ms);
 }
 
-static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
+static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 {
 	struct step_mark mark = f->marks.at[0];
-	mind_training(f, &mark);
+	check_training_begins(f, &mark);
 	struct ingest_cut cut = {
 		.begin_ticks = mark.ticks,
 		.end_ticks = end,
@@ -255,15 +263,15 @@ static void hand_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	m.part = part_of(f, &cut);
 	m.has_no_end = m.is_cut || m.is_lost || lasts_until_exit(f, &cut);
 	if (lasts_until_exit(f, &cut))
-		end_at_the_last(&m);
+		end_at_last_event(&m);
 	bool is_any = cut.n_calls || cut.n_works;
 	drop_works(&cut);
 	drop_cut(f, end);
 	if (is_recorded && is_any) {
-		if (!f->schedule.flight) /* of its steps few are ever shown */
+		if (!f->schedule.flight) /* the flight recorder shows only few of its steps */
 			ingest_note_recorded(f, mark.number);
 		model_finish(&m);
-		if (!f->sink.draws_nothing)
+		if (!f->sink.no_trace)
 			model_count_in_flight(&m);
 		if (f->sink.step)
 			f->sink.step(f->sink.context, f, &m);
@@ -294,7 +302,7 @@ void ingest_drop_unwanted(struct ingest *f)
 	ingest_pair_by_order(f);
 	take_works(f, &cut);
 	struct model_step m = { 0 };
-	ingest_build(f, &cut, &m); /* memory that it took or gave is counted on */
+	ingest_build(f, &cut, &m); /* updates the memory held */
 	model_free(&m);
 	f->counts.cut += is_recorded ? cut.n_calls : 0;
 	free(cut.threads);
@@ -304,12 +312,12 @@ void ingest_drop_unwanted(struct ingest *f)
 
 void ingest_close_first(struct ingest *f)
 {
-	hand_on(f, f->marks.at[1].ticks, false, false);
+	pass_on(f, f->marks.at[1].ticks, false, false);
 	f->counts.steps++;
 	queue_shift(&f->marks, 1);
 }
 
 void ingest_close_last(struct ingest *f, bool killed)
 {
-	hand_on(f, UINT64_MAX, true, killed);
+	pass_on(f, UINT64_MAX, true, killed);
 }

@@ -1,6 +1,6 @@
 #include "core/source/journal/library_log.h"
 
-enum { MOST_HELD = 1 << 19 }; /* of steps under way: 38 MB */
+enum { MOST_HELD = 1 << 19 }; /* 38 MB */
 
 void library_log_take(struct library_log *log, uint32_t slot, const struct rec_library *l)
 {

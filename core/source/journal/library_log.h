@@ -1,4 +1,5 @@
-/* Calls of libraries as their records come in, and those of a step as spans of its model. Holds those of steps that are still open. */
+/* Collects the records of library calls and adds those of a step to its model. Holds the calls of
+ * steps that are still open. */
 #ifndef CORE_LIBRARY_LOG_H
 #define CORE_LIBRARY_LOG_H
 
@@ -13,7 +14,7 @@ struct library_entry_of {
 
 struct library_log {
 	VEC(struct library_entry_of) at;
-	uint64_t n_dropped; /* beyond those that are held */
+	uint64_t n_dropped; /* for lack of room */
 };
 
 void library_log_take(struct library_log *log, uint32_t slot, const struct rec_library *l);
@@ -22,7 +23,7 @@ void library_log_take(struct library_log *log, uint32_t slot, const struct rec_l
 void library_log_drop(struct library_log *log, uint64_t ticks);
 void library_log_free(struct library_log *log);
 
-/* A step, in ticks. `thread_of_slot`: a thread's index in the step's model. */
+/* A step. `thread_of_slot` gives a thread's index in the step's model. */
 struct library_cut {
 	uint64_t begin_ticks, end_ticks;
 	const struct timebase *time;
@@ -30,7 +31,8 @@ struct library_cut {
 	const struct map *thread_of_slot;
 };
 
-/* Those that ended in the step, into m->libraries: a step may begin with a launch in the middle of one. */
+/* Adds the calls that ended in the step to m->libraries. They may have begun before: the launch
+ * that begins a step may be inside a library call. */
 void library_log_build(const struct library_log *log, const struct library_cut *cut,
 		       struct model_step *m);
 

@@ -1,6 +1,7 @@
 /*
- * libdw finds units by .debug_aranges, which clang and rustc leave out, and functions by reading the whole unit for each address.
- * So there are two sorted tables here: address ranges of units, and for each unit in use those of its functions.
+ * libdw finds units by .debug_aranges, which clang and rustc omit, and functions by reading the
+ * whole unit for each address. So this file keeps two kinds of sorted tables: the address ranges of
+ * all units, and for each unit in use those of its functions.
  */
 #include "core/source/journal/lines.h"
 
@@ -13,7 +14,7 @@
 
 struct range {
 	uint64_t begin, end;
-	uint64_t what; /* the unit's or the function's entry in .debug_info */
+	uint64_t die; /* offset in .debug_info of the unit's or the function's DIE */
 };
 
 struct ranges {
@@ -21,7 +22,7 @@ struct ranges {
 };
 
 struct unit {
-	uint64_t entry;
+	uint64_t die;
 	struct ranges functions;
 	Dwarf_Files *files;
 	const char *folder;
@@ -32,10 +33,10 @@ struct lines {
 	struct ranges units;
 	VEC(struct unit) known;
 	struct strtab names;
-	struct map name_of; /* a function's entry -> in names */
+	struct map name_of; /* a function's DIE -> in names */
 };
 
-/* Listing the units of 200 MB takes 0.3 s; beyond that the object's own table of units must do. */
+/* Listing the units of 200 MB takes 0.3 s; for larger objects use .debug_aranges. */
 static const uint64_t listed_most_bytes = 200ull << 20;
 
 /* ---- Ranges ---- */
@@ -52,7 +53,7 @@ static void sort(struct ranges *r)
 		qsort(r->at.at, r->at.n, sizeof(*r->at.at), by_begin);
 }
 
-/* Functions of one unit don't overlap, nor do units. */
+/* Functions of one unit do not overlap, nor do units. */
 static const struct range *find_range(const struct ranges *r, uint64_t address)
 {
 	size_t after = bisect(r->at.n, i, r->at.at[i].begin <= address);
@@ -62,10 +63,10 @@ static const struct range *find_range(const struct ranges *r, uint64_t address)
 static void add_ranges(struct ranges *r, Dwarf_Die *entry)
 {
 	Dwarf_Addr base, begin, end;
-	uint64_t what = dwarf_dieoffset(entry);
+	uint64_t die = dwarf_dieoffset(entry);
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(entry, at, &base, &begin, &end)) > 0;)
-		if (begin && begin < end) /* at 0: code that the linker left out */
-			vec_push(&r->at, (struct range){ begin, end, what });
+		if (begin && begin < end) /* at 0: code that the linker removed */
+			vec_push(&r->at, (struct range){ begin, end, die });
 }
 
 /* ---- Units ---- */
@@ -134,7 +135,7 @@ void lines_free(struct lines *l)
 
 enum { NESTING_MOST = 64 };
 
-/* Definitions stand in namespaces and classes too. */
+/* Definitions may also be in namespaces and classes. */
 static void list_functions(struct ranges *to, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die child;
@@ -157,27 +158,27 @@ static void list_functions(struct ranges *to, Dwarf_Die *parent, unsigned depth)
 	} while (!dwarf_siblingof(&child, &child));
 }
 
-static struct unit *unit_of(struct lines *l, uint64_t entry, Dwarf_Die *die)
+static struct unit *unit_of(struct lines *l, uint64_t die, Dwarf_Die *entry)
 {
-	if (!dwarf_offdie(l->dwarf, entry, die))
+	if (!dwarf_offdie(l->dwarf, die, entry))
 		return NULL;
 	for (size_t i = 0; i < l->known.n; i++)
-		if (l->known.at[i].entry == entry)
+		if (l->known.at[i].die == die)
 			return &l->known.at[i];
-	struct unit unit = { .entry = entry };
+	struct unit unit = { .die = die };
 	Dwarf_Attribute folder;
-	list_functions(&unit.functions, die, 0);
+	list_functions(&unit.functions, entry, 0);
 	sort(&unit.functions);
-	if (dwarf_getsrcfiles(die, &unit.files, NULL))
+	if (dwarf_getsrcfiles(entry, &unit.files, NULL))
 		unit.files = NULL;
-	unit.folder = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &folder));
+	unit.folder = dwarf_formstring(dwarf_attr(entry, DW_AT_comp_dir, &folder));
 	vec_push(&l->known, unit);
 	return &l->known.at[l->known.n - 1];
 }
 
 /* ---- Places ---- */
 
-/* Where the function was written: entries of inlined and compiled ones refer to it. */
+/* Returns the DIE of the function as written; those of inlined and compiled copies refer to it. */
 static Dwarf_Die origin_of(const Dwarf_Die *entry)
 {
 	static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -191,7 +192,7 @@ static Dwarf_Die origin_of(const Dwarf_Die *entry)
 	return at;
 }
 
-/* "shapes::inlined", by the scopes around a function. */
+/* Returns a name like "shapes::inlined", from the scopes around a function. */
 static uint32_t scoped_name(struct lines *l, Dwarf_Die *origin)
 {
 	char text[1024] = "";
@@ -215,7 +216,7 @@ static uint32_t scoped_name(struct lines *l, Dwarf_Die *origin)
 	return strtab_intern(&l->names, text);
 }
 
-/* Functions that only this unit knows have no mangled name. */
+/* Functions that are local to the unit have no mangled name. */
 static const char *function_name(struct lines *l, Dwarf_Die *entry)
 {
 	Dwarf_Attribute mangled;
@@ -240,7 +241,7 @@ static uint32_t number_of(Dwarf_Die *entry, unsigned attribute)
 	return (uint32_t)value;
 }
 
-/* The entry among the children, blocks looked through, that was inlined around the address. */
+/* Finds the child that was inlined around the address, also within lexical blocks. */
 static bool find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *out, unsigned depth)
 {
 	Dwarf_Die child;
@@ -271,19 +272,19 @@ static void put_line(Dwarf_Die *unit, uint64_t address, struct line_place *to)
 
 size_t lines_find(struct lines *l, uint64_t address, struct line_place *out, size_t most)
 {
-	Dwarf_Die die, chain[NESTING_MOST];
+	Dwarf_Die entry, chain[NESTING_MOST];
 	const struct range *range = find_range(&l->units, address);
-	const struct unit *unit = range ? unit_of(l, range->what, &die) : NULL;
+	const struct unit *unit = range ? unit_of(l, range->die, &entry) : NULL;
 	if (!unit || !most)
 		return 0;
 	const struct range *function = find_range(&unit->functions, address);
-	size_t n = 0; /* of the chain, outermost first */
-	if (function && dwarf_offdie(l->dwarf, function->what, &chain[0]))
+	size_t n = 0; /* length of the chain, which begins with the outermost function */
+	if (function && dwarf_offdie(l->dwarf, function->die, &chain[0]))
 		for (n = 1; n < NESTING_MOST && n < most &&
 			    find_inlined(&chain[n - 1], address, &chain[n], 0);)
 			n++;
 	out[0] = (struct line_place){ .folder = unit->folder };
-	put_line(&die, address, &out[0]);
+	put_line(&entry, address, &out[0]);
 	for (size_t i = 0; i < n; i++) {
 		Dwarf_Die *at = &chain[n - 1 - i];
 		out[i].function = function_name(l, at);

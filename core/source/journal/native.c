@@ -1,4 +1,4 @@
-/* One object per DICT_MODULE, opened at its first frame. */
+/* Opens one object per DICT_MODULE, at its first frame. */
 #include "core/source/journal/native.h"
 
 #include "core/source/journal/lines.h"
@@ -10,16 +10,16 @@
 
 #include <stdio.h>
 
-/* Longer names show "<...>" for templates' arguments: nobody reads them, and every trace would carry them. */
+/* In longer names template arguments become "<...>": they would make every trace larger. */
 static const size_t name_most_bytes = 160;
 
 struct module {
-	const char *path, *name; /* the name without its folder */
+	const char *path, *name; /* name: the path's last component */
 	struct object object;
 	struct symbols *symbols;
-	struct lines *lines; /* of the user's own objects, where they have any */
+	struct lines *lines; /* of user code with debug information, else NULL */
 	enum object_state state;
-	bool is_known, is_library, is_own;
+	bool is_known, is_library, is_profrun;
 };
 
 struct native {
@@ -71,15 +71,15 @@ static void open_object(struct native *n, struct module *m, const struct module_
 {
 	m->state = object_open(&m->object, m->path, entry);
 	if (m->state == OBJECT_CHANGED)
-		diagnostic(n, m, "the file has changed since the run: its functions have no names");
+		diagnostic(n, m, "the file has changed since the run: no function names");
 	if (m->state == OBJECT_DAMAGED)
-		diagnostic(n, m, "not a whole ELF file: its functions have no names");
+		diagnostic(n, m, "damaged ELF file: no function names");
 	if (m->state != OBJECT_OPEN)
 		return;
 	m->symbols = symbols_new(&m->object);
 	if (!m->is_library && lines_open(&m->object, &m->lines) == LINES_TOO_BIG)
 		diagnostic(n, m,
-			   "over 200 MB of debug information without an index: no lines are shown");
+			   "over 200 MB of debug information without an index: no source lines");
 }
 
 static void open_module(struct native *n, struct module *m, const struct module_entry *entry)
@@ -92,7 +92,7 @@ static void open_module(struct native *n, struct module *m, const struct module_
 	*m = (struct module){
 		.path = keep(n, path),
 		.is_known = true,
-		.is_own = origin_is_profrun(path),
+		.is_profrun = origin_is_profrun(path),
 		.is_library = origin_is_native_library(path),
 	};
 	m->name = path_base(m->path);
@@ -111,7 +111,8 @@ static const struct module *module_of(struct native *n, uint32_t id)
 	return &n->modules.at[id];
 }
 
-/* The code that a signal handler returns to, by its instructions: libraries have no name for it. */
+/* Whether this is the code that a signal handler returns to. Libraries have no symbol for it, so
+ * its instructions are compared. */
 static bool is_signal_return(const struct module *m, uint64_t offset)
 {
 	static const uint8_t rt_sigreturn[] = {
@@ -154,7 +155,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Everything that a function's name tells. */
+/* Sets everything that follows from a function's name. */
 static void name_frame(struct native *n, struct source_frame *to, const char *mangled)
 {
 	static const char stub[] = "__device_stub__";
@@ -187,7 +188,7 @@ static struct source_frame blank(const struct module *m)
 			   .is_library = m->is_library },
 		.operator= "",
 		.stub_of = "",
-		.role = m->is_own ? FRAME_OWN : FRAME_PLAIN,
+		.role = m->is_profrun ? FRAME_OWN : FRAME_PLAIN,
 	};
 }
 
@@ -202,7 +203,7 @@ static size_t outside_objects(struct native *n, uint64_t address, struct source_
 	return 1;
 }
 
-/* A path without "./" and "x/../", in place. */
+/* Removes "./" and "x/../" from a path, in place. */
 static void tidy(char *path)
 {
 	char *out = path;
@@ -235,7 +236,8 @@ static const char *file_of(struct native *n, const struct line_place *place)
 	return kept;
 }
 
-/* Fills in lines, and frames for inlined functions before the first one of `out`; how many frames there are now. */
+/* Fills in lines and inserts frames of inlined functions before the one in `out`. Returns how many
+ * frames `out` then has. */
 static size_t add_lines(struct native *n, const struct module *m, uint64_t address,
 			struct source_frame *out)
 {
@@ -270,7 +272,7 @@ size_t native_find(struct native *n, uint64_t frame, bool is_return,
 		out->frame.function = "<signal handler called>";
 		return 1;
 	}
-	/* a call may be its function's last instruction: the return address is then in the next function */
+	/* a call may be its function's last instruction, with the return address in the next one */
 	uint64_t address = is_return && offset ? offset - 1 : offset;
 	struct symbol symbol;
 	if (m->symbols && symbols_find(m->symbols, address, &symbol))

@@ -1,6 +1,6 @@
 /*
- * Native frames made readable: the object that an address lies in, the function, and where there is debug information the line and
- * the functions inlined there. Objects are opened when the first frame in them comes.
+ * Resolves native frames: the object that contains an address, the function and, with debug
+ * information, the line and the functions inlined there. An object is opened at its first frame.
  */
 #ifndef CORE_NATIVE_H
 #define CORE_NATIVE_H
@@ -11,15 +11,16 @@
 
 struct native;
 
-/* Texts are interned in `texts`. */
+/* Results point into `texts`. */
 struct native *native_new(const struct dict *dict, struct strtab *texts);
 void native_free(struct native *n);
 
-/* What a frame of a stack stands for, innermost first; at least one. `is_return`: the offset is that of a return address. */
+/* Writes the functions of a frame, innermost first, and returns how many, at least one.
+ * `is_return`: the frame's offset is that of a return address. */
 size_t native_find(struct native *n, uint64_t frame, bool is_return,
 		   struct source_frame out[static STACK_INLINED_MOST]);
 
-/* Objects that could not be looked into, one line each; NULL past the last. */
+/* Returns one line about the i-th object that could not be read, NULL after the last. */
 const char *native_diagnostic(const struct native *n, size_t i);
 
 #endif

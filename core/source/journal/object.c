@@ -1,4 +1,4 @@
-/* libelf over a mapping; it checks offsets and sizes against the file's length. */
+/* Uses libelf on a mapping; libelf checks offsets and sizes against the file's length. */
 #include "core/source/journal/object.h"
 
 #include <elfutils/libdwelf.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Pages differ in size, and loaders round the ends of a mapping differently. */
+/* Page sizes differ, and loaders round the ends of a mapping differently. */
 static const uint64_t page_slack_bytes = 65536;
 
 static int open_regular(const char *path)
@@ -38,13 +38,13 @@ static uint64_t image_end(Elf *elf)
 	return end;
 }
 
-/* By build-id. Where the linker made none (clang's default), the size of the image must do. */
+/* Compares build-ids. Without one (clang's default) it compares the size of the image. */
 static bool is_same(Elf *elf, const struct module_entry *m)
 {
 	const void *id;
 	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
 	if (bytes > (ssize_t)sizeof(m->build_id))
-		bytes = sizeof(m->build_id); /* as much as the journal keeps */
+		bytes = sizeof(m->build_id); /* the journal keeps no more */
 	if (bytes > 0 || m->build_id_bytes)
 		return bytes == (ssize_t)m->build_id_bytes &&
 		       !memcmp(id, m->build_id, m->build_id_bytes);

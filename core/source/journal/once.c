@@ -1,12 +1,12 @@
 #include "core/source/journal/once.h"
 
 enum {
-	LONG_NS =
-		1000000, /* no call that only asks the device for work takes that long when all is loaded */
-	KINDS_MOST = 4096, /* places that are told apart */
+	/* a call that only queues work never takes this long once everything is loaded */
+	LONG_NS = 1000000,
+	KINDS_MOST = 4096, /* entries */
 };
 
-/* What waits for the device is left out: how long that takes says nothing about the call. */
+/* Leaves out calls that wait for the device: their duration says nothing about the call itself. */
 static bool is_of_interest(uint8_t category)
 {
 	return category == CAT_LAUNCH || category == CAT_GRAPH || category == CAT_CONTROL ||
@@ -36,7 +36,7 @@ void once_add(struct once *o, struct run *run, const struct dict *d, const struc
 	uint64_t ticks = record_duration(c);
 	uint8_t category = dict_category(d, c->hook);
 	bool is_new;
-	/* cudaFree(NULL) is how programs ask for a context */
+	/* programs create a context by cudaFree(NULL) */
 	if (ticks < o->long_ticks ||
 	    !(is_of_interest(category) || (category == CAT_FREE && !c->arg)))
 		return;

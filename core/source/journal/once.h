@@ -1,4 +1,5 @@
-/* Finds calls that took long once, mostly before the first recorded step: see struct run_once. */
+/* Finds calls that took long a single time, mostly before the first recorded step: see struct
+ * run_once. */
 #ifndef CORE_ONCE_H
 #define CORE_ONCE_H
 

@@ -7,18 +7,19 @@
 enum {
 	HOST_SLACK_S = 600, /* destructors and threads that outlive main() */
 	GPU_SLACK_S = 10,   /* GPU records are flushed before the end is noted */
-	/* where only the calendar says how long it can have been: the rate of its clock may be a guess */
+	/* factor where only the wall clock bounds the run's length: the tick rate may be a guess */
 	RATE_DOUBT = 8,
-	/* above the last step's number: a corrected anchor's steps may have had higher ones, no more than the launches of its the provisional period */
+	/* above the last step's number: steps of an anchor that proved wrong may have had higher
+	 * ones, by at most the number of launches while it was provisional */
 	NUMBER_SLACK = 1000000,
 };
 
-static uint64_t added(uint64_t a, uint64_t b)
+static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* When nothing can have been written any more: the noted end, else now. */
+/* Returns an upper bound of all times: the end that the journal notes, else now. */
 static uint64_t last_ticks(const struct journal_header *h, const struct timebase *t)
 {
 	const struct journal_clock_point *first = &h->clock.first;
@@ -32,7 +33,7 @@ static uint64_t last_ticks(const struct journal_header *h, const struct timebase
 	uint64_t length_ns = now_ns - first->realtime_ns;
 	if (length_ns > UINT64_MAX / RATE_DOUBT)
 		return UINT64_MAX;
-	return added(first->ticks, timebase_ticks(t, length_ns * RATE_DOUBT));
+	return add_saturated(first->ticks, timebase_ticks(t, length_ns * RATE_DOUBT));
 }
 
 void plausible_set(struct plausible *p, const struct journal_header *h)
@@ -43,14 +44,14 @@ void plausible_set(struct plausible *p, const struct journal_header *h)
 	uint64_t gpu = GPU_SLACK_S * t.ticks_per_second, host = HOST_SLACK_S * t.ticks_per_second;
 	*p = (struct plausible){
 		.gpu_first = first > gpu ? first - gpu : 0,
-		.gpu_last = added(last, gpu),
+		.gpu_last = add_saturated(last, gpu),
 		.host_first = first > host ? first - host : 0,
-		.host_last = added(last, host),
+		.host_last = add_saturated(last, host),
 	};
-	p->steps_most = added(atomic_load(&h->steps.current), NUMBER_SLACK);
+	p->steps_most = add_saturated(atomic_load(&h->steps.current), NUMBER_SLACK);
 }
 
-/* 0: CUPTI or the library did not know. */
+/* 0 is allowed: the time was unknown to CUPTI or the library. */
 static bool is_moment(const struct plausible *p, uint64_t ticks)
 {
 	return !ticks || (ticks >= p->host_first && ticks <= p->host_last);
@@ -66,7 +67,7 @@ static bool is_call(const struct plausible *p, const struct rec_call *c)
 	return is_moment(p, c->begin_ticks) && record_duration(c) <= p->host_last - p->host_first;
 }
 
-/* The library has seen to it that none ends before it begins. */
+/* The library never writes work that ends before it begins. */
 static bool is_work(const struct plausible *p, const struct rec_gpu *g)
 {
 	if (!g->begin_ticks)
@@ -94,7 +95,7 @@ bool plausible_record(const struct plausible *p, const struct rec_head *head)
 	case REC_MEMSET:
 	case REC_GPU_SYNC:
 		return is_work(p, (const struct rec_gpu *)head);
-	case REC_RANGE: /* may have been opened long before the first call */
+	case REC_RANGE: /* it may have been opened long before the first call */
 		return ((const struct rec_range *)head)->ticks <= p->host_last;
 	case REC_LIBRARY:
 		return is_span(p, ((const struct rec_library *)head)->begin_ticks,

@@ -1,7 +1,8 @@
 /*
- * Which records a run can have written, by their times: a journal may have been damaged on its way, and one flipped bit in a time
- * makes a step of years. What lies outside the run, ends before it begins or lasts longer than the run is left out by the reader, and an
- * allocation of more than there can be by who follows the journal.
+ * Checks whether a run can have written a record, by the record's times: a journal may have been
+ * damaged in a copy, and one flipped bit in a time makes a step of years. The reader skips records
+ * that lie outside the run, end before they begin or last longer than the run. Ingest skips
+ * allocations of impossible size.
  */
 #ifndef CORE_PLAUSIBLE_H
 #define CORE_PLAUSIBLE_H
@@ -10,23 +11,24 @@
 
 #include <stdbool.h>
 
-/* Ticks that may stand in a record. The host's go further: calls are made, and recorded, after the orderly end was noted. */
+/* Ticks that a record may contain. Those of the CPU go further: calls are still made and recorded
+ * after the orderly end was noted. */
 struct plausible {
 	uint64_t gpu_first, gpu_last;
 	uint64_t host_first, host_last;
-	uint64_t steps_most; /* no step that was told has a higher number */
+	uint64_t steps_most; /* highest possible step number */
 };
 
-/* Of a journal that nobody writes any more. */
+/* The journal must not have a writer any more. */
 void plausible_set(struct plausible *p, const struct journal_header *h);
 
-/* Of an allocation that succeeded. */
+/* The size of an allocation that succeeded. */
 static inline bool plausible_bytes(uint64_t bytes)
 {
 	return bytes < 1ull << 48; /* 256 TiB: a host's whole address space */
 }
 
-/* `head` is whole, as the reader gives it. */
+/* `head` is a whole record, as the reader returns it. */
 bool plausible_record(const struct plausible *p, const struct rec_head *head);
 
 #endif

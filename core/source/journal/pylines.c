@@ -1,21 +1,21 @@
-/* See pylines.h. Lines are counted in 64 bits, so that no sum of a damaged table's steps overflows. */
+/* See pylines.h. Lines are counted in 64 bits, so that a damaged table cannot overflow them. */
 #include "core/source/journal/pylines.h"
 
 #include <stdbool.h>
 
-/* What is left of a table. */
+/* The unread rest of a table. */
 struct cursor {
 	const uint8_t *at, *end;
 };
 
-enum { NO_LINE = -128 }; /* 3.10: the step of a range of instructions that has no line */
+enum { NO_LINE = -128 }; /* 3.10: marks a range of instructions without a line */
 
 static uint32_t in_range(int64_t line, uint32_t otherwise)
 {
 	return line >= 0 && line <= INT32_MAX ? (uint32_t)line : otherwise;
 }
 
-/* Pairs of (bytes on, lines on); a pair counts from the address that it leads to. */
+/* Pairs of (bytes to advance, lines to advance); a line is valid from the address reached. */
 static uint32_t line_lnotab(struct cursor c, uint32_t first_line, uint32_t lasti)
 {
 	int64_t line = first_line;
@@ -29,7 +29,7 @@ static uint32_t line_lnotab(struct cursor c, uint32_t first_line, uint32_t lasti
 	return in_range(line, first_line);
 }
 
-/* Pairs of (length in bytes, lines on): the line of the range that ends there. */
+/* Pairs of (range in bytes, lines to advance); a line is valid within its range. */
 static uint32_t line_310(struct cursor c, uint32_t first_line, uint32_t lasti)
 {
 	int64_t line = first_line;
@@ -45,7 +45,7 @@ static uint32_t line_310(struct cursor c, uint32_t first_line, uint32_t lasti)
 	return first_line;
 }
 
-/* Six bits a byte, the lowest first; bit 6 says that more follow. */
+/* Six bits per byte, the lowest first; bit 6 is set if more bytes follow. */
 static bool read_varint(struct cursor *c, uint32_t *value)
 {
 	*value = 0;
@@ -60,7 +60,7 @@ static bool read_varint(struct cursor *c, uint32_t *value)
 	return false;
 }
 
-/* The sign in the lowest bit. */
+/* The sign is in the lowest bit. */
 static bool read_line_step(struct cursor *c, int64_t *line)
 {
 	uint32_t value;
@@ -86,10 +86,12 @@ static bool skip_bytes(struct cursor *c, ptrdiff_t n)
 	return true;
 }
 
-/* The forms of an entry of the location table; those below ONE_LINE stay on their line and have one byte of columns. */
+/* Forms of a location table entry. Those below FORM_ONE_LINE do not advance the line and have one
+ * byte of columns. */
 enum { FORM_ONE_LINE = 10, FORM_NO_COLUMNS = 13, FORM_LONG = 14, FORM_NO_LINE = 15 };
 
-/* Reads what follows an entry's first byte: the line's step, and columns that nobody asks for. */
+/* Reads what follows an entry's first byte: how far the line advances, and columns, which are
+ * skipped. */
 static bool read_entry(struct cursor *c, unsigned form, int64_t *line)
 {
 	switch (form) {
@@ -109,7 +111,7 @@ static bool read_entry(struct cursor *c, unsigned form, int64_t *line)
 	}
 }
 
-/* Entries of one to eight code units, of two bytes each. */
+/* An entry covers one to eight code units of two bytes each. */
 static uint32_t line_311(struct cursor c, uint32_t first_line, uint32_t lasti)
 {
 	int64_t line = first_line;

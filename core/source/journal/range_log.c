@@ -1,9 +1,9 @@
-/* See range_log.h. Few ranges are open at a time, so the newest first is looked at first and found. */
+/* See range_log.h. Few ranges are open at a time, so a search from the newest ends soon. */
 #include "core/source/journal/range_log.h"
 
 enum {
-	MOST_CLOSED = 1 << 20, /* of a step under way: 50 MB */
-	MOST_OPEN = 1 << 16,   /* more are left from records that were lost */
+	MOST_CLOSED = 1 << 20, /* 50 MB */
+	MOST_OPEN = 1 << 16,   /* more can only come from lost records */
 	MOST_ENDS = 1 << 16,
 };
 
@@ -30,7 +30,8 @@ static void add_open(struct range_log *log, const struct range_entry *e)
 	vec_push(&log->open, *e);
 }
 
-/* Ranges of a domain nest on their thread, so those above the one that ends have ended too: their records are lost. */
+/* A domain's ranges nest on their thread, so ranges within the one that ends have ended too and
+ * their POP records were lost. */
 static void pop(struct range_log *log, uint32_t slot, const struct rec_range *r)
 {
 	for (size_t i = log->open.n; i > 0; i--) {
@@ -101,7 +102,7 @@ void range_log_take(struct range_log *log, uint32_t slot, const struct rec_range
 		e.kind = MODEL_RANGE_MARK;
 		add_closed(log, &e, r->ticks);
 		break;
-	default: /* of a later version */
+	default: /* from a newer version */
 		break;
 	}
 }
@@ -145,7 +146,7 @@ static void build_range(const struct range_log_cut *cut, const struct range_entr
 		.begin_ns = m->begin_ns,
 		.end_ns = m->end_ns,
 		.id = e->id,
-		.name = name ? name : strtab_intern(&d->t.names, "range without a name"),
+		.name = name ? name : strtab_intern(&d->t.names, "unnamed range"),
 		.domain = dict_string(d, e->domain),
 		.color = e->color,
 		.thread = thread_index(cut->thread_of_slot, e->slot),
@@ -160,7 +161,7 @@ static void build_range(const struct range_log_cut *cut, const struct range_entr
 	vec_push(&m->ranges, r);
 }
 
-/* By kind, thread, time; outer ones first. */
+/* Orders by kind, thread and time, outer ranges first. */
 static int by_place(const void *a, const void *b)
 {
 	const struct model_range *x = a, *y = b;

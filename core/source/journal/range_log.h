@@ -1,6 +1,7 @@
 /*
- * The application's own ranges as their records come in: begins and ends matched by thread and id, whatever order the threads'
- * streams are read in, and whatever was lost on the way. Holds those that steps to come may still show.
+ * Collects the application's NVTX ranges: matches begins and ends by thread and id, in whatever
+ * order the threads' streams are read, and copes with lost records. Holds the ranges that later
+ * steps may show.
  */
 #ifndef CORE_RANGE_LOG_H
 #define CORE_RANGE_LOG_H
@@ -11,7 +12,7 @@
 #include "core/source/journal/timebase.h"
 #include "core/util/vec.h"
 
-/* Times in ticks; `end` RANGE_OPEN: it has not been seen to end. */
+/* end_ticks of a range whose end has not been read. */
 #define RANGE_OPEN UINT64_MAX
 
 struct range_entry {
@@ -30,18 +31,18 @@ struct range_end {
 struct range_log {
 	VEC(struct range_entry) closed;
 	VEC(struct range_entry) open;
-	VEC(struct range_end)
-	ends; /* whose begin stands in a stream that is read later, if it was written at all */
-	uint64_t n_dropped; /* closed ones beyond those that are held */
+	/* whose begin is in a stream that is read later, or was lost */
+	VEC(struct range_end) ends;
+	uint64_t n_dropped; /* closed ones, for lack of room */
 };
 
 void range_log_take(struct range_log *log, uint32_t slot, const struct rec_range *r);
 
-/* Forgets what no step that begins at `ticks` or later can show. */
+/* Removes what no step that begins at `ticks` or later can show. */
 void range_log_drop(struct range_log *log, uint64_t ticks);
 void range_log_free(struct range_log *log);
 
-/* A step, in ticks. `thread_of_slot`: a thread's index in the step's model. */
+/* A step. `thread_of_slot` gives a thread's index in the step's model. */
 struct range_log_cut {
 	uint64_t begin_ticks, end_ticks;
 	const struct timebase *time;
@@ -49,7 +50,8 @@ struct range_log_cut {
 	const struct map *thread_of_slot;
 };
 
-/* Those that lie in the step in part at least, into m->ranges; what reaches beyond is cut at the step's edges and marked. */
+/* Adds the ranges that overlap the step to m->ranges. Those that reach beyond it are cut at its
+ * edges and marked as cut. */
 void range_log_build(const struct range_log *log, const struct range_log_cut *cut,
 		     struct model_step *m);
 

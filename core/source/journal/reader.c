@@ -1,4 +1,4 @@
-/* Opening, validating and walking a journal. Runs in the tools only, on one thread. */
+/* Opens, validates and reads a journal. Runs only in the tools, on one thread. */
 #include "core/source/journal/reader.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static int read_all(int fd, void *to, size_t bytes, uint64_t from)
 		ssize_t n = pread(fd, (uint8_t *)to + done, bytes - done, (off_t)(from + done));
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) /* cut short meanwhile: the rest stays zero */
+		if (n <= 0) /* the file was truncated meanwhile: the rest stays zero */
 			return n < 0 ? -errno : 0;
 		done += (size_t)n;
 	}
@@ -94,7 +94,7 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 	return value < limit ? value : limit;
 }
 
-/* Of the dictionary what is in use, mostly a small part of it. */
+/* Reads only the used part of the dictionary, usually a small one. */
 static int load_used(struct reader *r, uint64_t dictionary_offset)
 {
 	const struct journal_header *h = (const struct journal_header *)r->meta;
@@ -119,8 +119,8 @@ static int load_meta(struct reader *r, uint64_t dictionary_offset, const char *p
 	return error ? err_set(e, error, "%s: cannot read: %s", path, strerror(-error)) : 0;
 }
 
-/* Chunks that an earlier collector gave back: their claims are over, and nothing of them can be read. */
-static void count_given_back(struct reader *r)
+/* Counts the chunks that an earlier collector recycled; their records are gone. */
+static void count_recycled(struct reader *r)
 {
 	uint64_t used = 0, claims = atomic_load(&r->header->chunk_claims);
 	for (uint32_t i = 0; i < r->n_chunks; i++)
@@ -140,7 +140,8 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	uint64_t size = (uint64_t)status.st_size;
 	if (size < sizeof(h))
 		return err_set(e, -EINVAL,
-			       "%s: not a journal or cut short: %llu bytes, its header alone takes "
+			       "%s: not a journal, or cut short: it has %llu bytes, the header "
+			       "alone "
 			       "%zu",
 			       path, (unsigned long long)size, sizeof(h));
 	memset(&h, 0, sizeof(h));
@@ -151,8 +152,8 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	if (error)
 		return error;
 	if (!layout_is_sane(&h))
-		return err_set(e, -EINVAL,
-			       "%s: damaged journal: its header's offsets make no sense", path);
+		return err_set(e, -EINVAL, "%s: damaged journal: invalid offsets in the header",
+			       path);
 	r->is_truncated = size < h.file_bytes;
 	r->file_bytes = size;
 	if (r->is_live && size < h.chunks_offset)
@@ -170,7 +171,7 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	r->directory = (struct journal_chunk *)(r->meta + h.directory_offset);
 	r->seen = mem_zero(r->n_chunks * sizeof(*r->seen));
 	r->buffer = mem_resize(NULL, h.chunk_bytes);
-	count_given_back(r);
+	count_recycled(r);
 	plausible_set(&r->plausible, r->header);
 	return 0;
 }
@@ -213,8 +214,8 @@ static int by_claim(const void *a, const void *b)
 }
 
 /*
- * Takes up chunks claimed since the last pass. Those numbered after the count was read wait for the next pass: of two
- * chunks of one thread the scan could have seen the later one only.
+ * Opens chunks claimed since the last pass. Chunks claimed after the count was read wait for the
+ * next pass, because the scan may have missed an earlier chunk of the same thread.
  */
 static void find_new_chunks(struct reader *r)
 {
@@ -226,7 +227,7 @@ static void find_new_chunks(struct reader *r)
 		struct journal_chunk *c = &r->directory[i];
 		if (atomic_load_explicit(&c->state, memory_order_acquire) == CHUNK_FREE)
 			continue;
-		/* pairs with the release in claiming: the thread is there once the claim is */
+		/* pairs with the release in claiming: `thread` is set once the claim is */
 		uint64_t claim = atomic_load_explicit(&c->claim, memory_order_acquire);
 		if (claim == r->seen[i] || claim > claims)
 			continue;
@@ -246,7 +247,8 @@ void reader_begin_pass(struct reader *r)
 	r->next = 0;
 }
 
-/* Bytes that could be had of [offset, offset + bytes) of a chunk; fewer where the file ends. */
+/* Reads `bytes` of a chunk from c->offset on. Returns how many were read; fewer at the file's
+ * end. */
 static uint32_t read_chunk(struct reader *r, const struct reader_chunk *c, uint32_t bytes)
 {
 	uint64_t at =
@@ -287,7 +289,7 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 	while (r->next < r->open.n) {
 		struct reader_chunk *c = &r->open.at[r->next];
 		struct journal_chunk *entry = &r->directory[c->index];
-		/* the state first: what a chunk held when it was sealed is all that it will hold */
+		/* load the state first: nothing is appended to a chunk after it was sealed */
 		bool is_sealed = atomic_load_explicit(&entry->state, memory_order_acquire) ==
 				 CHUNK_SEALED;
 		uint32_t committed =
@@ -365,7 +367,7 @@ uint32_t reader_count_free(const struct reader *r)
 	return used < r->n_chunks ? r->n_chunks - (uint32_t)used : 0;
 }
 
-/* The header first: at every moment it says no more than there is. */
+/* Changes the header before the file, so that it never claims more than the file has. */
 static int shrink(struct reader *r, const char *path, struct err *e)
 {
 	struct journal_header *h = r->header;
@@ -408,8 +410,8 @@ static bool dictionary_record_is_whole(const struct reader *r, const struct dict
 }
 
 /*
- * A record whose writer was killed before it stored the head leaves a gap of unknown length: once nobody writes any more
- * the walk goes on at the next thing that looks like a record.
+ * A writer that was killed before it stored a record's head leaves a gap of unknown length. Once
+ * there is no writer any more, reading continues at the next word that looks like a record.
  */
 const struct dict_head *reader_next_dictionary(struct reader *r, bool is_final)
 {
@@ -428,7 +430,8 @@ const struct dict_head *reader_next_dictionary(struct reader *r, bool is_final)
 		}
 		if (!is_final)
 			return NULL;
-		r->n_damaged += word && !r->is_in_gap; /* a head is stored last, as one word */
+		/* a nonzero head is damage, not a gap: heads are stored last, as one word */
+		r->n_damaged += word && !r->is_in_gap;
 		r->is_in_gap = true;
 	}
 	return NULL;

@@ -1,5 +1,5 @@
-/* The stacks of a journal: Python lines from the copied tables, native names and lines from the
- * files that were mapped. */
+/* Resolves the stacks of a journal: Python lines from the copied line tables, native names and
+ * lines from the files that were mapped. */
 #ifndef CORE_JOURNAL_STACKS_H
 #define CORE_JOURNAL_STACKS_H
 

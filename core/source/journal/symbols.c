@@ -1,6 +1,6 @@
 /*
- * A sorted table of 16 bytes a function. PyTorch's libtorch_cpu.so names 490,000 of them: collecting takes 8 ms, a radix sort 10,
- * qsort would take 60.
+ * A sorted table with 16 bytes per function. PyTorch's libtorch_cpu.so has 490,000 function
+ * symbols: collecting them takes 8 ms, the radix sort 10 ms; qsort would take 60 ms.
  */
 #include "core/source/journal/symbols.h"
 
@@ -18,17 +18,17 @@ struct entry {
 struct symbols {
 	Elf *elf;
 	Elf_Data *data;
-	size_t strings;	  /* the section with the names */
-	bool is_complete; /* .symtab: no function lacks a name */
+	size_t strings;	  /* index of the section with the names */
+	bool is_complete; /* .symtab: every function has a name */
 	VEC(struct entry) at;
 };
 
 enum {
 	RADIX_BITS = 11,
 	RADIX = 1 << RADIX_BITS,
-	SIZELESS_MOST_BYTES = 4096, /* of a function without a size: assembler */
-	NEIGHBOURS =
-		16, /* names for one address, or functions within a function, that are looked at */
+	SIZELESS_MOST_BYTES = 4096, /* assumed for a function without a size (assembler) */
+	/* symbols checked per address: aliases, or functions within a function */
+	CANDIDATES_MOST = 16,
 };
 
 static void collect(struct symbols *s, Elf_Scn *section)
@@ -53,7 +53,7 @@ static void collect(struct symbols *s, Elf_Scn *section)
 	}
 }
 
-/* One stable pass by the bits from `shift` on. */
+/* One stable pass of the radix sort, by the bits from `shift` on. */
 static void sort_by(const struct entry *from, struct entry *to, size_t n, unsigned shift)
 {
 	size_t place[RADIX] = { 0 }, sum = 0;
@@ -119,14 +119,15 @@ static bool covers(const struct symbols *s, size_t i, uint64_t address)
 		return address - e->begin < e->bytes;
 	if (!s->is_complete || address - e->begin >= SIZELESS_MOST_BYTES)
 		return false;
-	/* up to the next function, past other names of this one */
+	/* it ends at the next function; skip aliases of this one */
 	for (size_t next = i + 1; next < s->at.n; next++)
 		if (s->at.at[next].begin != e->begin)
 			return address < s->at.at[next].begin;
 	return false;
 }
 
-/* Of several names for one function the one that people know: exported ones first, then those with fewer underscores. */
+/* Ranks the aliases of a function, the best known name lowest: exported ones first, then those with
+ * fewer underscores. */
 static int rank(const GElf_Sym *symbol, const char *name)
 {
 	static const int by_binding[] = { [STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1 };
@@ -140,7 +141,7 @@ bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out)
 {
 	size_t after = bisect(s->at.n, k, s->at.at[k].begin <= address);
 	int best = INT32_MAX;
-	for (size_t i = after; i-- > 0 && after - i <= NEIGHBOURS;) {
+	for (size_t i = after; i-- > 0 && after - i <= CANDIDATES_MOST;) {
 		if (best != INT32_MAX && s->at.at[i].begin != out->begin)
 			break;
 		GElf_Sym symbol;

@@ -1,4 +1,5 @@
-/* The functions of one object, by address: .symtab where it has one, else .dynsym. Names stay mangled, in the file's mapping. */
+/* The functions of one object by address, from .symtab, else from .dynsym. Names are mangled and
+ * point into the file's mapping. */
 #ifndef CORE_SYMBOLS_H
 #define CORE_SYMBOLS_H
 
@@ -11,11 +12,12 @@ struct symbol {
 	uint64_t begin;
 };
 
-/* NULL where the object names no function. `o` must outlive it. */
+/* Returns NULL if the object has no function symbols. `o` must outlive the result. */
 struct symbols *symbols_new(const struct object *o);
 void symbols_free(struct symbols *s);
 
-/* The function whose size covers the address (a virtual address of the file); the nearest name below it would lie. */
+/* Finds the function whose size covers the address (a virtual address of the file). The nearest
+ * symbol below it could be another function. */
 bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out);
 
 #endif

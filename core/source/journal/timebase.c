@@ -1,11 +1,11 @@
-/* Choosing the second clock point. Offline half; takes points of this machine's clocks where they are the journal's. */
+/* Chooses the second clock point: the journal's, else one of this machine's clocks if they are the
+ * ones that the journal was written by. */
 #include "core/source/journal/timebase.h"
 
 #include "core/runtime/clock.h"
 
-enum {
-	SAME_BOOT_NS = 2000000000
-}; /* settings of the wall clock since then look like another boot; that is harmless */
+/* If the wall clock was set meanwhile, it looks like another boot; that is harmless. */
+enum { SAME_BOOT_NS = 2000000000 };
 
 static bool is_same_boot(const struct journal_clock_point *then,
 			 const struct journal_clock_point *now)
@@ -54,7 +54,7 @@ void timebase_set(struct timebase *t, const struct journal_header *h, bool is_al
 		set_slope(t, slope(&t->first, &now));
 		return;
 	}
-	/* a killed run of an earlier boot or another machine: 2.5 GHz is as good as any */
+	/* a killed run of an earlier boot or another machine: assume 2.5 GHz */
 	t->is_estimate = true;
 	set_slope(t, 0.4);
 }

@@ -1,6 +1,7 @@
 /*
- * Ticks of a journal to CLOCK_MONOTONIC nanoseconds, as one line through the journal's first clock point and the newest
- * one that can be had: the closing one, or this machine's own where it is still the same boot.
+ * Converts a journal's ticks to CLOCK_MONOTONIC nanoseconds, linearly between the journal's first
+ * clock point and the newest one available: the journal's closing one, or this machine's clock if
+ * it is still the same boot.
  */
 #ifndef CORE_TIMEBASE_H
 #define CORE_TIMEBASE_H
@@ -12,12 +13,13 @@
 struct timebase {
 	struct journal_clock_point first;
 	uint32_t kind;
-	bool is_estimate; /* no second point could be had: the order is right, lengths are a guess (2.5 GHz) */
+	/* no second point was available: the order is right, durations assume 2.5 GHz */
+	bool is_estimate;
 	uint64_t ns_per_tick_q48; /* fixed point, 48 bits of fraction */
 	uint64_t ticks_per_second;
 };
 
-/* `is_alive`: the process still runs, so this machine's clocks are the journal's. */
+/* `is_alive`: the process still runs, so this machine's clocks are valid for the journal. */
 void timebase_set(struct timebase *t, const struct journal_header *h, bool is_alive);
 
 static inline uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
@@ -32,13 +34,13 @@ static inline uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
 	return t->first.monotonic_ns > before ? t->first.monotonic_ns - before : 0;
 }
 
-/* A length in ticks as nanoseconds. */
+/* Converts a duration from ticks to nanoseconds. */
 static inline uint64_t timebase_length_ns(const struct timebase *t, uint64_t ticks)
 {
 	return (uint64_t)((unsigned __int128)ticks * t->ns_per_tick_q48 >> 48);
 }
 
-/* A length in nanoseconds as ticks. */
+/* Converts a duration from nanoseconds to ticks. */
 static inline uint64_t timebase_ticks(const struct timebase *t, uint64_t ns)
 {
 	return (uint64_t)((unsigned __int128)ns * t->ticks_per_second / 1000000000u);

@@ -79,7 +79,7 @@ int driver_open(struct driver **to, const char *path, bool live, const struct dr
 		.call = on_call,
 		.counted = on_counted,
 		.triggered = driver_triggered,
-		.draws_nothing = sink->no_trace,
+		.no_trace = sink->no_trace,
 		.step = on_step,
 	};
 	d->ingest = mem_zero(sizeof(*d->ingest));

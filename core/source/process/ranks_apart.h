@@ -1,6 +1,7 @@
 /*
- * How far apart two ranks number the same step. Ranks that train together are in the same step most of the time, so the numbers of what
- * is under way in both, looked at again and again for some steps, differ by that most often; now and then one of them is a step ahead.
+ * Finds the difference between two ranks' numbers of the same step. Ranks that train together are
+ * in the same step most of the time; sometimes one of them is a step ahead. So their current step
+ * numbers are compared repeatedly over some steps, and the most frequent difference is the result.
  */
 #ifndef CORE_RANKS_APART_H
 #define CORE_RANKS_APART_H
@@ -8,20 +9,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As far as this from the difference that was seen first it is told. */
+/* Only differences this close to the first one are counted. */
 #define RANKS_APART_MOST 8
 
 struct ranks_apart {
-	uint64_t of;   /* what the caller has them of: with another one all begins anew */
-	int64_t first; /* difference */
-	uint64_t from; /* the other's number then */
+	uint64_t of;   /* the caller's id of what is compared; a new one starts over */
+	int64_t first; /* the first difference */
+	uint64_t from; /* `other` of the first comparison */
 	unsigned n, seen[2 * RANKS_APART_MOST + 1];
 };
 
-/* `number` and `other` are under way at the same moment. True: it has been seen often enough. */
+/*
+ * Adds a comparison: the ranks are in steps `number` and `other` at the same moment. Returns
+ * whether there are enough comparisons.
+ */
 bool ranks_apart_look(struct ranks_apart *a, uint64_t of, uint64_t number, uint64_t other);
 
-/* The most frequent one of number - other. */
+/* Returns the most frequent value of number - other. */
 int64_t ranks_apart(const struct ranks_apart *a);
 
 #endif

@@ -169,7 +169,7 @@ static struct ingest_sink sink_of(struct reread *r)
 	return (struct ingest_sink){ .context = r,
 				     .counted = reread_counted,
 				     .triggered = reread_triggered,
-				     .draws_nothing = r->d->sink.no_trace,
+				     .no_trace = r->d->sink.no_trace,
 				     .step = reread_step };
 }
 

@@ -1,4 +1,4 @@
-"""Nothing to mend: the host launches well ahead and the GPU never rests."""
+"""Nothing to fix: the host launches well ahead and the GPU never rests."""
 import kit
 
 cuda = kit.Cuda()
@@ -6,7 +6,7 @@ stream = cuda.stream()
 linear, gelu, update = cuda.kernels("linear_250us gelu_40us update_70us")
 
 
-def step(_, mended):
+def step(_, fixed):
     for _ in range(4):
         cuda.launch(linear, stream=stream)
         cuda.launch(gelu, stream=stream)

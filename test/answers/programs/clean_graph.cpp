@@ -1,10 +1,11 @@
-/* Nothing to mend: a graph of small kernels that keeps the GPU busy, launched ahead. */
+/* Nothing to fix: a graph of small kernels that keeps the GPU busy, launched ahead. */
 #include "kit.h"
 
 int main()
 {
 	cudaStream_t stream = kit::stream();
-	cudaKernel_t mix = kit::kernel("mix_15us"), scale = kit::kernel("scale_10us"), reduce = kit::kernel("reduce_200us");
+	cudaKernel_t mix = kit::kernel("mix_15us"), scale = kit::kernel("scale_10us"),
+		     reduce = kit::kernel("reduce_200us");
 	cudaGraph_t made;
 	cudaGraphExec_t graph;
 	kit::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));

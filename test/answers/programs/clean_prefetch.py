@@ -1,5 +1,7 @@
-"""Nothing to mend: batches are decoded and copied ahead, on a stream of their own, while the GPU computes; the host waits
-only for the buffer that it is about to fill."""
+"""Nothing to fix: batches are decoded and copied ahead while the GPU computes.
+
+The copies have their own stream. The host only waits for the buffer that it fills next.
+"""
 import kit
 
 SIZE = 512 << 10
@@ -18,7 +20,7 @@ def prefetch(slot):
     cuda.EventRecord(copied[slot], copies)
 
 
-def step(i, mended):
+def step(i, fixed):
     slot = i % 2
     cuda.StreamWaitEvent(compute, copied[slot], 0)
     cuda.launch(forward, stream=compute)

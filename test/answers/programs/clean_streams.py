@@ -1,4 +1,7 @@
-"""Nothing to mend: two streams that overlap and join by events once a step, and a loss that is fetched without waiting."""
+"""Nothing to fix: two streams overlap and join by events once a step.
+
+The loss is fetched without waiting.
+"""
 import kit
 
 cuda = kit.Cuda()
@@ -8,7 +11,7 @@ text, image, fuse = cuda.kernels("text_600us image_700us fuse_500us")
 loss, host = cuda.device(4096), cuda.pinned(4096)
 
 
-def step(_, mended):
+def step(_, fixed):
     cuda.EventRecord(fork, left)
     cuda.StreamWaitEvent(right, fork, 0)
     cuda.launch(text, stream=left)

@@ -1,4 +1,7 @@
-"""Every step moves weights to the device and results back, and computes little; the mended twin moves a quarter."""
+"""Each step copies weights to the device and results back, and computes little.
+
+The fixed twin copies a quarter.
+"""
 import kit
 
 cuda = kit.Cuda()
@@ -8,8 +11,8 @@ LARGE, SMALL = kit.copy_bytes(2000), kit.copy_bytes(500)
 device, host = cuda.device(LARGE), cuda.pinned(LARGE)
 
 
-def step(_, mended):
-    size = SMALL if mended else LARGE
+def step(_, fixed):
+    size = SMALL if fixed else LARGE
     cuda.MemcpyAsync(device, host, size, kit.TO_DEVICE, stream)  # PLANTED
     cuda.launch(forward, stream=stream)
     cuda.launch(update, stream=stream)

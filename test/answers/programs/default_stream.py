@@ -1,4 +1,7 @@
-"""A kernel in the legacy default stream is a barrier between two streams that could overlap; the mended twin's has a stream."""
+"""A kernel in the legacy default stream is a barrier between two streams that could overlap.
+
+The fixed twin launches it on one of the two.
+"""
 import kit
 
 cuda = kit.Cuda()
@@ -6,12 +9,12 @@ left, right = (cuda.made("StreamCreateWithFlags", 0) for _ in range(2))
 encode, decode, count = cuda.kernels("encode_400us decode_400us count_3us")
 
 
-def step(_, mended):
+def step(_, fixed):
     for _ in range(2):
         cuda.launch(encode, stream=left)  # PLANTED
-        cuda.launch(count, stream=left if mended else None)  # PLANTED
+        cuda.launch(count, stream=left if fixed else None)  # PLANTED
         cuda.launch(decode, stream=right)  # PLANTED
-        cuda.launch(count, stream=right if mended else None)  # PLANTED
+        cuda.launch(count, stream=right if fixed else None)  # PLANTED
     cuda.launch(count, stream=left)
 
 

@@ -1,4 +1,4 @@
-/* An inference engine in C++ that waits for its stream after each block, inside a template that is inlined. */
+/* A C++ inference engine that waits for its stream after each block, in an inlined template. */
 #include "kit.h"
 
 #include <memory>
@@ -13,13 +13,13 @@ struct context {
 
 template <int Width> struct block {
 	context &c;
-	void operator()(bool mended) const
+	void operator()(bool fixed) const
 	{
 		kit::spin(Width / 4);
 		LAUNCH(c.attention, c.stream);
 		LAUNCH(c.mlp, c.stream);
 		LAUNCH(c.norm, c.stream);
-		if (!mended)
+		if (!fixed)
 			kit::check(cudaStreamSynchronize(c.stream)); // PLANTED
 	}
 };
@@ -29,9 +29,9 @@ int main()
 {
 	auto c = std::make_unique<context>();
 	block<1024> blocks[4] = { { *c }, { *c }, { *c }, { *c } };
-	return kit::measure([&](int, bool mended) {
+	return kit::measure([&](int, bool fixed) {
 		for (auto &b : blocks)
-			b(mended);
+			b(fixed);
 		LAUNCH(c->head, c->stream);
 	});
 }

@@ -6,16 +6,16 @@ stream = cuda.stream()
 query, key, value = cuda.kernels("query_40us key_30us value_50us")
 
 
-def plan(mended):
-    if not mended:
+def plan(fixed):
+    if not fixed:
         kit.spin(900)
 
 
-def step(_, mended):
+def step(_, fixed):
     cuda.launch(query, stream=stream)
     cuda.launch(key, stream=stream)
     cuda.launch(value, stream=stream)  # PLANTED
-    plan(mended)  # PLANTED
+    plan(fixed)  # PLANTED
     cuda.launch(value, stream=stream)  # PLANTED
     cuda.launch(key, stream=stream)
     cuda.launch(query, stream=stream)

@@ -1,4 +1,4 @@
-"""Each step keeps what it allocated; the mended twin gives it back in stream order."""
+"""Each step keeps what it allocated; the fixed twin gives it back in stream order."""
 import ctypes
 
 import kit
@@ -16,12 +16,12 @@ def remember():
     return activation
 
 
-def step(_, mended):
+def step(_, fixed):
     activation = remember()
     cuda.launch(forward, stream=stream)
     cuda.launch(backward, stream=stream)
     cuda.launch(update, stream=stream)
-    if mended:
+    if fixed:
         cuda.FreeAsync(activation, stream)
     else:
         history.append(activation)

@@ -1,4 +1,7 @@
-"""Scratch memory is allocated and freed for each layer, and each free waits for the device; the twin keeps one buffer."""
+"""Scratch memory is allocated and freed for each layer, and each free waits for the device.
+
+The fixed twin keeps one buffer.
+"""
 import ctypes
 
 import kit
@@ -7,24 +10,25 @@ SIZE = 8 << 20
 cuda = kit.Cuda()
 stream = cuda.stream()
 linear, norm = cuda.kernels("linear_180us norm_20us")
-rest = cuda.kernels("loss_10us loss_backward_10us weights_30us inputs_30us norms_10us clip_5us update_20us decay_5us")
+rest = cuda.kernels("loss_10us loss_backward_10us weights_30us inputs_30us norms_10us clip_5us "
+                    "update_20us decay_5us")
 kept = cuda.device(SIZE)
 
 
-def layer(mended):
+def layer(fixed):
     scratch = ctypes.c_void_p(kept)
-    if not mended:
+    if not fixed:
         cuda.Malloc(ctypes.byref(scratch), SIZE)  # PLANTED
     kit.spin(150)
     cuda.launch(linear, stream=stream)
     cuda.launch(norm, stream=stream)
-    if not mended:
+    if not fixed:
         cuda.Free(scratch)  # PLANTED
 
 
-def step(_, mended):
+def step(_, fixed):
     for _ in range(6):
-        layer(mended)
+        layer(fixed)
     for kernel in rest:
         cuda.launch(kernel, stream=stream)
 

@@ -1,4 +1,4 @@
-"""Two towers that don't depend on each other share a stream; in the mended twin each has its own."""
+"""Two towers that don't depend on each other share a stream; in the fixed twin each has its own."""
 import kit
 
 cuda = kit.Cuda()
@@ -7,8 +7,8 @@ joined = [cuda.event(), cuda.event()]
 query, item, dot = cuda.kernels("query_tower_300us item_tower_300us dot_20us")
 
 
-def step(_, mended):
-    other = right if mended else left
+def step(_, fixed):
+    other = right if fixed else left
     for _ in range(3):
         cuda.launch(query, stream=left)  # PLANTED
         cuda.launch(item, stream=other)  # PLANTED

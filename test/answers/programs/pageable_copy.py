@@ -1,9 +1,13 @@
-"""The next batch is copied from ordinary memory, so the copy waits for all kernels before it; the mended twin's is pinned."""
+"""The next batch is copied from pageable memory, so the copy waits for all kernels before it.
+
+The fixed twin's memory is pinned.
+"""
 import os
 
 import kit
 
-SIZE = int(os.environ.get("BATCH_MIB", "1")) << 20  # a driver that copies little aside first does not wait for it
+# A driver that stages small copies does not wait for them.
+SIZE = int(os.environ.get("BATCH_MIB", "1")) << 20
 cuda = kit.Cuda()
 stream = cuda.stream()
 forward, backward, update = cuda.kernels("forward_300us backward_500us update_100us")
@@ -11,11 +15,11 @@ batch = cuda.device(SIZE)
 ordinary, pinned = kit.pageable(SIZE), cuda.pinned(SIZE)
 
 
-def step(_, mended):
+def step(_, fixed):
     cuda.launch(forward, stream=stream)
     cuda.launch(backward, stream=stream)
     cuda.launch(update, stream=stream)
-    source = pinned if mended else ordinary
+    source = pinned if fixed else ordinary
     cuda.MemcpyAsync(batch, source, SIZE, kit.TO_DEVICE, stream)  # PLANTED
     kit.spin(800)
 

@@ -1,4 +1,4 @@
-"""Reads a scalar back in each layer, as .item() does: an asynchronous copy into a Python variable and a wait for it."""
+"""Reads a scalar back in each layer, like .item(): an asynchronous copy to the host and a wait."""
 import ctypes
 
 import kit
@@ -6,7 +6,8 @@ import kit
 cuda = kit.Cuda()
 stream = cuda.stream()
 linear, norm = cuda.kernels("linear_90us norm_30us")
-rest = cuda.kernels("loss_10us loss_backward_10us weights_30us inputs_30us norms_10us clip_5us update_20us decay_5us")
+rest = cuda.kernels("loss_10us loss_backward_10us weights_30us inputs_30us norms_10us clip_5us "
+                    "update_20us decay_5us")
 memory = cuda.device(1 << 20)
 scalar = ctypes.c_float()
 
@@ -16,12 +17,12 @@ def item():
     return scalar.value
 
 
-def step(_, mended):
+def step(_, fixed):
     for _ in range(8):
         kit.spin(120)
         cuda.launch(linear, stream=stream)
         cuda.launch(norm, stream=stream)
-        if not mended:
+        if not fixed:
             item()
     for kernel in rest:
         cuda.launch(kernel, stream=stream)

@@ -12,24 +12,24 @@ update = cuda.kernels("norms_10us clip_5us update_50us decay_10us")
 work, done = queue.SimpleQueue(), queue.SimpleQueue()
 
 
-def backward(mended):
+def backward(fixed):
     for _ in range(5):
         kit.spin(170)
         cuda.launch(gradient, stream=stream)
-        if not mended:
+        if not fixed:
             cuda.StreamSynchronize(stream)  # PLANTED
 
 
 def autograd():
-    while (mended := work.get()) is not None:
-        backward(mended)
+    while (fixed := work.get()) is not None:
+        backward(fixed)
         done.put(None)
 
 
-def step(_, mended):
+def step(_, fixed):
     for kernel in forward:
         cuda.launch(kernel, stream=stream)
-    work.put(mended)
+    work.put(fixed)
     done.get()
     for kernel in update:
         cuda.launch(kernel, stream=stream)

@@ -1,4 +1,4 @@
-"""Batches come from a slow disk, one read at a time; the mended twin's are in memory."""
+"""Batches come from a slow disk, one read at a time; the fixed twin's are in memory."""
 import os
 import tempfile
 import time
@@ -33,8 +33,8 @@ class Memory(Disk):
 disk, memory = Disk(), Memory()
 
 
-def step(_, mended):
-    source = next(memory if mended else disk)  # PLANTED
+def step(_, fixed):
+    source = next(memory if fixed else disk)  # PLANTED
     cuda.MemcpyAsync(batch, source, SIZE, kit.TO_DEVICE, stream)  # PLANTED
     cuda.launch(forward, stream=stream)
     cuda.launch(backward, stream=stream)

@@ -1,4 +1,7 @@
-"""Decoding a batch on the CPU takes longer than the GPU needs for it; the mended twin finds its batches decoded."""
+"""Decoding a batch on the CPU takes longer than its work on the GPU.
+
+The fixed twin's batches are already decoded.
+"""
 import kit
 
 SIZE = 256 << 10
@@ -8,14 +11,14 @@ forward, backward, update = cuda.kernels("forward_300us backward_500us update_10
 batch, host = cuda.device(SIZE), cuda.pinned(SIZE)
 
 
-def next_batch(mended):
-    if not mended:
+def next_batch(fixed):
+    if not fixed:
         kit.spin(2500)
     return host
 
 
-def step(_, mended):
-    source = next_batch(mended)  # PLANTED
+def step(_, fixed):
+    source = next_batch(fixed)  # PLANTED
     cuda.MemcpyAsync(batch, source, SIZE, kit.TO_DEVICE, stream)  # PLANTED
     cuda.launch(forward, stream=stream)
     cuda.launch(backward, stream=stream)

@@ -1,4 +1,4 @@
-"""Hundreds of tiny kernels: the GPU waits for the next launch. The mended twin does the same work in a few."""
+"""Hundreds of tiny kernels: the GPU waits for launches. The fixed twin does the same with a few."""
 import kit
 
 cuda = kit.Cuda()
@@ -6,9 +6,9 @@ stream = cuda.stream()
 tiny, first, last, fused = cuda.kernels("add_1us first_5us last_7us fused_150us")
 
 
-def step(_, mended):
+def step(_, fixed):
     cuda.launch(first, stream=stream)
-    if mended:
+    if fixed:
         cuda.launch(fused, stream=stream)
     else:
         for _ in range(150):

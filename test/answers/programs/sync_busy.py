@@ -1,4 +1,4 @@
-"""A wait that blocks for nearly all of the step and costs next to nothing: the host has nothing else to do."""
+"""A wait that blocks for most of the step but costs nothing: the host has nothing else to do."""
 import kit
 
 cuda = kit.Cuda()
@@ -6,11 +6,11 @@ stream = cuda.stream()
 forward, backward, update = cuda.kernels("forward_900us backward_1500us update_300us")
 
 
-def step(_, mended):
+def step(_, fixed):
     cuda.launch(forward, stream=stream)
     cuda.launch(backward, stream=stream)
     cuda.launch(update, stream=stream)
-    if not mended:
+    if not fixed:
         cuda.StreamSynchronize(stream)  # PLANTED
 
 

@@ -1,12 +1,12 @@
-/* Two hundred tiny kernels, launched one by one; the mended twin launches the same kernels as one graph. */
+/* Two hundred tiny kernels, launched one by one; the fixed twin launches them as one graph. */
 #include "kit.h"
 
 namespace
 {
 struct solver {
 	cudaStream_t stream = kit::stream();
-	cudaKernel_t stencil = kit::kernel("stencil_1us"), residual = kit::kernel("residual_2us"), first = kit::kernel("first_4us"),
-		     last = kit::kernel("last_5us");
+	cudaKernel_t stencil = kit::kernel("stencil_1us"), residual = kit::kernel("residual_2us"),
+		     first = kit::kernel("first_4us"), last = kit::kernel("last_5us");
 	cudaGraphExec_t graph = nullptr;
 
 	void sweep()
@@ -29,10 +29,10 @@ int main()
 {
 	solver s;
 	s.capture();
-	return kit::measure([&](int, bool mended) {
+	return kit::measure([&](int, bool fixed) {
 		kit::spin(300);
 		LAUNCH(s.first, s.stream);
-		if (mended)
+		if (fixed)
 			kit::check(cudaGraphLaunch(s.graph, s.stream));
 		else
 			s.sweep();

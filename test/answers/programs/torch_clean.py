@@ -1,4 +1,4 @@
-"""Nothing to mend: large kernels, data on the device, nothing read back."""
+"""Nothing to fix: large kernels, data on the device, nothing read back."""
 import torch
 
 import kit
@@ -9,7 +9,7 @@ optimizer = torch.optim.Adam(model.parameters())
 inputs, targets = torch_kit.batch(), torch_kit.batch()
 
 
-def step(_, mended):
+def step(_, fixed):
     torch_kit.train(model, optimizer, inputs, targets)
 
 

@@ -1,4 +1,7 @@
-"""Nothing to mend: pinned batches copied without waiting, losses summed on the device and read every fiftieth step."""
+"""Nothing to fix: pinned batches are copied without waiting.
+
+Losses are summed on the device and read every fiftieth step.
+"""
 import torch
 
 import kit
@@ -12,7 +15,7 @@ total = torch.zeros((), device=torch_kit.DEVICE)
 history = []
 
 
-def step(i, mended):
+def step(i, fixed):
     inputs = pinned[i % 4].to(torch_kit.DEVICE, non_blocking=True)
     total.add_(torch_kit.train(model, optimizer, inputs, targets).detach())
     if i % 50 == 49:

@@ -1,4 +1,7 @@
-"""torch.cuda.empty_cache() at the end of each step: memory is given back to the driver, which waits, and asked for again."""
+"""torch.cuda.empty_cache() at the end of each step.
+
+Memory is returned to the driver, which waits, and allocated again.
+"""
 import torch
 
 import kit
@@ -9,9 +12,9 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 inputs, targets = (torch.randn(20000, torch_kit.WIDTH, device=torch_kit.DEVICE) for _ in range(2))
 
 
-def step(_, mended):
+def step(_, fixed):
     torch_kit.train(model, optimizer, inputs, targets)
-    if not mended:
+    if not fixed:
         torch.cuda.empty_cache()  # PLANTED
     kit.spin(800)
 

@@ -22,9 +22,9 @@ for name, parameter in model.named_parameters():
     parameter.register_hook(watch(name))
 
 
-def step(_, mended):
+def step(_, fixed):
     global watching
-    watching = not mended
+    watching = not fixed
     torch_kit.train(model, optimizer, inputs, targets)
 
 

@@ -1,4 +1,4 @@
-"""loss.item() in each step, for a running mean, in front of host work that could overlap with the GPU."""
+"""loss.item() in each step, for a running mean, before host work that could overlap the GPU's."""
 import torch
 
 import kit
@@ -10,10 +10,10 @@ inputs, targets = torch_kit.batch(), torch_kit.batch()
 total = 0.0
 
 
-def step(_, mended):
+def step(_, fixed):
     global total
     loss = torch_kit.train(model, optimizer, inputs, targets)
-    if not mended:
+    if not fixed:
         total += loss.item()  # PLANTED
     kit.spin(1000)
 

@@ -10,13 +10,13 @@ class SlowModel(nn.Module):
     def __init__(self):
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(torch_kit.WIDTH, torch_kit.WIDTH) for _ in range(10))
-        self.mended = False
+        self.fixed = False
         self.peak = 0.0
 
     def forward(self, x):
         for layer in self.layers:
             x = torch.relu(layer(x))
-            if not self.mended:
+            if not self.fixed:
                 self.peak = max(self.peak, x.max().item())  # PLANTED
         return x
 
@@ -26,8 +26,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 inputs, targets = torch_kit.batch(), torch_kit.batch()
 
 
-def step(_, mended):
-    model.mended = mended
+def step(_, fixed):
+    model.fixed = fixed
     torch_kit.train(model, optimizer, inputs, targets)
 
 

@@ -1,4 +1,7 @@
-"""A DataLoader without workers that decodes each sample slowly; the mended twin's samples are decoded already."""
+"""A DataLoader without workers decodes each sample slowly.
+
+The fixed twin's samples are already decoded.
+"""
 import torch
 from torch.utils.data import DataLoader, Dataset
 
@@ -21,7 +24,7 @@ class Images(Dataset):
 
 
 class Decoded:
-    """As the loader, without the work."""
+    """Gives the same as the loader, without its work."""
     def __init__(self):
         self.batch = torch.randn(16, torch_kit.WIDTH)
 
@@ -35,8 +38,8 @@ targets = torch.randn(16, torch_kit.WIDTH, device=torch_kit.DEVICE)
 loader, decoded = iter(DataLoader(Images(False), batch_size=16)), Decoded()
 
 
-def step(_, mended):
-    inputs = next(decoded if mended else loader)  # PLANTED
+def step(_, fixed):
+    inputs = next(decoded if fixed else loader)  # PLANTED
     inputs = inputs.to(torch_kit.DEVICE, non_blocking=True)  # PLANTED
     torch_kit.train(model, optimizer, inputs, targets)
 

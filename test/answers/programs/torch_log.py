@@ -1,4 +1,7 @@
-"""Every second step the loss is formatted for a log line, and the GPU runs dry while the host prepares the next step."""
+"""Every second step the loss is formatted for a log line.
+
+The GPU then idles while the host prepares the next step.
+"""
 import torch
 
 import kit
@@ -10,10 +13,10 @@ inputs, targets = torch_kit.batch(), torch_kit.batch()
 lines = []
 
 
-def step(i, mended):
+def step(i, fixed):
     kit.spin(1800)
     loss = torch_kit.train(model, optimizer, inputs, targets)
-    if i % 2 == 0 and not mended:
+    if i % 2 == 0 and not fixed:
         lines.append(f"step {i} loss {loss:.4f}")  # PLANTED
 
 

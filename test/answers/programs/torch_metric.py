@@ -10,16 +10,16 @@ inputs, targets = torch_kit.batch(), torch_kit.batch()
 scores = []
 
 
-def metric(i, mended):
-    if not mended:
+def metric(i, fixed):
+    if not fixed:
         kit.spin(3000)
     scores.append(i)
     del scores[:-1]
 
 
-def step(i, mended):
+def step(i, fixed):
     loss = torch.nn.functional.mse_loss(model(inputs), targets)  # PLANTED
-    metric(i, mended)  # PLANTED
+    metric(i, fixed)  # PLANTED
     optimizer.zero_grad()
     loss.backward()  # PLANTED
     optimizer.step()

@@ -14,12 +14,12 @@ def count_active(x):
     return x.nonzero()  # PLANTED
 
 
-def step(_, mended):
+def step(_, fixed):
     active.clear()
     x = inputs
     for layer in layers:
         x = torch.relu(layer(x))
-        if not mended:
+        if not fixed:
             active.append(count_active(x))
     optimizer.zero_grad()
     x.mean().backward()

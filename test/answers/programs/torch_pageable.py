@@ -1,4 +1,4 @@
-"""Batches in ordinary memory: .to() waits for all that the GPU still has to do. The mended twin's are pinned."""
+"""Batches in pageable memory: .to() waits for all work of the GPU. The fixed twin's are pinned."""
 import torch
 
 import kit
@@ -11,8 +11,8 @@ ordinary = torch.randn(1024, torch_kit.WIDTH)
 pinned = ordinary.pin_memory()
 
 
-def step(_, mended):
-    source = pinned if mended else ordinary
+def step(_, fixed):
+    source = pinned if fixed else ordinary
     inputs = source.to(torch_kit.DEVICE, non_blocking=True)[:torch_kit.BATCH]  # PLANTED
     kit.spin(1000)
     torch_kit.train(model, optimizer, inputs, targets)

@@ -1,5 +1,8 @@
-"""Little memory is left, and blocks kept for one stream are of no use to another: for a new one the allocator must give
-back what it keeps, which waits for the device, and try again. The mended twin has enough."""
+"""Little memory is left, and cached blocks of one stream cannot be used by another.
+
+For a new block the allocator must free its cache, which waits for the device, and retry. The fixed
+twin has enough memory.
+"""
 import torch
 
 import kit
@@ -20,7 +23,7 @@ def workspace(stream):
         return torch.empty(SIZE, dtype=torch.uint8, device=torch_kit.DEVICE)  # PLANTED
 
 
-def step(_, mended):
+def step(_, fixed):
     scratch = workspace(streams[0])
     torch_kit.train(model, optimizer, inputs, targets)
     del scratch
@@ -29,11 +32,12 @@ def step(_, mended):
     del scratch
 
 
-def start(mended):
-    torch_kit.train(model, optimizer, inputs, targets)  # cuBLAS has its workspace, as large as the device's kind wants it
+def start(fixed):
+    # First cuBLAS allocates its workspace, whose size depends on the device.
+    torch_kit.train(model, optimizer, inputs, targets)
     torch.cuda.empty_cache()
     kept = torch.cuda.memory_reserved()
-    torch.cuda.set_per_process_memory_fraction((kept + ((300 if mended else 100) << 20)) / MEMORY)
+    torch.cuda.set_per_process_memory_fraction((kept + ((300 if fixed else 100) << 20)) / MEMORY)
 
 
 kit.measure(step, torch.cuda.synchronize, start)

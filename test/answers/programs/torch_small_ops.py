@@ -1,4 +1,7 @@
-"""A chain of small operators, bound by the host that launches them; the mended twin replays the same chain as a CUDA graph."""
+"""A chain of small operators, bound by the host that launches them.
+
+The fixed twin replays the same chain as a CUDA graph.
+"""
 import torch
 
 import kit
@@ -17,9 +20,9 @@ def update():
 
 
 @torch.no_grad()
-def step(_, mended):
+def step(_, fixed):
     state.zero_()
-    if mended:
+    if fixed:
         graph.replay()
     else:
         update()

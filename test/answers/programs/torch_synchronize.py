@@ -12,20 +12,20 @@ inputs = torch_kit.batch()
 times = [0.0] * len(blocks)
 
 
-def timed(i, x, mended):
+def timed(i, x, fixed):
     begin = time.perf_counter()
     x = blocks[i](x)
-    if not mended:
+    if not fixed:
         torch.cuda.synchronize()  # PLANTED
     times[i] += time.perf_counter() - begin
     return x
 
 
 @torch.no_grad()
-def step(_, mended):
+def step(_, fixed):
     x = inputs
     for i in range(len(blocks)):
-        x = timed(i, x, mended)
+        x = timed(i, x, fixed)
     head(x).mean()
 
 

@@ -1,5 +1,7 @@
-"""The computation waits for the copy of the batch after this one, since it waits for the event that was recorded last; the
-mended twin waits for its own batch."""
+"""The computation waits for the event recorded last, which is that of the next batch's copy.
+
+The fixed twin waits for its own batch.
+"""
 import kit
 
 SIZE = kit.copy_bytes(1000)
@@ -11,12 +13,12 @@ forward, backward, update = cuda.kernels("forward_350us backward_700us update_15
 buffers, host = [cuda.device(SIZE), cuda.device(SIZE)], cuda.pinned(SIZE)
 
 
-def step(i, mended):
+def step(i, fixed):
     now, then = i % 2, (i + 1) % 2
     cuda.StreamWaitEvent(copies, used[then], 0)
     cuda.MemcpyAsync(buffers[then], host, SIZE, kit.TO_DEVICE, copies)  # PLANTED
     cuda.EventRecord(copied[then], copies)
-    cuda.StreamWaitEvent(compute, copied[now if mended else then], 0)  # PLANTED
+    cuda.StreamWaitEvent(compute, copied[now if fixed else then], 0)  # PLANTED
     cuda.launch(forward, stream=compute)
     cuda.launch(backward, stream=compute)
     cuda.launch(update, stream=compute)

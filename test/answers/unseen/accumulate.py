@@ -7,7 +7,8 @@ import kit
 cuda = kit.Cuda()
 stream = cuda.stream()
 forward = cuda.kernels("embed_20us attention_90us mlp_80us loss_10us")
-backward = cuda.kernels("loss_backward_10us mlp_backward_90us attention_backward_80us embed_backward_20us")
+backward = cuda.kernels(
+    "loss_backward_10us mlp_backward_90us attention_backward_80us embed_backward_20us")
 optimizer = cuda.kernels("norms_10us clip_5us adam_60us decay_10us zero_10us")
 
 
@@ -40,8 +41,8 @@ class Trainer:
             cuda.launch(kernel, stream=stream)
         return [self.meter.overflows() for _ in range(1) if self.meter.on]
 
-    def step(self, _, mended):
-        self.meter.on = not mended
+    def step(self, _, fixed):
+        self.meter.on = not fixed
         for _ in range(4):
             self.micro_batch()
         for kernel in optimizer:

@@ -1,4 +1,7 @@
-"""Every step writes its activations out to the host, which takes most of the step; the mended twin writes a quarter."""
+"""Each step copies its activations to the host, which takes most of the step.
+
+The fixed twin copies a quarter.
+"""
 import kit
 
 cuda = kit.Cuda()
@@ -8,10 +11,10 @@ LARGE, SMALL = kit.copy_bytes(1600), kit.copy_bytes(400)
 device, host = cuda.device(LARGE), cuda.pinned(LARGE)
 
 
-def step(_, mended):
+def step(_, fixed):
     for kernel in kernels:
         cuda.launch(kernel, stream=stream)
-    cuda.MemcpyAsync(host, device, SMALL if mended else LARGE, kit.TO_HOST, stream)  # PLANTED
+    cuda.MemcpyAsync(host, device, SMALL if fixed else LARGE, kit.TO_HOST, stream)  # PLANTED
 
 
 kit.measure(step, cuda.DeviceSynchronize)

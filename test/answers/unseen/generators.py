@@ -1,4 +1,7 @@
-"""Input through a chain of generators, one of which is slow; the copy to the device is a small one from ordinary memory."""
+"""Input comes through a chain of generators, one of which is slow.
+
+The copy to the device is small and from pageable memory.
+"""
 import itertools
 
 import kit
@@ -29,8 +32,8 @@ def batches(source):
 slow, fast = (batches(tokenized(records(), us)) for us in (300, 0))
 
 
-def step(_, mended):
-    next(fast if mended else slow)  # PLANTED
+def step(_, fixed):
+    next(fast if fixed else slow)  # PLANTED
     cuda.MemcpyAsync(device, host, SIZE, kit.TO_DEVICE, stream)  # PLANTED
     for kernel in kernels:
         cuda.launch(kernel, stream=stream)

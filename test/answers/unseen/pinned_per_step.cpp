@@ -1,4 +1,4 @@
-/* Pinned staging memory is made and given back in every step; giving it back waits for the device. */
+/* Pinned staging memory is allocated and freed in each step; freeing it waits for the device. */
 #include "kit.h"
 
 namespace
@@ -19,8 +19,8 @@ struct staging {
 
 struct model {
 	cudaStream_t stream = kit::stream();
-	cudaKernel_t encode = kit::kernel("encode_250us"), decode = kit::kernel("decode_300us"), score = kit::kernel("score_50us"),
-		     rank = kit::kernel("rank_30us");
+	cudaKernel_t encode = kit::kernel("encode_250us"), decode = kit::kernel("decode_300us"),
+		     score = kit::kernel("score_50us"), rank = kit::kernel("rank_30us");
 	void *device = nullptr;
 
 	void run(void *host)
@@ -43,9 +43,9 @@ int main()
 		kit::check(cudaHostAlloc(&memory, size, cudaHostAllocDefault));
 		return memory;
 	}();
-	return kit::measure([&](int, bool mended) {
+	return kit::measure([&](int, bool fixed) {
 		kit::spin(500);
-		if (mended) {
+		if (fixed) {
 			m.run(kept);
 		} else {
 			staging s;

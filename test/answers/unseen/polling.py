@@ -5,7 +5,8 @@ NOT_READY = 600
 cuda = kit.Cuda()
 stream, done = cuda.stream(), cuda.event()
 blocks = [cuda.kernels("attention_120us mlp_90us norm_10us") for _ in range(3)]
-rest = cuda.kernels("loss_10us loss_backward_20us weights_60us inputs_50us norms_10us clip_5us update_30us")
+rest = cuda.kernels(
+    "loss_10us loss_backward_20us weights_60us inputs_50us norms_10us clip_5us update_30us")
 
 
 def wait():
@@ -14,12 +15,12 @@ def wait():
         pass
 
 
-def step(_, mended):
+def step(_, fixed):
     for block in blocks:
         kit.spin(230)
         for kernel in block:
             cuda.launch(kernel, stream=stream)
-        if not mended:
+        if not fixed:
             wait()
     for kernel in rest:
         cuda.launch(kernel, stream=stream)

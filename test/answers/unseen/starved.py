@@ -19,8 +19,8 @@ def produce():
         slow.put(host)
 
 
-def step(_, mended):
-    batch = host if mended else slow.get()  # PLANTED
+def step(_, fixed):
+    batch = host if fixed else slow.get()  # PLANTED
     cuda.MemcpyAsync(device, batch, SIZE, kit.TO_DEVICE, stream)  # PLANTED
     for kernel in kernels:
         cuda.launch(kernel, stream=stream)

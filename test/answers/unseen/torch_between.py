@@ -10,17 +10,17 @@ inputs, targets = torch_kit.batch(), torch_kit.batch()
 history = []
 
 
-def plot(mended):
-    if not mended:
+def plot(fixed):
+    if not fixed:
         kit.spin(3000)
-    history[:] = [mended]
+    history[:] = [fixed]
 
 
-def step(_, mended):
+def step(_, fixed):
     loss = torch.nn.functional.mse_loss(model(inputs), targets)
     optimizer.zero_grad()
     loss.backward()  # PLANTED
-    plot(mended)  # PLANTED
+    plot(fixed)  # PLANTED
     optimizer.step()  # PLANTED
 
 

@@ -17,11 +17,11 @@ def guard(x):
         exploded += 1
 
 
-def step(_, mended):
+def step(_, fixed):
     x = inputs
     for block in blocks:
         x = block(x)
-        if not mended:
+        if not fixed:
             guard(x)
     optimizer.zero_grad()
     x.mean().backward()

@@ -1,4 +1,4 @@
-"""Nothing to mend: four micro-batches a step, large kernels, one loss fetched without waiting."""
+"""Nothing to fix: four micro-batches a step, large kernels, one loss fetched without waiting."""
 import torch
 
 import kit
@@ -10,7 +10,7 @@ inputs, targets = torch_kit.batch(), torch_kit.batch()
 host = torch.zeros(()).pin_memory()
 
 
-def step(_, mended):
+def step(_, fixed):
     optimizer.zero_grad()
     for _ in range(4):
         loss = torch.nn.functional.mse_loss(model(inputs), targets)

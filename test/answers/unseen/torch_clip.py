@@ -1,4 +1,7 @@
-"""Gradient clipping asks whether the norm is finite, inside PyTorch: the line to mend is the one that calls it."""
+"""Gradient clipping checks inside PyTorch whether the norm is finite.
+
+The line to fix is the one that calls it.
+"""
 import torch
 
 import kit
@@ -9,11 +12,11 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 inputs, targets = torch_kit.batch(), torch_kit.batch()
 
 
-def step(_, mended):
+def step(_, fixed):
     loss = torch.nn.functional.mse_loss(model(inputs), targets)
     optimizer.zero_grad()
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=not mended)  # PLANTED
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=not fixed)  # PLANTED
     kit.spin(1200)
     optimizer.step()
 

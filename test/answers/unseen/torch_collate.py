@@ -21,12 +21,12 @@ targets = torch.randn(32, torch_kit.WIDTH, device=torch_kit.DEVICE)
 loader = iter(DataLoader(range(1 << 20), batch_size=32, collate_fn=collate))
 
 
-def start(mended):
+def start(fixed):
     global is_slow
-    is_slow = not mended
+    is_slow = not fixed
 
 
-def step(_, mended):
+def step(_, fixed):
     inputs = next(loader).to(torch_kit.DEVICE, non_blocking=True)  # PLANTED
     torch_kit.train(model, optimizer, inputs, targets)
 

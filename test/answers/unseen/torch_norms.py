@@ -10,18 +10,18 @@ inputs, targets = torch_kit.batch(), torch_kit.batch()
 log = []
 
 
-def norms(mended):
+def norms(fixed):
     for p in model.parameters():
         norm = p.grad.norm()
-        log.append(norm if mended else norm.item())  # PLANTED
+        log.append(norm if fixed else norm.item())  # PLANTED
     del log[:-1]
 
 
-def step(_, mended):
+def step(_, fixed):
     loss = torch.nn.functional.mse_loss(model(inputs), targets)
     optimizer.zero_grad()
     loss.backward()
-    norms(mended)
+    norms(fixed)
     optimizer.step()
 
 

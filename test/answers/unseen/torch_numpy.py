@@ -20,13 +20,13 @@ class Accuracy:
 accuracy = Accuracy()
 
 
-def step(_, mended):
+def step(_, fixed):
     output = model(inputs)
     loss = torch.nn.functional.mse_loss(output, targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if not mended:
+    if not fixed:
         accuracy.update(output)
     kit.spin(1300)
 

@@ -10,10 +10,10 @@ inputs, targets = torch_kit.batch(), torch_kit.batch()
 scores = []
 
 
-def step(_, mended):
+def step(_, fixed):
     outputs = model(inputs)
     loss = torch.nn.functional.mse_loss(outputs, targets)
-    if not mended:
+    if not fixed:
         scores.append(float((outputs.detach().argmax(1).cpu().numpy() == 0).mean()))  # PLANTED
         del scores[:-1]
     optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""Six running meters are fetched one by one at the end of the step, before host work that could overlap."""
+"""Six running meters are fetched one by one after the step, before host work that could overlap."""
 import torch
 
 import kit
@@ -11,9 +11,9 @@ meters = {name: torch.zeros(4, device=torch_kit.DEVICE) for name in "abcdef"}
 seen = {}
 
 
-def step(_, mended):
+def step(_, fixed):
     torch_kit.train(model, optimizer, inputs, targets)
-    if not mended:
+    if not fixed:
         seen.update({name: meter.tolist() for name, meter in meters.items()})  # PLANTED
     kit.spin(1200)
 

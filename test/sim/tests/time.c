@@ -10,6 +10,11 @@
 
 static const void *half_ms, *one_ms;
 
+/* For what must not wait for the device: longer than this thread goes without a processor. */
+static const void *long_kernel;
+#define LONG_US 100000
+#define AT_ONCE (0.9 * LONG_US)
+
 /* The device time of `work` on two streams, and the least host time of launching and waiting for it. */
 static double timed(void (*work)(cudaStream_t, cudaStream_t), cudaStream_t a, cudaStream_t b)
 {
@@ -56,15 +61,39 @@ static void streams(void)
 	BETWEEN(timed(on_two, cudaStreamPerThread, NULL), 1000, 1150,
 		"per-thread and legacy stream: in order");
 	BETWEEN(timed(on_two, free_a, free_b), 500, 650, "two non-blocking streams overlap");
-	launch(one_ms, free_a);
+	launch(long_kernel, free_a);
 	double t = now_us();
 	NEED(cudaStreamSynchronize(free_b));
-	check(now_us() - t < 900, "a stream's sync waits for that stream only", "%.0f us",
+	check(now_us() - t < AT_ONCE, "a stream's sync waits for that stream only", "%.0f us",
 	      now_us() - t);
 	check(cudaStreamQuery(free_a) == cudaErrorNotReady, "query of a busy stream", "ready");
 	NEED(cudaStreamSynchronize(free_a));
 	check(cudaStreamQuery(free_a) == cudaSuccess, "query of an idle stream", "not ready");
 	(void)cudaGetLastError();
+}
+
+/*
+ * The time from `begin` to `end` of two kernels on one stream, or of which the second is on another
+ * one that waits for the first.
+ */
+static float between_events(cudaStream_t a, cudaStream_t b, cudaEvent_t begin, cudaEvent_t middle,
+			    cudaEvent_t end)
+{
+	float best = 1e9f, ms = 0;
+	for (int i = 0; i < TRIES; i++) {
+		NEED(cudaEventRecord(begin, a));
+		launch(half_ms, a);
+		if (b != a) {
+			NEED(cudaEventRecord(middle, a));
+			NEED(cudaStreamWaitEvent(b, middle, 0));
+		}
+		launch(half_ms, b);
+		NEED(cudaEventRecord(end, b));
+		NEED(cudaEventSynchronize(end));
+		NEED(cudaEventElapsedTime(&ms, begin, end));
+		best = ms < best ? ms : best;
+	}
+	return best;
 }
 
 static void events(void)
@@ -77,26 +106,16 @@ static void events(void)
 	NEED(cudaEventCreate(&begin));
 	NEED(cudaEventCreate(&end));
 	NEED(cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming));
-	NEED(cudaEventRecord(begin, a));
-	launch(half_ms, a);
-	launch(half_ms, a);
+	launch(long_kernel, a);
 	NEED(cudaEventRecord(end, a));
 	check(cudaEventQuery(end) == cudaErrorNotReady, "query of an event ahead", "ready");
 	NEED(cudaEventSynchronize(end));
-	NEED(cudaEventElapsedTime(&ms, begin, end));
+	ms = between_events(a, a, begin, untimed, end);
 	check(ms >= 1.0f && ms < 1.2f, "events measure the work between them", "%f ms", (double)ms);
 	NEED(cudaEventRecord(untimed, a));
 	check(cudaEventElapsedTime(&ms, begin, untimed) == cudaErrorInvalidResourceHandle,
 	      "an untimed event has no time", "it has");
-	/* b waits for a: one after the other. */
-	NEED(cudaEventRecord(begin, a));
-	launch(half_ms, a);
-	NEED(cudaEventRecord(untimed, a));
-	NEED(cudaStreamWaitEvent(b, untimed, 0));
-	launch(half_ms, b);
-	NEED(cudaEventRecord(end, b));
-	NEED(cudaDeviceSynchronize());
-	NEED(cudaEventElapsedTime(&ms, begin, end));
+	ms = between_events(a, b, begin, untimed, end);
 	check(ms >= 1.0f && ms < 1.2f, "a stream that waits for an event", "%f ms", (double)ms);
 }
 
@@ -111,23 +130,24 @@ static void copies(void)
 	NEED(cudaStreamCreate(&stream));
 	memset(pageable, 1, BYTES);
 	memset(pinned, 1, BYTES);
-	launch(one_ms, stream);
+	launch(long_kernel, stream);
 	double t = now_us();
 	NEED(cudaMemcpyAsync(pinned, device, 1000, cudaMemcpyDeviceToHost, stream));
 	double pinned_us = now_us() - t;
 	NEED(cudaStreamSynchronize(stream));
-	check(pinned_us < 900, "async copy to pinned memory does not block", "%.0f us", pinned_us);
+	check(pinned_us < AT_ONCE, "async copy to pinned memory does not block", "%.0f us",
+	      pinned_us);
 	t = now_us();
 	launch(one_ms, stream);
 	NEED(cudaMemcpyAsync(pageable, device, 1000, cudaMemcpyDeviceToHost, stream));
 	check(now_us() - t > 900, "async copy to pageable memory blocks", "%.0f us", now_us() - t);
-	launch(one_ms, stream);
+	launch(long_kernel, stream);
 	t = now_us();
 	NEED(cudaMemcpyAsync(device, pageable, 1000, cudaMemcpyHostToDevice, stream));
 	double small_us = now_us() - t;
 	NEED(cudaStreamSynchronize(stream));
-	check(small_us < 900, "a small pageable copy in is staged and does not block", "%.0f us",
-	      small_us);
+	check(small_us < AT_ONCE, "a small pageable copy in is staged and does not block",
+	      "%.0f us", small_us);
 	t = now_us();
 	launch(one_ms, stream);
 	NEED(cudaMemcpyAsync(device, pageable, BYTES, cudaMemcpyHostToDevice, stream));
@@ -137,15 +157,18 @@ static void copies(void)
 	launch(one_ms, stream);
 	NEED(cudaMemcpy(pinned, device, 1000, cudaMemcpyDeviceToHost));
 	check(now_us() - t > 900, "cudaMemcpy waits for blocking streams", "%.0f us", now_us() - t);
-	launch(one_ms, stream);
+	launch(long_kernel, stream);
 	t = now_us();
 	NEED(cudaMemcpy(device, device + 4096, 1000, cudaMemcpyDeviceToDevice));
 	double inside_us = now_us() - t;
 	NEED(cudaDeviceSynchronize());
-	check(inside_us < 900, "cudaMemcpy within the device does not block", "%.0f us", inside_us);
+	check(inside_us < AT_ONCE, "cudaMemcpy within the device does not block", "%.0f us",
+	      inside_us);
+	launch(long_kernel, stream);
 	t = now_us();
 	NEED(cudaMemset(device, 0, BYTES));
-	check(now_us() - t < 900, "cudaMemset does not block", "%.0f us", now_us() - t);
+	check(now_us() - t < AT_ONCE, "cudaMemset does not block", "%.0f us", now_us() - t);
+	NEED(cudaDeviceSynchronize());
 	t = now_us();
 	launch(one_ms, stream);
 	NEED(cudaFree(device));
@@ -172,7 +195,7 @@ static int order, seen_at;
 static void host_function(void *data)
 {
 	(void)data;
-	usleep(3000);
+	usleep(LONG_US);
 	seen_at = __atomic_add_fetch(&order, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -199,12 +222,13 @@ static void host_functions(void)
 	double submit_us = now_us() - t;
 	NEED(cudaStreamSynchronize(other));
 	int mine = __atomic_add_fetch(&order, 1, __ATOMIC_SEQ_CST);
-	check(submit_us < 2500, "work behind a host function is only queued", "%.0f us", submit_us);
+	check(submit_us < AT_ONCE, "work behind a host function is only queued", "%.0f us",
+	      submit_us);
 	check(seen_at == 1 && mine == 2, "a host function runs before what waits for it", "%d %d",
 	      seen_at, mine);
 	NEED(cudaEventElapsedTime(&ms, begin, event));
-	check(ms >= 4.0f && ms < 20.0f, "work goes on when the host function has ended", "%f ms",
-	      (double)ms);
+	check(ms >= 1.0f + LONG_US / 1000.0f && ms < 10 * LONG_US / 1000.0f,
+	      "work goes on when the host function has ended", "%f ms", (double)ms);
 }
 
 /* The first half of a diamond: work on `a`, then work on `b` that waits for it. */
@@ -232,7 +256,7 @@ static void graphs(void)
 	cudaGraph_t graph;
 	cudaGraphExec_t exec;
 	size_t nodes = 0, edges = 0;
-	float ms;
+	float best = 1e9f, ms;
 	NEED(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
 	NEED(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
 	NEED(cudaEventCreate(&fork));
@@ -259,14 +283,17 @@ static void graphs(void)
 	check(nodes == 4 && edges == 4, "capture across two streams makes a diamond",
 	      "%zu nodes, %zu edges", nodes, edges);
 	NEED(cudaGraphInstantiate(&exec, graph, 0));
-	NEED(cudaEventRecord(begin, a));
-	NEED(cudaGraphLaunch(exec, a));
-	NEED(cudaGraphLaunch(exec, a));
-	NEED(cudaEventRecord(end, a));
-	NEED(cudaStreamSynchronize(a));
-	NEED(cudaEventElapsedTime(&ms, begin, end));
-	check(ms >= 3.0f && ms < 3.2f, "a diamond of four half milliseconds takes 1.5, twice 3",
-	      "%f ms", (double)ms);
+	for (int i = 0; i < TRIES; i++) {
+		NEED(cudaEventRecord(begin, a));
+		NEED(cudaGraphLaunch(exec, a));
+		NEED(cudaGraphLaunch(exec, a));
+		NEED(cudaEventRecord(end, a));
+		NEED(cudaStreamSynchronize(a));
+		NEED(cudaEventElapsedTime(&ms, begin, end));
+		best = ms < best ? ms : best;
+	}
+	check(best >= 3.0f && best < 3.2f, "a diamond of four half milliseconds takes 1.5, twice 3",
+	      "%f ms", (double)best);
 	NEED(cudaGraphExecDestroy(exec));
 	NEED(cudaGraphDestroy(graph));
 	(void)cudaGetLastError();
@@ -315,14 +342,20 @@ static void explicit_graph(void)
 static void queue(void)
 {
 	const void *kernel = kernel_named("fill_20us");
-	double t = now_us(), submit;
-	for (int i = 0; i < 1200; i++)
-		launch(kernel, NULL);
-	submit = now_us() - t;
-	NEED(cudaDeviceSynchronize());
+	double least = 1e9, most = 0, t, submit;
+	for (int i = 0; i < TRIES; i++) {
+		t = now_us();
+		for (int k = 0; k < 1200; k++)
+			launch(kernel, NULL);
+		submit = now_us() - t;
+		NEED(cudaDeviceSynchronize());
+		double whole = now_us() - t;
+		least = whole < least ? whole : least;
+		most = whole - submit > most ? whole - submit : most;
+	}
 	/* 1200 launches of 3 us are 3.6 ms; the 1025th waits for the first to end, and so on: 176 kernels of 20 us. */
-	check(now_us() - t > 24000 && submit < now_us() - t - 15000,
-	      "launches run ahead of the device", "%.0f of %.0f us", submit, now_us() - t);
+	check(least > 24000 && most > 15000, "launches run ahead of the device",
+	      "%.0f us in all, %.0f of them after the launches", least, most);
 	t = now_us();
 	for (int i = 0; i < 3000; i++)
 		launch(kernel, NULL);
@@ -336,6 +369,7 @@ int main(void)
 {
 	half_ms = kernel_named("work_500us");
 	one_ms = kernel_named("_Z10work_1000usPfi");
+	long_kernel = kernel_named("work_100000us");
 	streams();
 	events();
 	copies();

@@ -1,5 +1,8 @@
-/* See left_behind.h. Whose child a process was is forgotten when its parent ends; what it was started with stays. */
-#include "export/left_behind.h"
+/*
+ * See leftover_processes.h. When a process ends, its children get another parent, so the parent
+ * does not show what belongs to a run. The environment that a process was started with stays.
+ */
+#include "export/leftover_processes.h"
 
 #include "core/util/procfs.h"
 #include "core/util/vec.h"
@@ -11,7 +14,7 @@
 #include <string.h>
 
 struct text {
-	VEC(char) bytes; /* entries, each with its end */
+	VEC(char) bytes; /* entries, each with its terminating 0 */
 };
 
 static void read_environment(uint32_t pid, struct text *t)
@@ -39,7 +42,7 @@ static bool has(const struct text *t, const char *entry)
 	return false;
 }
 
-size_t left_behind(const char *folder)
+size_t leftover_processes(const char *folder)
 {
 	char entry[PATH_MAX + 16];
 	size_t n = 0;

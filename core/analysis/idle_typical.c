@@ -1,4 +1,5 @@
-/* What binds is said of usual steps, so what stands beside it, how busy the devices are and why they are idle, is of the same ones. */
+/* The verdict refers to typical steps, so utilization and idle causes are shown
+ * for the same steps. */
 #include "core/analysis/idle.h"
 
 static struct finding_gpu *gpu_of(struct findings *f, uint32_t device)
@@ -14,13 +15,13 @@ static void add_step(struct findings *f, const struct finding_gpu_step *s, doubl
 	struct finding_gpu *gpu = gpu_of(f, s->device);
 	if (!gpu)
 		return;
-	gpu->usual_busy_ms += (double)s->busy_ns / 1e6 / steps;
+	gpu->typical_busy_ms += (double)s->busy_ns / 1e6 / steps;
 	for (int cause = 0; cause < IDLE_CAUSES_N; cause++)
-		gpu->usual_idle_ms += (double)s->idle_ns[cause] / 1e6 / steps;
+		gpu->typical_idle_ms += (double)s->idle_ns[cause] / 1e6 / steps;
 	for (size_t i = 0; i < f->idle.n; i++) {
 		struct finding_idle *row = &f->idle.at[i];
 		if (row->device == s->device)
-			row->usual_ms += (double)s->idle_ns[row->cause] / 1e6 / steps;
+			row->typical_ms += (double)s->idle_ns[row->cause] / 1e6 / steps;
 	}
 }
 
@@ -31,19 +32,19 @@ static void add_kernels(struct findings *f, const struct timeline_step *step, do
 		struct finding_gpu *gpu = works[i].kind == WORK_KERNEL ? gpu_of(f, works[i].device)
 								       : NULL;
 		if (gpu)
-			gpu->usual_kernels += 1 / steps;
+			gpu->typical_kernels += 1 / steps;
 	}
 }
 
-void idle_fill_usual(struct findings *f, const bool *is_usual)
+void idle_fill_typical(struct findings *f, const bool *is_typical)
 {
 	double steps = 0;
 	for (size_t i = 0; i < f->timeline->steps.n; i++)
-		steps += is_usual[i];
+		steps += is_typical[i];
 	for (size_t i = 0; i < f->timeline->steps.n; i++)
-		if (is_usual[i])
+		if (is_typical[i])
 			add_kernels(f, &f->timeline->steps.at[i], steps);
 	for (size_t i = 0; i < f->gpu_steps.n && steps > 0; i++)
-		if (is_usual[f->gpu_steps.at[i].step])
+		if (is_typical[f->gpu_steps.at[i].step])
 			add_step(f, &f->gpu_steps.at[i], steps);
 }
