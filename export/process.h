@@ -18,9 +18,8 @@
 
 /* Where traces go, for all processes of a run. */
 struct output {
-	char folder
-		[PATH_MAX]; /* with `is_plain`, a format's files go right below it instead of into its own folder */
-	bool is_plain;
+	char folder[PATH_MAX];
+	bool is_plain; /* files go directly into the folder, not into one per format */
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
 	struct trace_limits limits;

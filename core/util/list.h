@@ -1,4 +1,4 @@
-/* Lists and ranges as members of plain structs, such as those that become JSON (export/fields.h). */
+/* Lists and ranges as members of plain structs, as those that become JSON (export/fields.h). */
 #ifndef CORE_LIST_H
 #define CORE_LIST_H
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Field `number` of the line, counted from 1; those before the third are behind us. */
+/* Returns field `number`, counted from 1 and at least 3, of the line from its third field on. */
 static uint64_t field(const char *third, int number)
 {
 	const char *at = third;
@@ -20,14 +20,16 @@ static uint64_t field(const char *third, int number)
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* A first thread that has ended is a zombie while others go on. */
+/* If the first thread has ended, the process looks like a zombie while other threads run on. */
 static bool is_over(const char *third)
 {
 	enum { NUM_THREADS = 20 };
 	return third[1] == 'X' || (third[1] == 'Z' && field(third, NUM_THREADS) <= 1);
 }
 
-/* The line from its third field on, with the blank before it; NULL: no such process. */
+/*
+ * Returns the line from its third field on, with the blank before it; NULL if there is no process.
+ */
 static const char *read_stat(uint32_t pid, char *text, size_t bytes)
 {
 	char path[32];
@@ -60,7 +62,7 @@ bool procfs_is_alive(uint32_t pid, uint64_t start)
 
 /* ---- Namespaces ---- */
 
-/* 0: it is not for us to see. */
+/* Returns 0 if we may not read it. */
 static uint64_t pid_namespace(uint32_t pid)
 {
 	char path[48];
@@ -69,7 +71,7 @@ static uint64_t pid_namespace(uint32_t pid)
 	return stat(path, &status) ? 0 : status.st_ino;
 }
 
-/* The last of the numbers that it has in the namespaces from ours down to its own. */
+/* Returns its pid in its own namespace: the last of those from our namespace down to its own. */
 static uint32_t innermost_number(uint32_t pid)
 {
 	char path[48], line[256];
@@ -85,7 +87,7 @@ static uint32_t innermost_number(uint32_t pid)
 	return number;
 }
 
-/* Several that began in the same 10 ms may call themselves 1. */
+/* Several processes that started within the same 10 ms may have pid 1 in their namespaces. */
 static bool is_it(uint32_t candidate, uint32_t pid, uint64_t start, uint64_t wanted_namespace)
 {
 	if (procfs_start(candidate) != start || innermost_number(candidate) != pid)
@@ -125,7 +127,7 @@ static bool is_in(const struct procfs_family *family, uint32_t pid)
 	return false;
 }
 
-/* Processes are listed in no order that says who came first, so until none is new. */
+/* Processes are listed in any order, so this is repeated until no new one is found. */
 void procfs_family(uint32_t pid, struct procfs_family *family)
 {
 	enum { PARENT = 4 };
@@ -154,7 +156,10 @@ void procfs_family(uint32_t pid, struct procfs_family *family)
 	vec_free(&all);
 }
 
-/* A journal may be mapped under the name that it had while it was made, "DIR/journal/PID.TIME.journal.new (deleted)". */
+/*
+ * A journal may be mapped under the name that it had while it was created,
+ * "DIR/journal/PID.TIME.journal.new (deleted)".
+ */
 bool procfs_journal_folder(uint32_t pid, char *to, size_t bytes)
 {
 	char path[32], own[48], line[8192];

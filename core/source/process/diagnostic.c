@@ -175,7 +175,10 @@ static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 	return to;
 }
 
-/* Where steps were detected too late for a schedule that would fit the run, no other schedule helps. */
+/*
+ * Suggests a schedule only if it could help: not if the schedule fits the run, but the steps were
+ * detected too late for it.
+ */
 static void explain_too_short(struct driver *d, uint64_t first)
 {
 	const struct journal_steps *s = driver_steps(d);

@@ -155,8 +155,11 @@ bool driver_is_learning(const struct driver *d)
 	       (step_state_is_learning(state) || d->learn.is_provisional || d->learn.is_overdue);
 }
 
-/* After an exec pid and start stay the same, but the new image has a journal of its own: pid-2, pid-3. Such a name may be that
- * of another process with the same number, too: a later one, or one in another namespace of pids. */
+/*
+ * Returns whether the process has called exec. Then pid and start time stay the same, but the new
+ * image has its own journal: pid-2, pid-3. Such a name may also belong to another process with the
+ * same pid: a later one, or one in another pid namespace.
+ */
 static bool has_successor(const struct driver *d)
 {
 	char path[PATH_MAX];

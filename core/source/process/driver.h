@@ -35,7 +35,9 @@ struct driver_sink {
 	bool no_trace;	  /* the counter of launches in flight is not needed */
 };
 
-/* Opens a journal. `live`: its process may still write. Returns 0, or -errno with one line in `e`. */
+/*
+ * Opens a journal. `live`: its process may still write. Returns 0, or -errno with one line in `e`.
+ */
 int driver_open(struct driver **to, const char *path, bool live, const struct driver_sink *sink,
 		struct err *e);
 void driver_close(struct driver *d);

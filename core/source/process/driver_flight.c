@@ -4,11 +4,13 @@
 #include "core/runtime/clock.h"
 
 enum {
-	HANGS_MS = 1500,  /* a step that takes so long: its end is not waited for */
-	AT_MOST_MS = 5000 /* nor is GPU work of the ones before it any longer than that */
+	/* a request is answered after this time, without the end of the current step */
+	HANGS_MS = 1500,
+	/* the same while earlier steps wait for GPU work */
+	AT_MOST_MS = 5000,
 };
 
-/* As much memory beside the application as its journal may take. */
+/* The kept steps may take as much memory as the journal. */
 void driver_flight_start(struct driver *d, void (*write)(void *driver, struct model_step *m))
 {
 	flight_free(&d->flight);
@@ -39,7 +41,10 @@ void driver_triggered(void *driver, struct ingest *f, const struct rec_step *s)
 				       });
 }
 
-/* A process that hangs begins no step, and so never looks whether it is asked; what was kept of it is wanted all the more. */
+/*
+ * Answers requests in place of a process that hangs: it begins no step, so it never checks for
+ * requests. The steps kept of it are needed most.
+ */
 static void serve_unanswered(struct driver *d)
 {
 	const struct journal_trigger *t = &driver_header(d)->trigger;

@@ -1,4 +1,6 @@
-/* What asks a process for steps, as its journal tells it, and the flight recorder that answers (flight.h). */
+/*
+ * Requests for steps, as the journal reports them, and the flight recorder that answers (flight.h).
+ */
 #ifndef CORE_DRIVER_FLIGHT_H
 #define CORE_DRIVER_FLIGHT_H
 
@@ -10,13 +12,16 @@
  */
 void driver_flight_start(struct driver *d, void (*write)(void *driver, struct model_step *m));
 
-/* For the sink: STEP_TRIGGERED was read. */
+/* Takes a STEP_TRIGGERED record: a function of ingest's sink. */
 void driver_triggered(void *driver, struct ingest *f, const struct rec_step *step);
 
-/* Live, after each pass: answers who asked for what is kept, in the library's stead too where the process hangs. */
+/*
+ * Call live, after each pass. Answers requests for the kept steps, also in place of the library if
+ * the process hangs.
+ */
 void driver_flight_serve(struct driver *d);
 
-/* Nothing more will come. */
+/* Call when everything has been read. */
 void driver_flight_end(struct driver *d, enum flight_why why);
 
 #endif

@@ -90,7 +90,7 @@ void driver_describe_told(struct driver *d);
 /* ---- reread.c ---- */
 
 /*
- * Reads the journal from its start, with what its end says about steps. `is_fresh`: nothing has been
+ * Reads the journal from its start, with what its end says about steps. `is_fresh`: nothing was
  * read since driver_open(). Returns 0 or -errno.
  */
 int driver_reread_all(struct driver *d, bool is_fresh, struct err *e);

@@ -10,7 +10,6 @@ char *driver_damage(const struct driver *d, char *to, size_t bytes)
 	return d->is_live ? to : damage_say(to, bytes, &d->ingest->reader, &d->ingest->dict);
 }
 
-/* Whether steps were looked for in vain, and slices of time recorded. */
 bool driver_has_slices(const struct driver *d)
 {
 	const struct journal_steps *s = driver_steps(d);

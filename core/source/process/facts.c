@@ -14,7 +14,7 @@ static const char *text_or_none(const char *text)
 	return text ? text : "";
 }
 
-/* What the dictionary has under that name, "" for nothing. */
+/* Returns the fact of that name, "" for none. */
 static const char *info(const struct driver *d, const char *name)
 {
 	return text_or_none(tables_fact(&d->ingest->dict.t, name));
@@ -38,7 +38,7 @@ static struct step_lengths *lengths_of(const struct sample *s, struct arena *a)
 	return l;
 }
 
-/* Steps by which the schedule's first window came late; later shifts do not count. */
+/* Returns by how many steps the schedule's first window came late. Later shifts do not count. */
 static uint64_t steps_late(const struct ingest *f)
 {
 	uint64_t shift = atomic_load(&f->reader.header->steps.schedule_shift);
@@ -87,7 +87,7 @@ static void fill_corrected(struct facts_steps *to, const struct journal_steps *s
 	to->corrected->period_before = (int64_t)atomic_load(&shared->void_calls_per_step);
 }
 
-/* What only steps that were found have. */
+/* Fills what is known only if steps were found. */
 static void fill_found_steps(struct facts_steps *to, const struct driver *d)
 {
 	to->confidence = d->confidence;

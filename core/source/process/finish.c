@@ -38,14 +38,20 @@ static void finish(struct driver *d)
 		if (d->n_shown || d->trouble.text[0])
 			return;
 	}
-	/* too short for the lock, or nothing was recorded: now that all is there, more can be told */
+	/*
+	 * The process was too short for the lock, or nothing was recorded: the whole journal may
+	 * show more.
+	 */
 	atomic_store(&driver_header(d)->collector, 0);
 	d->is_live = false;
 	if (!d->was_recycled && driver_reread_all(d, false, &e))
 		driver_note_trouble(d, &e);
 }
 
-/* A process that was seen and is gone is surely dead; one that never was may be writing under another pid. */
+/*
+ * Shrinks the journal only if the process was seen alive, so that it is surely dead now. Else it
+ * may still be writing, under another pid.
+ */
 void driver_finish(struct driver *d)
 {
 	struct err e;

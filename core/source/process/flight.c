@@ -77,7 +77,7 @@ void flight_ask(struct flight *f, const struct flight_request *request)
 	vec_push(&f->requests, *request);
 }
 
-/* Both are conversions of the same ticks, by a rate that gets better all the time: within a few ns. */
+/* Both times may be the same ticks, converted at rates that differ by a few ns. */
 void flight_poll(struct flight *f, uint64_t until_ns)
 {
 	enum { SAME_NS = 1000 };

@@ -1,6 +1,7 @@
 /*
- * The flight recorder (PROF_SCHEDULE=flight=K): keeps the last K recorded steps of a process in memory, and hands them on when
- * something asks for them: a trigger, a crash, the end. Bounded in steps and in bytes. One thread.
+ * The flight recorder (PROF_SCHEDULE=flight=K): keeps the last K recorded steps of a process in
+ * memory, and passes them on when something requests them: a trigger, a crash, the end. Bounded in
+ * steps and in bytes. One thread.
  */
 #ifndef CORE_FLIGHT_H
 #define CORE_FLIGHT_H
@@ -21,13 +22,16 @@ enum flight_why {
 /* "trigger", "signal", "slow step", "crash", ... */
 const char *flight_why_name(enum flight_why why);
 
-/* Steps that were handed on together. */
+/* Steps that were passed on together. */
 struct flight_kept {
 	enum flight_why why;
 	uint64_t n, first, last; /* numbers of steps */
 };
 
-/* Once the steps that began before `from_ns` are here, they are handed on, and the next `n_more`. */
+/*
+ * Requests the kept steps, once all that began before `from_ns` were taken, and the next `n_more`
+ * steps.
+ */
 struct flight_request {
 	enum flight_why why;
 	uint64_t from_ns, n_more;
@@ -46,25 +50,28 @@ struct flight {
 	void *context;
 	VEC(struct flight_step) steps; /* oldest first */
 	VEC(struct flight_request) requests;
-	uint64_t n_more; /* of the steps to come: these are handed on at once */
+	uint64_t n_more; /* the next steps, which are passed on at once */
 	enum flight_why why_more;
-	bool is_short; /* fewer than wanted were kept: no room */
+	bool is_short; /* fewer steps than wanted were kept, for lack of room */
 	VEC(struct flight_kept) kept;
-	uint64_t n_kept; /* all; `kept` has the first */
+	uint64_t n_kept; /* in total; `kept` has the first ones */
 };
 
 void flight_free(struct flight *f);
 
-/* Takes a step that has closed, and keeps the last `most_steps`: `m` is empty afterwards if it is one of them. */
+/*
+ * Takes a step that has closed, and keeps the last `most_steps`. `m` is empty afterwards if it was
+ * kept.
+ */
 void flight_take(struct flight *f, struct model_step *m, uint64_t most_steps);
 
-/* Something asks for what is kept as of `from_ns`, and for the next `n_more` steps. */
+/* Adds a request. */
 void flight_ask(struct flight *f, const struct flight_request *request);
 
-/* All steps that began before `until_ns` have been taken. */
+/* Call when all steps that began before `until_ns` have been taken. */
 void flight_poll(struct flight *f, uint64_t until_ns);
 
-/* Hands on all that is kept. */
+/* Passes on all kept steps. */
 void flight_flush(struct flight *f, enum flight_why why);
 
 #endif

@@ -13,7 +13,7 @@ struct found {
 	uint64_t began_ns;
 };
 
-/* Does not wait for a writer, where somebody has left a FIFO. */
+/* Does not block on a FIFO without writer. */
 static FILE *open_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -33,7 +33,7 @@ bool journals_header(const char *path, struct journal_header *h)
 	return n == sizeof(*h);
 }
 
-/* 0 for a file that is no journal: whoever opens it will say so. */
+/* Returns 0 for an unreadable file; opening it reports the error later. */
 static uint64_t began(const char *path)
 {
 	struct journal_header h;
@@ -54,7 +54,7 @@ static bool is_journal_name(const char *name)
 	return n > suffix && !strcmp(name + n - suffix, ".journal");
 }
 
-/* journal/ is made with the first CUDA call, run.json by the launcher before it. */
+/* journal/ is created with the first CUDA call, run.json by the launcher before it. */
 static int refuse(const char *folder, int error, struct err *e)
 {
 	char path[PATH_MAX];

@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 struct journals {
-	VEC(char *) paths; /* by the moment at which their processes began to use CUDA */
+	VEC(char *) paths; /* by when their processes began to use CUDA */
 };
 
-/* 0, or -errno with one line: no folder, or nothing in it. */
+/* Returns 0, or -errno with one line in `e`: there is no folder, or nothing in it. */
 int journals_list(struct journals *j, const char *folder, struct err *e);
-/* Whether a file is one, whatever its name. */
+/* Returns whether a file is a journal, whatever its name. */
 bool journals_is_one(const char *path);
 
 void journals_free(struct journals *j);

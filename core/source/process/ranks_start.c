@@ -1,4 +1,7 @@
-/* See ranks_start.h. A run's jobs come one after the other: when all ranks of one have ended the next begins anew. */
+/*
+ * See ranks_start.h. A run may contain several jobs, one after the other. When all ranks of one
+ * have ended, the next starts over.
+ */
 #include "core/source/process/ranks_start.h"
 
 #include "core/source/process/driver_parts.h"
@@ -7,7 +10,10 @@
 #include "core/runtime/ranks.h"
 #include "core/source/process/journals.h"
 
-/* So far ahead of the foremost rank lies the common step: the longest nap of the collector twice. */
+/*
+ * How far the common step lies ahead of the foremost rank: twice the longest pause of the
+ * collector.
+ */
 #define AHEAD_NS  100000000ull
 #define SECOND_NS 1000000000ull
 
@@ -43,14 +49,14 @@ static enum start_of start_of(const struct driver *d)
 	return (enum start_of)atomic_load(&steps_of(d)->start_of);
 }
 
-/* It knows the steps that all are to begin with, or has ended and never will. */
+/* Whether it has detected the steps that all are to begin with, or has ended and never will. */
 static bool is_present(const struct ranks_start *r, const struct driver *d)
 {
 	return d &&
 	       (d->is_finished || (has_asked(d) && (!r->trains || start_of(d) != START_OF_STEPS)));
 }
 
-/* Workers of a rank carry its number too. */
+/* Counts each rank once: a rank's worker processes have its number too. */
 static long count_present(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	long present = 0;
@@ -72,7 +78,7 @@ static long count_left_out(const char *folder)
 	return n;
 }
 
-/* Nanoseconds of a step, by the newest ones; 0: not known. */
+/* Returns the mean length of the newest steps, 0 if it is unknown. */
 static uint64_t step_ns(const struct ingest *f)
 {
 	size_t last = f->marks.n - 1, first = last;
@@ -85,7 +91,7 @@ static uint64_t step_ns(const struct ingest *f)
 	return timebase_length_ns(&f->time, ticks) / (last - first);
 }
 
-/* The first step that this rank can surely begin with. */
+/* Returns the first step that this rank can surely begin with. */
 static uint64_t earliest_start(const struct driver *d)
 {
 	uint64_t ns = step_ns(d->ingest), first = schedule_first_recorded(&d->ingest->schedule);
@@ -93,7 +99,10 @@ static uint64_t earliest_start(const struct driver *d)
 	return next > first ? next : first;
 }
 
-/* Of slices of time, which in all ranks begin with a second of the machine's clock: that of the one under way. */
+/*
+ * Returns the second of the machine's clock with which a time slice begins. Slices begin with a
+ * second in all ranks.
+ */
 static uint64_t second_of(const struct driver *d, const struct step_mark *mark)
 {
 	return timebase_ns(&d->ingest->time, mark->ticks) / SECOND_NS;
@@ -104,7 +113,7 @@ static const struct step_mark *newest(const struct driver *d)
 	return &d->ingest->marks.at[d->ingest->marks.n - 1];
 }
 
-/* The first second with which the schedule can surely begin: the one after the next. */
+/* Returns the first second with which the schedule can surely begin: the one after the next. */
 static uint64_t earliest_second(const struct driver *d)
 {
 	const struct step_mark *mark = newest(d);
@@ -112,7 +121,7 @@ static uint64_t earliest_second(const struct driver *d)
 	return second_of(d, mark) + (next > first ? next : first) - mark->number;
 }
 
-/* The slice that begins with it; 0: it was over before this rank's first one. */
+/* Returns the slice that begins with `second`; 0 if that was before this rank's first slice. */
 static uint64_t slice_of(const struct driver *d, uint64_t second)
 {
 	const struct step_mark *mark = newest(d);
@@ -120,7 +129,7 @@ static uint64_t slice_of(const struct driver *d, uint64_t second)
 	return number > began ? number - began : 0;
 }
 
-/* All that wait are without steps. */
+/* Whether all waiting ranks have time slices instead of steps. */
 static bool are_sliced(struct driver *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -129,7 +138,7 @@ static bool are_sliced(struct driver *const *all, size_t n)
 	return true;
 }
 
-/* Whether the slices that are under way have been read of. */
+/* Whether the begins of all current slices have been read. */
 static bool are_slices_read(struct driver *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -153,7 +162,7 @@ static void name_start(struct driver *d, uint32_t asked, uint64_t start)
 {
 	struct journal_steps *s = steps_of(d);
 	atomic_store(&s->start, start);
-	/* release: who sees that it is named sees it */
+	/* release: whoever sees start_is_named also sees `start` */
 	atomic_store_explicit(&s->start_is_named, asked, memory_order_release);
 }
 
@@ -175,14 +184,20 @@ static bool are_numbers_alike(const struct driver *d, const struct driver *q)
 	return !q || (start_of(d) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
 }
 
-/* What rank `i` and the leader ask for: either may ask again, with other numbers, and another one may lead. */
+/*
+ * Returns an id of what rank `i` and the leader ask for. Either may ask again, with other numbers,
+ * and the leader may change.
+ */
 static uint64_t asked_for(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
 	return (uint64_t)atomic_load(&steps_of(all[i])->waits_for_start) << 32 |
 	       (uint64_t)r->leader << 16 | atomic_load(&steps_of(all[r->leader])->waits_for_start);
 }
 
-/* Looks how far each one's numbers are from the leader's. True: it is known of all that wait. */
+/*
+ * Compares each rank's step numbers with the leader's. Returns whether the difference is known for
+ * all waiting ranks.
+ */
 static bool compare_numbers(struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	const struct driver *leader = all[r->leader];
@@ -202,7 +217,7 @@ static int64_t numbers_apart(const struct ranks_start *r, struct driver *const *
 	return are_numbers_alike(all[i], all[r->leader]) ? 0 : ranks_apart(&r->apart.at[i]);
 }
 
-/* In the leader's numbers: a little ahead of the foremost. */
+/* Returns a step a little ahead of the foremost rank, in the leader's numbers. */
 static uint64_t common_start(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	int64_t common = 0;
@@ -229,7 +244,7 @@ static double seconds_since_start(const struct driver *d)
 	return (double)(clock_point(c->kind).monotonic_ns - c->first.monotonic_ns) / 1e9;
 }
 
-/* Whether all are here, or those that are have waited long enough. */
+/* Whether all ranks are present, or those that are have waited long enough. */
 static bool is_time(struct ranks_start *r, const struct driver *d, struct driver *const *all,
 		    size_t n, const char *folder, uint64_t now_ms)
 {
@@ -246,7 +261,7 @@ static bool is_time(struct ranks_start *r, const struct driver *d, struct driver
 	       (double)(now_ms - r->first_ms) / 1e3 > r->patience_s;
 }
 
-/* False: it is not time. */
+/* Returns false if it is too early. */
 static bool find_start(struct ranks_start *r, struct driver *const *all, size_t n,
 		       const char *folder, uint64_t now_ms)
 {
@@ -261,7 +276,7 @@ static bool find_start(struct ranks_start *r, struct driver *const *all, size_t 
 	return true;
 }
 
-/* The same one in a rank's own numbers. */
+/* Returns the common start in a rank's own numbers. */
 static uint64_t start_of_rank(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
 	if (r->second && driver_has_slices(all[i]))
@@ -270,7 +285,7 @@ static uint64_t start_of_rank(const struct ranks_start *r, struct driver *const 
 	return start > 0 ? (uint64_t)start : 0;
 }
 
-/* One that waits and knows what all are to begin with; `n`: none does. */
+/* Returns the first present rank that waits, `n` if there is none. */
 static size_t choose_leader(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	size_t i = 0;
@@ -293,7 +308,7 @@ void ranks_start_serve(struct ranks_start *r, struct driver *const *all, size_t 
 	bool trains;
 	if (!does_any_wait(all, n, &trains))
 		return;
-	/* another job; or what was waited for till now was no training */
+	/* another job began, or the ranks so far did not wait for training */
 	if ((trains && !r->trains) || (r->is_named ? !is_anybody_under_way(all, n)
 						   : r->leader >= n || !waits(all[r->leader])))
 		begin_anew(r, all, n, trains);

@@ -11,8 +11,8 @@
 struct reread {
 	struct driver *d;
 	struct anchor anchor;	   /* the last, or the only one */
-	anchors earlier;	   /* of a program that went over to other work */
-	anchor_generations voided; /* anchors that turned out to be the wrong ones */
+	anchors earlier;	   /* of work that the program did before */
+	anchor_generations voided; /* of anchors that proved wrong */
 	struct launch_log log;
 	bool has_log;
 	struct learn *learn; /* fed by the first pass; NULL: nothing is to be learned */
@@ -196,7 +196,7 @@ static int start_over(struct driver *d, struct reread *r, struct err *e)
 	return 0;
 }
 
-/* Its number, and calls that were too many to be held, are not those of a step. */
+/* Drops what counts only for a real step: its number, and calls that it had too many of. */
 static void forget_counts_of_one_step(struct ingest *f)
 {
 	f->counts.cut = 0;
@@ -242,8 +242,8 @@ static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
 }
 
 /*
- * Whether nothing is a step, or recorded: then the pass that builds steps would build none, and count
- * nothing that depends on them.
+ * Whether nothing is a step, or recorded. Then the pass that builds steps would build none, and
+ * count nothing that depends on them.
  */
 static bool has_only_a_whole_run(const struct reread *r)
 {
