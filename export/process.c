@@ -17,7 +17,10 @@ static bool take_name(struct output *o, const char *name)
 	return true;
 }
 
-/* The rank, if it is a plain number and no other process of the run has it; a worker inherits its parent's. */
+/*
+ * Names the process by its rank if that is a plain number and no other process of the run has it; a
+ * worker inherits its parent's.
+ */
 static void choose_name(struct process *p)
 {
 	const char *rank = tables_fact(driver_run(p->driver)->tables, "rank");

@@ -18,8 +18,8 @@
 
 /* Where traces go, for all processes of a run. */
 struct output {
-	char folder
-		[PATH_MAX]; /* with `is_plain`, a format's files go right below it instead of into its own folder */
+	/* With `is_plain`, formats write directly into it instead of into their own folders. */
+	char folder[PATH_MAX];
 	bool is_plain;
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;

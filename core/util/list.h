@@ -1,4 +1,5 @@
-/* Lists and ranges as members of plain structs, such as those that become JSON (export/fields.h). */
+/* Lists and ranges as members of plain structs, for example of those written as JSON
+ * (export/fields.h). */
 #ifndef CORE_LIST_H
 #define CORE_LIST_H
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Field `number` of the line, counted from 1; those before the third are behind us. */
+/* Returns field `number` of a line, counted from 1 and at least 3; `third`: its third field. */
 static uint64_t field(const char *third, int number)
 {
 	const char *at = third;
@@ -154,7 +154,10 @@ void procfs_family(uint32_t pid, struct procfs_family *family)
 	vec_free(&all);
 }
 
-/* A journal may be mapped under the name that it had while it was made, "DIR/journal/PID.TIME.journal.new (deleted)". */
+/*
+ * A journal may be mapped under the name that it had while it was made,
+ * "DIR/journal/PID.TIME.journal.new (deleted)".
+ */
 bool procfs_journal_folder(uint32_t pid, char *to, size_t bytes)
 {
 	char path[32], own[48], line[8192];

@@ -8,15 +8,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* When the process began (field 22 of its stat), 0 if there is none or it has ended and only waits for its parent. */
+/*
+ * Returns when the process began (field 22 of its stat); 0 if there is none, or it has ended and
+ * only waits for its parent.
+ */
 uint64_t procfs_start(uint32_t pid);
 
-/* Whether the process that began then is alive; `start` 0: it could not tell when that was. Where there is no /proc that can be read, whatever
- * has that number is it. */
+/*
+ * Whether the process `pid` that began at `start` is alive. `start` 0: its begin is not known.
+ * Where /proc cannot be read, any process with that number counts.
+ */
 bool procfs_is_alive(uint32_t pid, uint64_t start);
 
-/* The number that a process has here which calls itself `pid` in its own namespace of pids (`wanted_namespace`: an inode, 0: not known): another one where that is
- * not ours (unshare, bubblewrap, Apptainer). 0: there is none. */
+/*
+ * Returns the number here of the process that is `pid` in its own pid namespace; 0: there is none.
+ * The number differs from `pid` if that namespace is not ours (unshare, bubblewrap, Apptainer).
+ * `wanted_namespace`: the namespace's inode; 0: not known.
+ */
 uint32_t procfs_number_here(uint32_t pid, uint64_t start, uint64_t wanted_namespace);
 
 struct procfs_family {
