@@ -1,6 +1,6 @@
 /*
- * Spans come by begin, outer ones first, and none crosses another: an operator's self time is its
- * total without its inner ones' totals.
+ * Spans are sorted by begin, outer ones first, and none crosses another. An operator's self time is
+ * its total minus the totals of the operators directly inside it.
  */
 #include "core/analysis/operator_sums.h"
 

@@ -248,9 +248,11 @@ static void write_dropped(struct journal_writer *w)
 	journal_commit(w, sizeof(*r));
 }
 
-/* Maps all pages of a chunk in one call: 3 us where the collector has allocated them
- * (core/source/journal/ahead.h), a fifth of the cost of sixteen page faults. Before Linux 5.14 the call
- * fails, and the pages are faulted in one by one. */
+/*
+ * Maps all pages of a chunk in one call. That takes 3 us where the collector has allocated them
+ * (core/source/journal/ahead.h), a fifth of the cost of sixteen page faults. Before Linux 5.14 the
+ * call fails, and the pages are faulted in one by one.
+ */
 static void map_pages(void *chunk)
 {
 	int saved = errno;

@@ -81,8 +81,11 @@ struct iterations {
 	uint32_t with_fed, with_graph, with_read, with_answer;
 };
 
-/* The last turn that had these three kernels after this thread's last but two: six launches in a row. Kernels of few kinds in any
- * order repeat three in a row, but hardly these. */
+/*
+ * Returns where the last iteration is stored that had the same six launches in a row: this event's
+ * three kernels and the three before them on its thread. Kernels of few kinds, in any order, often
+ * repeat three in a row, but hardly ever six.
+ */
 static uint32_t *search_last_iteration(struct search *q, const struct levels_stored *e)
 {
 	uint32_t *before = q->forms_before[e->thread % SEARCH_THREADS];

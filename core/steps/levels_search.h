@@ -61,7 +61,10 @@ struct search {
 
 /* ---- levels_home.c ---- */
 
-/* Whether the thread that drives the iterations launched this, or one of a pool of which each launches the same. */
+/*
+ * Whether this was launched by the thread that drives the iterations, or by one of a pool of
+ * threads that all launch the same.
+ */
 bool search_is_own(const struct search *q, const struct levels_stored *e);
 
 /*
@@ -70,11 +73,16 @@ bool search_is_own(const struct search *q, const struct levels_stored *e);
  */
 void search_set_home(struct search *q, const uint32_t *at, uint32_t n);
 
-/* Whether what another thread launches here may belong to the `n` iterations: it comes back in half of them. What an unrelated
- * thread launches meets the iterations by chance. */
+/*
+ * Whether what another thread launches here may belong to the `n` iterations: it recurs in at least
+ * half of them. The launches of an unrelated thread fall into iterations only by chance.
+ */
 bool search_recurs(const struct search *q, const struct levels_stored *e, uint32_t n);
 
-/* levels_iterations.c: describes group number `group` in `level`, but for its members. Whether it is a loop at all. */
+/*
+ * levels_iterations.c: describes group number `group` in `level`, except for its members. Returns
+ * whether it is a loop at all.
+ */
 bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
 
 /*

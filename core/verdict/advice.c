@@ -55,7 +55,10 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 		return "create it once, before the loop; if it changes, create it on the GPU or "
 		       "copy "
 		       "it from pinned memory";
-	/* a CUDA library's handle is none of a framework's operator that sorts, or asks how much there is */
+	/*
+	 * Advice about a CUDA library's handle does not fit a framework's operator that sorts, or
+	 * asks how much there is.
+	 */
 	return s->op ? "use an operator that does not synchronize, or call it less often"
 		     : fixes[s->kind].what;
 }

@@ -16,12 +16,12 @@
 enum { STEPS_LEAST = 2 };
 
 static const double error_most_pct = 15;     /* beyond that the replay says nothing */
-static const double waste_of_gpu_gain = 0.3; /* of what a GPU twice as fast would win: the same */
+static const double waste_of_gpu_gain = 0.3; /* of what a GPU twice as fast would save: the same */
 static const double waste_of_host_gain =
 	0.5;			      /* of what a host would, which has half of the cause in it */
 static const double comparable = 0.6; /* the smaller of two causes, of the larger */
 static const double together_least =
-	1.2; /* two causes are two if both together win this much more than one */
+	1.2; /* two causes are two if both together save this much more than one */
 static const double length_most =
 	1.5; /* of a step's played length: a recorded one that has more in it */
 
@@ -87,7 +87,7 @@ static void play_causes(struct judge *j)
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
 }
 
-/* The summary's rows are sorted by blocked time; what is left out has less of it than any that is played. */
+/* The summary's rows are sorted by blocked time, so those that are played have the most of it. */
 static void fill_syncs(struct judge *j)
 {
 	size_t most = OPS_OF_ALL_PLAYS / (j->w.replay.ops.n + 1);
@@ -221,7 +221,10 @@ static void say_utilization(struct findings *f, const struct finding_gpu *g)
 		    g->busy_ms);
 }
 
-/* What the verdict rests on comes first: a screen has the first lines only, and says the utilization anyway. */
+/*
+ * The evidence of the verdict comes first: a screen shows only the first lines, and the utilization
+ * anyway.
+ */
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;

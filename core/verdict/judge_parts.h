@@ -62,8 +62,12 @@ double advice_taken_ms(const struct judge *j, uint32_t op);
 /* Returns the line from whose calls the last play took most time, and how much; 0: none. */
 uint32_t advice_top_site(const struct judge *j, double *per_step_ms);
 
-/* Memory is asked for anew because it was given back: where freeing is a notable part, its line is the cause, wherever the allocating
- * happens to be (an empty_cache() after which any operator may have to allocate). */
+/*
+ * Returns the line that causes allocations, and its time per step as advice_top_site() does. Memory
+ * is allocated anew because it was freed: if freeing takes a notable part of the time, the line
+ * that frees is the cause, wherever the allocations happen (after an empty_cache(), any operator
+ * may have to allocate).
+ */
 uint32_t advice_top_memory_site(const struct judge *j, double *per_step_ms);
 
 enum { BEFORE_BYTES = 160 };

@@ -59,6 +59,6 @@ int whatif_parse_free(const char *text, struct whatif_change *c, struct err *e)
 		c->what = (uint8_t)i;
 		return 0;
 	}
-	return err_set(e, -EINVAL, "'%s' is none of launch, input, alloc, copy, collective, sync",
-		       text);
+	return err_set(e, -EINVAL,
+		       "'%s' is not one of launch, input, alloc, copy, collective, sync", text);
 }

@@ -123,19 +123,25 @@ class Layers(unittest.TestCase):
         self.write("core/analysis/three.c", '#include "core/runtime/record.h"\n', product=None)
         self.write("core/verdict/four.h", '#include "core/source/process/driver.h"\n')
         self.assertEqual(self.check(), (1, """\
-core/analysis/three.c:1: core/analysis may not include core/runtime/record.h ("core/runtime/record.h")
-core/verdict/four.h:1: core/verdict may not include core/source/process ("core/source/process/driver.h")
+core/analysis/three.c:1: core/analysis may not include core/runtime/record.h \
+("core/runtime/record.h")
+core/verdict/four.h:1: core/verdict may not include core/source/process \
+("core/source/process/driver.h")
 export/one.c:1: export may not include core/source/journal ("core/source/journal/dict.h")
-export/two.c:1: export may not include core/source/journal ("core/source/process/parts.h" includes core/source/journal/dict.h)
+export/two.c:1: export may not include core/source/journal \
+("core/source/process/parts.h" includes core/source/journal/dict.h)
 """))
 
     def test_calls_of_what_reads_journals(self):
         self.write("core/runtime/journal.c", "int journal_open(void) { return 1; }\n")
         self.write("core/runtime/err.c", "int err_set(void) { return 1; }\n")
         self.write("core/steps/learn.c", "int learn_start(void) { return 1; }\n")
-        self.write("core/whatif/replay.c", "int err_set(void);\nint replay(void) { return err_set(); }\n")
-        self.write("core/analysis/idle.c", "int replay(void);\nint idle(void) { return replay(); }\n")
-        self.write("export/main.c", "int journal_open(void);\nint learn_start(void);\nint err_set(void);\n"
+        self.write("core/whatif/replay.c",
+                   "int err_set(void);\nint replay(void) { return err_set(); }\n")
+        self.write("core/analysis/idle.c",
+                   "int replay(void);\nint idle(void) { return replay(); }\n")
+        self.write("export/main.c",
+                   "int journal_open(void);\nint learn_start(void);\nint err_set(void);\n"
                    "int main(void) { return journal_open() + learn_start() + err_set(); }\n")
         self.assertEqual(self.check(), (1, """\
 core/analysis/idle.c: core/analysis may not use core/whatif (replay of core/whatif/replay.c)

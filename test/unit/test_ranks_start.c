@@ -1,4 +1,7 @@
-/* When the ranks of a job begin: once all know their steps, or those that do have waited long enough. */
+/*
+ * When the ranks of a job begin: once all know their steps, or once those that do have waited long
+ * enough.
+ */
 #include "core/source/process/driver_parts.h"
 #include "core/source/process/ranks_start.h"
 #include "test/unit/journal_builder.h"
