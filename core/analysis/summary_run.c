@@ -119,9 +119,9 @@ static void fill_cost(struct findings *f, const struct cost *c)
 	f->cost = cost_find(c);
 	if (f->cost.is_doubtful)
 		findings_unavailable(f, "recording overhead",
-				     "the only window of recorded steps differs from its "
-				     "neighbours "
-				     "by %+.0f %%, probably due to other load on the machine; "
+				     "the steps of the only recorded window differ by %+.0f %% "
+				     "from the steps around it, probably due to other load on "
+				     "the machine; "
 				     "record several windows (repeat= in PROF_SCHEDULE)",
 				     f->cost.pct);
 	else if (!f->cost.is_known && c->n_recorded)

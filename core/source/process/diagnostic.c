@@ -44,8 +44,9 @@ static void explain_optimizer(struct driver *d, const char *value)
 	(void)value;
 	err_set(&d->diagnostic, 0,
 		"PROF_STEP=optimizer: no loop with an optimizer step found; optimizers are "
-		"recognized by Python frames (PROF_PYTHON, PROF_STACKS) or kernel names; without "
-		"these set PROF_STEP=auto");
+		"recognized by Python frames (PROF_PYTHON, PROF_STACKS) or kernel names; if "
+		"neither is "
+		"available, use PROF_STEP=auto");
 }
 
 static void explain_function(struct driver *d, const char *value)
