@@ -451,7 +451,7 @@ static void one_window_may_be_the_machine(void **state)
 	assert_false(found.cost.is_known);
 	assert_int_equal(found.unavailable.n, 1);
 	assert_string_equal(found.unavailable.at[0].what, "recording overhead");
-	assert_non_null(strstr(found.unavailable.at[0].why, "from its neighbours by +111 %"));
+	assert_non_null(strstr(found.unavailable.at[0].why, "by +111 % from the steps around it"));
 	findings_free(&found);
 	free(run);
 }
