@@ -135,7 +135,7 @@ static int take_option(const struct command *c, const struct command_option *o, 
 	void *to = (char *)request + o->offset;
 	if (o->take)
 		return o->take(request, o, value);
-	if (o->most)
+	if (o->most && value)
 		return take_number(c, o, value, to);
 	if (o->argument)
 		*(const char **)to = value;

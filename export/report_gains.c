@@ -32,7 +32,7 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))
 		text_line(o, TEXT_BOLD, "Estimated savings per step");
-	else if (p->replay->disturbed_times > 1)
+	else if (p->replay && p->replay->disturbed_times > 1)
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per step, scaled to unrecorded steps (%s ms)", step);
 	else if (are_apart(step_ms, typical_ms))

@@ -309,8 +309,9 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 		return;
 	}
 	text_line(o, TEXT_PLAIN, "no process of this run has steps to report on");
-	if (r->processes.n)
-		say_reasons(o, r->processes.at[0], !parts_follow);
+	const struct report_process *first = r->processes.n ? r->processes.at[0] : NULL;
+	if (first)
+		say_reasons(o, first, !parts_follow);
 }
 
 void report_text_screen(struct textout *o, const struct report *r, unsigned most_lines)

@@ -38,6 +38,7 @@ static void walk_step(struct walk *w)
 	if (m->is_cut)
 		walk_uint(w, m->is_lost ? TRACE_ARG_LOST : TRACE_ARG_CUT, 1);
 	walk_leaf(w);
+	w->slice.text = NULL; /* `name` ends here */
 }
 
 static int compare_notes(const void *a, const void *b)

@@ -25,9 +25,10 @@ static void add_call(struct launch_log *log, const struct dict *d, uint32_t slot
 		     const struct rec_call *c)
 {
 	uint64_t token = anchor_token(c, dict_category(d, c->hook));
-	if (token)
-		vec_push(&thread_of(log, slot)->launches,
-			 ((struct logged_launch){ token, c->begin_ticks }));
+	if (!token)
+		return;
+	struct logged_thread *t = thread_of(log, slot);
+	vec_push(&t->launches, ((struct logged_launch){ token, c->begin_ticks }));
 }
 
 /* ---- Steps ---- */
