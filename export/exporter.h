@@ -35,7 +35,7 @@ FORMATS(X)
 
 enum { EXPORTERS_MOST = 16 };
 
-/* Returns NULL if there is none of that name. */
+/* Returns NULL if no entry has that name. */
 const struct exporter *exporter_find(const char *name);
 
 /* Returns the formats in order, NULL after the last. */
