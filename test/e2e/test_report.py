@@ -99,6 +99,14 @@ class Example(Case):
             self.assertGreater(pauses,
                                0.9 * (step.end - step.time - sum(w.end - w.time for w in works)))
 
+    def test_a_step_counts_its_calls(self):
+        for path in self.run_.traces():
+            trace = Trace(path)
+            (step,) = [s for s in trace.slices if trace.tracks[s.track].name == "Steps"]
+            calls = [s for s in trace.slices
+                     if s.name.startswith("cuda") and step.time <= s.time < step.end]
+            self.assertEqual(int(step.args["calls"]), len(calls))
+
     def test_verdict_and_replay(self):
         (p,) = report_of(self.run_.folder)["processes"]
         self.assertIn(p["bound"]["verdict"], VERDICTS - {"unknown"})
