@@ -4,6 +4,8 @@ import json
 from trace import Trace
 
 CLOCK_NS = 10  # each reading of a journal measures the ratio of ticks to nanoseconds again
+SHORTEST_WORK_NS = 1000  # of the GPU work in the tests
+RATES = ("_per_s", "tflops", "GB/s")  # computed from durations, by names of arguments and fields
 
 
 def track_names(trace):
@@ -36,7 +38,7 @@ def rates(key):
     """Returns the key without the arguments computed from durations, which differ by the clock."""
     what, where, name, args = key
     return what, where, name, tuple(
-        a for a in args if not any(word in a for word in ("_per_s", "tflops", "gpu_us", "GB/s")))
+        a for a in args if not any(word in a for word in (*RATES, "gpu_us")))
 
 
 def trace_differences(ours, theirs, most=5):
@@ -78,6 +80,8 @@ def report_differences(ours, theirs, where="", most=5):
         return found[:most]
     if (isinstance(ours, (int, float)) and isinstance(theirs, (int, float))
             and not isinstance(ours, bool)):
-        return ([] if abs(ours - theirs) <= 1e-4 + 1e-4 * abs(ours)
+        is_rate = any(where.endswith(word) for word in RATES)
+        relative = 2 * CLOCK_NS / SHORTEST_WORK_NS if is_rate else 1e-4
+        return ([] if abs(ours - theirs) <= 1e-4 + relative * abs(ours)
                 else [f"{where}: {ours} is {theirs}"])
     return [] if ours == theirs else [f"{where}: {ours!r} is {theirs!r}"]
