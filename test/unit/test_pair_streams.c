@@ -92,6 +92,30 @@ static void test_a_reused_handle(void **state)
 }
 
 /*
+ * One thread waits in the call that creates its stream while the other one still uses the old
+ * stream of that handle, and then destroys it.
+ */
+static void test_a_handle_reused_by_another_thread(void **state)
+{
+	enum { HANDLE = 0xa0, EACH = 40, CREATION = EACH * 1000 + 500 };
+	(void)state;
+	call_on(1, HOOK_STREAM, 500, 0, HANDLE);
+	m.threads[1].calls.at[0].duration = CREATION - 500;
+	for (uint32_t k = 1; k <= 2 * EACH; k++) {
+		bool is_old = k <= EACH;
+		call_on(!is_old, HOOK_LAUNCH, k * 1000, 1, HANDLE);
+		work(REC_KERNEL, k * 2, k * 1000 + 100, 1)->stream = is_old ? 13 : 14;
+	}
+	for (uint32_t k = 1; k <= EACH; k++) { /* races with the launch of the same moment */
+		call_on(2, HOOK_LAUNCH, k * 1000 + 1, 1, 0xc0);
+		work(REC_KERNEL, k * 2 + 1, k * 1000 + 90, 1)->stream = 15;
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= 2 * EACH; k++)
+		check_row(k > EACH, k * 2, k <= EACH ? k : k - EACH);
+}
+
+/*
  * While CUPTI is off, calls continue and make no work that is seen. In the first window a kernel is
  * lost.
  */
@@ -119,7 +143,7 @@ static void launch_graph(uint32_t correlation, uint64_t at)
 	}
 }
 
-/* Of the third turn's graph all work is lost, of the fifth's a kernel before it. */
+/* Of the third iteration's graph all work is lost, of the fifth's a kernel before it. */
 static void test_graphs_between_launches(void **state)
 {
 	(void)state;
@@ -192,13 +216,10 @@ static void test_waits_bound_what_is_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(test_two_devices),
-		CASE(test_default_streams_of_threads),
-		CASE(test_a_reused_handle),
-		CASE(test_several_windows),
-		CASE(test_graphs_between_launches),
-		CASE(test_graphs_race),
-		CASE(test_waits_bound_what_is_lost),
+		CASE(test_two_devices),	    CASE(test_default_streams_of_threads),
+		CASE(test_a_reused_handle), CASE(test_a_handle_reused_by_another_thread),
+		CASE(test_several_windows), CASE(test_graphs_between_launches),
+		CASE(test_graphs_race),	    CASE(test_waits_bound_what_is_lost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

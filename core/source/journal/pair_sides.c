@@ -38,8 +38,9 @@ struct wait {
 };
 
 /*
- * A stream with this handle was created: earlier and later calls with the handle mean different
- * streams.
+ * A call that created a stream with this handle returned. Calls before and after that use different
+ * streams. The call's begin would not separate them: while one thread is inside it, another thread
+ * can still use and then destroy the old stream, whose handle the new one gets.
  */
 struct birth {
 	uint64_t key, ticks;
@@ -297,7 +298,9 @@ static void list_births(struct listing *l)
 			const struct rec_call *call = &in->threads[i].calls[k];
 			if (trait(l, call).role == ROLE_MAKES_STREAM && !call->status)
 				vec_push(&l->births,
-					 (struct birth){ handle_key(call), call->begin_ticks });
+					 (struct birth){ handle_key(call),
+							 call->begin_ticks +
+								 record_duration(call) });
 		}
 	if (l->births.n)
 		qsort(l->births.at, l->births.n, sizeof(*l->births.at), birth_order);
