@@ -63,19 +63,20 @@ enum hit { HIT_NONE, HIT_ANCHOR, HIT_BACKUP };
 
 struct finder_thread {
 	struct token_window window;
-	enum hit last_hit; /* what its last launch completed */
-	bool has_anchor;   /* the anchor has occurred */
+	enum hit last_hit; /* what the thread's last launch completed */
+	bool has_anchor;   /* the anchor has occurred on this thread */
 };
 
 struct finder {
 	VEC(struct finder_thread) threads;
 	uint64_t anchor, backup;
 	uint32_t apart, n_early_backups;
-	anchor_hits hits;     /* their ticks are those of the next launch */
-	VEC(uint64_t) begins; /* of steps, in order */
-	/* ticks of STEP_COUNTED 1, and of the first step that the library numbered itself */
+	anchor_hits hits;     /* ticks: begin of the launch after the hit */
+	VEC(uint64_t) begins; /* ticks at which steps begin, in ascending order */
+	/* Ticks of STEP_COUNTED 1, and of the first step that the library numbered itself. */
 	uint64_t first_counted, first_numbered;
-	uint64_t floor, floor_ticks; /* last step of the previous generation */
+	/* Highest step number that an earlier generation used, and when that step began. */
+	uint64_t floor, floor_ticks;
 };
 
 static void find_hits(struct finder *x, const struct logged_thread *log)
@@ -96,7 +97,7 @@ static void find_hits(struct finder *x, const struct logged_thread *log)
 	vec_push(&x->threads, t);
 }
 
-/* Removes the first `n_early` backups: they occurred before the first step. */
+/* Removes the first `n_early` backups, because they occurred before the first step. */
 static void skip_early(anchor_hits *hits, uint32_t n_early)
 {
 	size_t n = 0;
@@ -110,9 +111,10 @@ static void skip_early(anchor_hits *hits, uint32_t n_early)
 }
 
 /*
- * Where the anchor was missing, the next step began soon after a backup. If the backup follows the
- * anchor within a step, that is the second of two backups in a row; else it is the first of the
- * two, because the anchor should have occurred between them.
+ * Fills in x->begins, the times at which steps begin. Each anchor begins a step. Two backups in a
+ * row show that the anchor between them is missing, so one of the two backups stands for it. If the
+ * backup follows the anchor within a step, the second backup is the closer one to the missing
+ * anchor's place. If the backup precedes the anchor, the first backup is.
  */
 static void find_begins(struct finder *x, bool backup_follows)
 {
@@ -127,7 +129,7 @@ static void find_begins(struct finder *x, bool backup_follows)
 	}
 }
 
-/* Finds the steps that the library numbered itself. */
+/* Finds when the library began to number steps itself: in this generation and in earlier ones. */
 static void find_numbered(struct finder *x, const struct launch_log *log, uint32_t generation,
 			  const struct ingest *f)
 {
@@ -148,7 +150,7 @@ static void find_numbered(struct finder *x, const struct launch_log *log, uint32
 	}
 }
 
-/* Whether any thread's last calls are the anchor's, or the calls that a step ends with. */
+/* Returns whether the last calls of any thread are the anchor's, or those that a step ends with. */
 static bool ends_whole(const struct finder *x, uint64_t end)
 {
 	for (size_t i = 0; i < x->threads.n; i++) {
@@ -161,8 +163,9 @@ static bool ends_whole(const struct finder *x, uint64_t end)
 }
 
 /*
- * Adds marks for the first `n` steps. With a base, numbers count back from STEP_COUNTED 1, which
- * begins step base + 1. Without one they count up from the start of the run.
+ * Adds marks for the first `n` steps. With a base, STEP_COUNTED 1 begins step base + 1, so the last
+ * of the `n` steps has the number `base` and the earlier ones count down from there. Without a
+ * base, numbers count up from the start of the run.
  */
 static void add_marks(struct ingest *f, const struct finder *x, const struct anchor *a, size_t n)
 {
@@ -170,7 +173,10 @@ static void add_marks(struct ingest *f, const struct finder *x, const struct anc
 		uint64_t number = i + 1 + (uint64_t)a->n_missed;
 		if (a->has_base) {
 			if (a->base + 1 + i < n)
-				/* more steps than the base allows: records are missing */
+				/*
+				 * More steps were found than the base allows, so records are
+				 * missing.
+				 */
 				continue;
 			number = a->base + 1 + i - n;
 		}
@@ -201,18 +207,22 @@ void anchors_mark(struct ingest *f, const struct launch_log *log, const struct a
 	if (x.first_numbered < end)
 		end = x.first_numbered;
 	if (atomic_load(&f->reader.header->steps.slices))
-		end = 0; /* slices were numbered from 0, so steps were numbered after them */
+		/*
+		 * time slices took the numbers from 0 on, and the library numbered all steps after
+		 * them
+		 */
+		end = 0;
 	size_t n = 0;
 	while (n < x.begins.n && x.begins.at[n] < end)
 		n++;
 	struct anchor usable = *a;
 	usable.has_base = has_base;
-	/* STEP_COUNTED 1 has a mark of its own and is not among the first `n` */
+	/* The mark of STEP_COUNTED 1 is added elsewhere, so it is not among the first `n`. */
 	add_marks(f, &x, &usable, n);
 	f->last_has_come = a->is_late;
 	/*
-	 * If no launch followed the last anchor, the last step is still complete, unless the
-	 * library numbered steps itself by then.
+	 * If no launch followed the last anchor, the last step is complete. This does not hold if
+	 * the library numbered steps itself.
 	 */
 	f->last_is_whole |= ends_whole(&x, a->end) && x.first_numbered == UINT64_MAX;
 	vec_free(&x.threads);

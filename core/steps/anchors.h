@@ -1,7 +1,7 @@
 /*
- * Finds where a step's anchor occurs in a journal, and adds a mark to the ingest for each step that
- * ended before the library had the anchor. For what an anchor is, see struct journal_steps in
- * core/runtime/record.h.
+ * Adds a mark to the ingest for each step that ended before the library had the anchor. Finds these
+ * steps by searching the journal's launches for the anchor. For what an anchor is, see struct
+ * journal_steps in core/runtime/record.h.
  */
 #ifndef CORE_ANCHORS_H
 #define CORE_ANCHORS_H
@@ -9,43 +9,64 @@
 #include "core/source/journal/ingest.h"
 
 /*
- * Returns the token that the library pushes into its window for this call (preload/capture.h), or 0
- * if it pushes none.
+ * Returns the token of this call, the same one that the library pushes into the thread's token
+ * window (preload/steps.h). Returns 0 if the library pushes none.
  */
 uint64_t anchor_token(const struct rec_call *call, uint8_t category);
 
-/* A launch that completed the anchor, or its backup. */
+/* A launch at which the anchor or its backup was found. */
 struct anchor_hit {
-	uint64_t ticks; /* when it began; see struct finder in anchors.c */
-	/* its thread, and the thread's count of launches, this one included */
+	/*
+	 * In core/steps/learn.c: begin of the launch that completed the anchor or backup. In
+	 * core/steps/anchors.c: begin of the thread's next launch.
+	 */
+	uint64_t ticks;
+	/*
+	 * The launch's thread, and the number of launches that this thread had made by then,
+	 * including this one.
+	 */
 	uint32_t slot, at;
 	bool is_backup;
 };
 
 typedef VEC(struct anchor_hit) anchor_hits;
 
-/* Sorts the hits by time and removes anchors that ended no step (core/runtime/iteration.h). */
+/*
+ * Sorts the hits by time and removes the anchors that ended no step (core/runtime/iteration.h).
+ * `apart`: see struct iteration_anchors.
+ */
 void anchors_order(anchor_hits *hits, uint32_t apart);
 
-/* What a journal says about its steps; `anchor` is 0 if nothing is known. */
+/*
+ * What a journal says about one anchor and the steps that it ends. `anchor` is 0 if the journal has
+ * no anchor.
+ */
 struct anchor {
 	uint64_t anchor, backup;
 	uint32_t backup_within, apart;
+	/* The base is known: STEP_COUNTED 1 begins step `base` + 1. */
 	bool has_base;
 	uint64_t base;
 	/*
-	 * Used without a base: steps that ended before the first anchor; -1 if the anchor occurred
-	 * before the first step had ended.
+	 * Used without a base: number of steps that ended before the first anchor, or -1 if the
+	 * anchor occurred before the first step had ended.
 	 */
 	int64_t n_missed;
-	/* Used without a base: how often the backup occurred before the first step. */
+	/* Used without a base: number of backups that occurred before the first step. */
 	uint32_t n_early_backups;
 	uint64_t end; /* see struct level_choice */
-	/* The anchor occurred before the first step's end, so not after the last one's. */
+	/*
+	 * The anchor is among the first launches of a step, so it occurs before the step's end and
+	 * not after the last step's end.
+	 */
 	bool is_late;
 	uint32_t generation;
-	bool begins_training; /* the first anchor whose steps an optimizer ends */
-	/* Nothing was recorded live, so the schedule is applied to the steps found here. */
+	/* This is the first anchor whose steps end with an optimizer. */
+	bool begins_training;
+	/*
+	 * Nothing was recorded while the program ran, so the schedule is applied to the steps found
+	 * here.
+	 */
 	bool uses_schedule;
 };
 
@@ -53,14 +74,17 @@ typedef VEC(struct anchor) anchors;
 
 typedef VEC(uint32_t) anchor_generations;
 
-/* Adds a mark for a STEP_COUNTED of the anchor's generation. The step's number is base + count. */
+/*
+ * Adds the mark of the step that a STEP_COUNTED record begins. The step's number is base + count.
+ * Ignores records of another generation.
+ */
 void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const struct anchor *a);
 
 struct launch_log;
 
 /*
- * Adds a mark to `f` for each step that the anchor ends and that the library did not number itself,
- * from the launches of its journal.
+ * Adds to `f` a mark for each step that the anchor ends, unless the library numbered the step
+ * itself. Finds the anchor in `log`, the launches of the same journal.
  */
 void anchors_mark(struct ingest *f, const struct launch_log *log, const struct anchor *a);
 

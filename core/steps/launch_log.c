@@ -102,7 +102,7 @@ static void add_step(struct launch_log *log, const struct rec_step *s)
 		log->has_steps |= s->number || s->action == SCHED_RECORD ||
 				  s->action == SCHED_RECORD_AND_SAVE;
 		break;
-	default: /* a step's end */
+	default: /* STEP_OUTSIDE or STEP_CUT: a step has ended */
 		log->has_steps = true;
 	}
 }
@@ -150,7 +150,8 @@ int launch_log_read(struct launch_log *log, const char *path, const struct launc
 	if (error)
 		return error;
 	while ((entry = reader_next_dictionary(&r, true)))
-		if (entry->kind == DICT_HOOK) /* names would take long to demangle */
+		/* only hooks are needed, and demangling kernel names would take long */
+		if (entry->kind == DICT_HOOK)
 			dict_add(&d, entry);
 	reader_begin_pass(&r);
 	while (reader_next_batch(&r, &batch))

@@ -1,7 +1,8 @@
 /*
- * What a finished journal says about its steps, from one pass over it: the launches of each thread,
- * the anchors that the library counted with, and which steps it numbered itself. Marks of steps are
- * then found in memory (core/steps/anchors.h). Takes 16 bytes per launch.
+ * Reads a finished journal once and keeps in memory what is needed to find its steps: the launches
+ * of each thread, the anchors that the library counted with, and which steps the library numbered
+ * itself. core/steps/anchors.h then finds the steps without reading the journal again. Takes 16
+ * bytes per launch.
  */
 #ifndef CORE_LAUNCH_LOG_H
 #define CORE_LAUNCH_LOG_H
@@ -9,42 +10,48 @@
 #include "core/steps/anchors.h"
 
 struct logged_launch {
-	uint64_t token; /* anchor_token() */
-	uint64_t ticks; /* when it began */
+	uint64_t token; /* see anchor_token() */
+	uint64_t ticks; /* begin of the call */
 };
 
 struct logged_thread {
 	uint32_t slot;
-	VEC(struct logged_launch) launches; /* in their order */
+	VEC(struct logged_launch) launches; /* in the order of the calls */
 };
 
-/* The steps that the library numbered with one generation of anchors; generation 0: without. */
+/*
+ * The steps that the library numbered while one generation of the anchor was valid. Generation 0:
+ * steps numbered without an anchor.
+ */
 struct logged_generation {
 	uint32_t generation;
-	uint64_t counted_ticks;		  /* of STEP_COUNTED 1; 0: none */
-	uint64_t first_ticks;		  /* of the earliest STEP_BEGIN; UINT64_MAX: none */
-	uint64_t last_number, last_ticks; /* of the STEP_BEGIN with the highest number; 0: none */
+	uint64_t counted_ticks; /* when STEP_COUNTED 1 was written; 0: never */
+	uint64_t first_ticks;	/* begin of the earliest step; UINT64_MAX: no step */
+	/* The highest step number, and when that step began. 0: no step. */
+	uint64_t last_number, last_ticks;
 };
 
 struct launch_log {
 	VEC(struct logged_thread) threads;
 	struct map thread_of_slot;
 	VEC(struct logged_generation) generations;
-	anchors anchors;	   /* that were not withdrawn, oldest first */
-	anchor_generations voided; /* of withdrawn anchors */
+	anchors anchors;	   /* without the withdrawn ones, oldest first */
+	anchor_generations voided; /* generations of withdrawn anchors */
 	bool has_steps;		   /* the library marked a step after step 0, or recorded step 0 */
 	bool has_gpu_work;	   /* the journal has GPU work, or GPU timing was on */
 };
 
-/* Takes each call, thread by thread in order. */
+/*
+ * Receives each call of the journal. Calls of one thread come in order; threads come in any order.
+ */
 struct launch_log_sink {
 	void *context;
 	void (*call)(void *context, uint32_t slot, const struct rec_call *call);
 };
 
 /*
- * Reads the journal at `path` from start to end. `sink` may be NULL. Returns 0 or -errno; free the
- * log in both cases.
+ * Reads the journal at `path` from start to end. `sink` may be NULL. Returns 0 or -errno with the
+ * reason in `e`. Call launch_log_free() in both cases.
  */
 int launch_log_read(struct launch_log *log, const char *path, const struct launch_log_sink *sink,
 		    struct err *e);

@@ -1,27 +1,32 @@
 /*
- * The collector's half of step learning. The library's half is preload/steps.c. Both hash launches
- * with core/runtime/token.h.
+ * The collector's half of step learning. The library's half is preload/steps_learn.c. Both halves
+ * hash launches with core/runtime/token.h.
  */
 #include "core/steps/learn.h"
 
 enum {
 	/*
-	 * A launch that began before a step boundary is in the journal after this time, in any
-	 * thread.
+	 * After this time, the journal contains every launch that began before a step boundary,
+	 * whichever thread made the launch.
 	 */
 	SETTLE_NS = 20000000,
-	/* An anchor that has not occurred for this many steps' calls was the wrong one. */
+	/*
+	 * An anchor was wrong if it has not occurred for as many calls as LOST_ITERATIONS steps
+	 * have, and for at least LOST_LEAST calls.
+	 */
 	LOST_ITERATIONS = 20,
 	LOST_LEAST = 10000,
 	/*
-	 * If a published anchor was never counted and has not occurred for this many iterations and
-	 * launches, search for another one in parallel.
+	 * Search for another anchor in parallel if the library has not counted with the published
+	 * one, and that anchor has not occurred for this many iterations and launches.
 	 */
 	UNCOUNTED_ITERATIONS = 2,
 	UNCOUNTED_LEAST = 64,
-	/* Calls of provisional steps that wait in memory until the anchor is confirmed or void. */
+	/*
+	 * Calls of provisional steps that may wait in memory. With more, the anchor is confirmed.
+	 */
 	MAX_HELD_CALLS = 1000000,
-	/* PROF_LEARN_S, if the library does not report it. */
+	/* Seconds; used if the library does not report PROF_LEARN_S. */
 	LEARN_S = 60,
 };
 
@@ -55,8 +60,8 @@ static struct learn_thread *thread_of(struct learn *l, uint32_t slot)
 }
 
 /*
- * `framed`: hints from Python's frames. They take precedence over the kernel's name, unless the
- * stacks of one trigram disagree.
+ * Returns the enum level_hint bits of a call. `framed` holds the hints from Python frames. The
+ * frames take precedence over the kernel's name, unless the stacks of one trigram disagree.
  */
 static uint32_t hints_of(const struct run_launch *launch, const struct rec_call *c,
 			 uint8_t category, uint32_t framed)
@@ -90,8 +95,8 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 }
 
 /*
- * Returns where the program is, by its frames: before the thread's last optimizer launch again, or
- * still after it. 0: unknown.
+ * Compares the launch's place in the Python code with that of the thread's last optimizer launch.
+ * Returns LEVEL_BEFORE_OPTIMIZER, LEVEL_AFTER_OPTIMIZER, or 0 if the order is unknown.
  */
 static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct learn_thread *t,
 			  uint64_t hash, uint32_t hints)
@@ -110,8 +115,8 @@ static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct 
 }
 
 /*
- * Adds up time in which the host was blocked. It does not count as a pause between steps, however
- * long.
+ * Adds up the time in which the host was blocked. This time does not count as a pause between
+ * steps, however long it is.
  */
 static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8_t category)
 {
@@ -126,9 +131,10 @@ static bool wants_function(const struct ingest *f)
 }
 
 /*
- * Whether to search for another anchor in parallel. torch.compile launches some kernels a hundred
- * times to measure them, and their loop may have been published as the step; or an evaluation runs
- * before the next step. If the published anchor occurs again after all, the library counts with it.
+ * Returns whether to search for another anchor in parallel. The published anchor may be wrong:
+ * torch.compile launches some kernels a hundred times to measure them, and that loop may have been
+ * taken for the step. Or the anchor is right, and an evaluation runs before the next step. So the
+ * published anchor stays valid: if it occurs again, the library counts with it.
  */
 static bool needs_seeker(const struct learn *l, const struct ingest *f)
 {
@@ -148,7 +154,9 @@ static void update_seeker(struct learn *l, const struct ingest *f)
 	}
 }
 
-/* Returns the FILE-SUFFIX:FUNCTION of the setting. */
+/*
+ * Returns FILE-SUFFIX:FUNCTION, the part of PROF_STEP after "python:". Returns "" if there is none.
+ */
 static const char *function_setting(const struct ingest *f)
 {
 	const char *step = tables_fact(&f->dict.t, "PROF_STEP");
@@ -162,8 +170,9 @@ bool learn_is_feeding(const struct learn *l)
 }
 
 /*
- * While the anchor is overdue, only steps that an optimizer ends are accepted: the program may just
- * be evaluating between training one model and the next.
+ * Sets whether only steps that an optimizer ends are accepted. They are while the anchor is
+ * overdue, because the program may just be evaluating between the training of one model and the
+ * next.
  */
 static void demand_optimizer(struct learn *l, const struct ingest *f)
 {
@@ -173,8 +182,8 @@ static void demand_optimizer(struct learn *l, const struct ingest *f)
 }
 
 /*
- * Reads wants_optimizer at the first launch: the library may not have set it yet when the journal
- * was opened.
+ * Handles the first launch of a search. Reads wants_optimizer only here, because the library may
+ * not have set it yet when the journal was opened.
  */
 static void note_first(struct learn *l, const struct ingest *f, const struct rec_call *c)
 {
@@ -183,8 +192,10 @@ static void note_first(struct learn *l, const struct ingest *f, const struct rec
 }
 
 /*
- * Feeds `levels` from the first whole step on, once its start is known. Unless the anchor is
- * overdue, the launches until then are fed as well, because an optimizer may never launch.
+ * Feeds `levels` while the start of the first whole step is unknown. Launches are held, and also
+ * fed as they come, because an optimizer may never launch. While the anchor is overdue they are
+ * only held. Once the start is known, `levels` forgets its events and gets the held launches from
+ * that start on.
  */
 static void feed_midstep(struct learn *l, const struct learn_held *launch)
 {
@@ -279,7 +290,9 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 		return;
 	}
 	vec_push(&l->counted, *step);
-	/* keep the lowest number first: another thread may have counted it, and been read later */
+	/*
+	 * Keep the lowest number first: the thread that counted it may be read later than others.
+	 */
 	struct rec_step *first = &l->counted.at[0];
 	if (step->number < first->number) {
 		l->counted.at[l->counted.n - 1] = *first;
@@ -290,8 +303,8 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 /* ---- Publishing to the library ---- */
 
 /*
- * Voids what was counted with the provisional anchor. Its steps are still held and are never
- * exported.
+ * Voids the steps that were counted with the provisional anchor. The ingest still holds these
+ * steps, and never exports them.
  */
 static void void_provisional(struct learn *l, struct ingest *f, uint32_t calls_per_step)
 {
@@ -305,7 +318,9 @@ static void void_provisional(struct learn *l, struct ingest *f, uint32_t calls_p
 	f->holds_steps = false;
 }
 
-/* The last published anchor stays, so the library need not journal for learning any more. */
+/*
+ * Makes the last published anchor final. The library then stops journaling launches for learning.
+ */
 static void confirm(struct learn *l, struct ingest *f)
 {
 	struct journal_steps *shared = &f->reader.header->steps;
@@ -348,14 +363,14 @@ static void publish_anchor(struct learn *l, struct ingest *f)
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	if (!l->is_provisional)
 		atomic_store(&shared->sure_generation, l->generation);
-	/* release: a library that sees the generation also sees the anchor */
+	/* release: a library that reads the new generation also reads the new anchor */
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
 }
 
 /*
- * Whether every anchor that began before `ticks` has been read. Calls of one thread are read in
- * order, so this is known at once for the threads that launch the anchor. For others, SETTLE_NS
- * must pass.
+ * Returns whether every anchor that began before `ticks` has been read. The calls of one thread are
+ * read in order, so for the threads known to launch the anchor it suffices that a later call has
+ * been read. Otherwise SETTLE_NS must have passed.
  */
 static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t ticks)
 {
@@ -374,9 +389,9 @@ static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t 
 }
 
 /*
- * Counts the steps that ended before `first`, a launch that begins a step. Where the backup
- * precedes the anchor, a backup that is the last hit before `first` ended its step, because the
- * library counts a step without its anchor by the backup.
+ * Counts the steps that ended before `first`, the begin of a step's first launch. The library
+ * counts a step that lacks its anchor by the backup. So where the backup precedes the anchor, a
+ * step has ended even if the last hit before `first` is a backup.
  */
 static uint64_t count_ended(struct learn *l, uint64_t first)
 {
@@ -393,10 +408,11 @@ static uint64_t count_ended(struct learn *l, uint64_t first)
 }
 
 /*
- * Publishes the base: the number of steps that ended before the first STEP_COUNTED, once everything
- * up to there has been read. The first anchor ended step 0. The first STEP_COUNTED that was read
- * has number 1, or a later one if the journal was full; the hits since the choice include the
- * missing ones.
+ * Publishes the base, which is the number of steps that ended before the step that STEP_COUNTED 1
+ * ends. The first anchor ended step 0. The first STEP_COUNTED that was read has number 1, or a
+ * higher one if the journal was full and dropped records. The hits since the choice include the
+ * dropped ones, so the base is right in both cases. Returns false if some calls up to there have
+ * not been read yet.
  */
 static bool publish_base(struct learn *l, struct ingest *f)
 {
@@ -406,9 +422,9 @@ static bool publish_base(struct learn *l, struct ingest *f)
 		return false;
 	uint64_t n = l->n_ended_before + count_ended(l, first->ticks);
 	/*
-	 * `current` does not change while an anchor is adopted. Before the first anchor it is 0 or
-	 * counts slices of time. While a new anchor was searched for, it may have advanced with the
-	 * old one.
+	 * `current` does not change while the library adopts an anchor. Before the first anchor,
+	 * `current` is 0 or counts time slices. During the search for a later anchor, it may have
+	 * advanced with the previous anchor.
 	 */
 	uint64_t current = atomic_load(&shared->current);
 	uint64_t from = l->is_overdue ? l->overdue_number : l->continues_numbers ? current : 0;
@@ -436,7 +452,7 @@ static bool anchor_is_lost(const struct learn *l)
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_ITERATIONS;
 }
 
-/* Drops the choice; the next one replaces it. */
+/* Drops the choice. The next choice replaces it. */
 static void forget_anchor(struct learn *l)
 {
 	l->has_choice = l->has_base = false;
@@ -446,8 +462,8 @@ static void forget_anchor(struct learn *l)
 }
 
 /*
- * The anchor stopped occurring before the library counted with it: the program does something else
- * now.
+ * Drops the anchor and all launches seen, and starts the search again, because the program does
+ * other work now.
  */
 static void restart_search(struct learn *l)
 {
@@ -460,8 +476,9 @@ static void restart_search(struct learn *l)
 }
 
 /*
- * Searches with an empty store, because the launches in it belong to other work. So the demands on
- * the next anchor do not rise.
+ * Searches for the anchor that follows the current one. Creates an empty store, because the stored
+ * launches belong to other work. levels_relearn() alone would also demand more iterations of the
+ * next anchor.
  */
 static void search_next_anchor(struct learn *l)
 {
@@ -472,10 +489,10 @@ static void search_next_anchor(struct learn *l)
 	if (!l->levels)
 		return;
 	restart_search(l);
-	l->generation = 0; /* matches no STEP_COUNTED that is still to be read */
+	l->generation = 0; /* no STEP_COUNTED that is still to be read has this generation */
 }
 
-/* Stops the search: neither the collector nor the library needs another anchor. */
+/* Stops the search, because neither the collector nor the library needs another anchor. */
 static void stop_search(struct learn *l, struct ingest *f)
 {
 	restart_search(l);
@@ -486,7 +503,10 @@ static void stop_search(struct learn *l, struct ingest *f)
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
 }
 
-/* Returns whether the library has begun to search for another anchor since the last call. */
+/*
+ * Handles changes of overdue_ticks. Returns whether the library has asked for another anchor since
+ * the last call.
+ */
 static bool watch_overdue(struct learn *l, struct ingest *f)
 {
 	uint64_t ticks =
@@ -505,7 +525,7 @@ static bool watch_overdue(struct learn *l, struct ingest *f)
 	return ticks;
 }
 
-/* A provisional anchor that the library has lost was wrong and is withdrawn. */
+/* If the library has lost a provisional anchor, the anchor was wrong and is withdrawn. */
 void learn_watch(struct learn *l, struct ingest *f)
 {
 	const struct journal_steps *shared = &f->reader.header->steps;
@@ -514,8 +534,9 @@ void learn_watch(struct learn *l, struct ingest *f)
 	bool is_new = n_lost != l->n_lost;
 	l->n_lost = n_lost;
 	/*
-	 * The library reports an overdue anchor only while it has steps, so a lost one has occurred
-	 * again. If the state is not LOCKED any more, the anchor was lost in the meantime.
+	 * The library sets overdue_ticks only in the state LOCKED. So if the anchor was lost
+	 * before, it has occurred again since. If the state is not LOCKED now, the anchor was lost
+	 * after the library set overdue_ticks.
 	 */
 	looks = looks && atomic_load(&shared->state) == STEP_STATE_LOCKED;
 	if (looks)
@@ -535,14 +556,20 @@ void learn_watch(struct learn *l, struct ingest *f)
 	demand_optimizer(l, f);
 }
 
-/* Whether the lost anchor occurred again, so that the library waits for no other. */
+/*
+ * Returns whether the lost anchor has occurred again, so that the library no longer waits for
+ * another one.
+ */
 static bool anchor_came_back(const struct learn *l, const struct ingest *f)
 {
 	return l->is_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
 	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
 }
 
-/* Tells the library whether to record slices of time in place of steps. */
+/*
+ * Publishes whether the library should record time slices instead of steps. It should once the
+ * search has lasted PROF_LEARN_S seconds without an answer.
+ */
 static void publish_wants_slices(const struct learn *l, struct ingest *f)
 {
 	const char *text = tables_fact(&f->dict.t, "PROF_LEARN_S");
@@ -553,6 +580,10 @@ static void publish_wants_slices(const struct learn *l, struct ingest *f)
 }
 
 static bool has_recorded(const struct ingest *f, bool whole_window)
+/*
+ * Returns whether steps were recorded; with `whole_window`, whether a window of recorded steps has
+ * ended.
+ */
 {
 	bool is_any = false;
 	for (size_t i = 0; i < f->marks.n; i++) {
@@ -565,9 +596,9 @@ static bool has_recorded(const struct ingest *f, bool whole_window)
 }
 
 /*
- * Whether `now` counts the same steps as the provisional anchor, after a window of them was
- * recorded. The window is not discarded for a better place of the boundary. A window that has only
- * begun is restarted, unless the process has ended.
+ * Returns whether `now` only moves the boundary of the provisional steps although a window of them
+ * has been recorded. The recorded window is worth more than a better boundary, so it is kept. A
+ * window that is still being recorded is restarted instead, unless the process has ended.
  */
 static bool moves_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now, bool ended)
@@ -576,9 +607,10 @@ static bool moves_too_late(const struct learn *l, const struct ingest *f,
 }
 
 /*
- * Whether the program ends, a window was recorded, and `now` would count an outer loop of which
- * nothing was recorded. Without training, a generated token is as good a step as a request. A step
- * that an optimizer ends always takes precedence.
+ * Returns whether the process has ended with a recorded window, and `now` would replace its steps
+ * with iterations of an outer loop, none of which was recorded. The recorded steps are kept
+ * because, without training, a generated token is as good a step as a whole request. Steps with an
+ * optimizer always take precedence over steps without one.
  */
 static bool comes_too_late(const struct learn *l, const struct ingest *f,
 			   const struct level_choice *now)
@@ -588,7 +620,10 @@ static bool comes_too_late(const struct learn *l, const struct ingest *f,
 	       now->calls_per_step > l->choice.calls_per_step && has_recorded(f, true);
 }
 
-/* Confirms or replaces the provisional anchor by what was read since it was published. */
+/*
+ * Confirms or replaces the provisional anchor, depending on the launches read since it was
+ * published.
+ */
 static void review(struct learn *l, struct ingest *f)
 {
 	struct level_choice now = l->choice;
@@ -609,6 +644,10 @@ static void review(struct learn *l, struct ingest *f)
 		confirm(l, f);
 	}
 }
+/*
+ * Replaces `levels` and the published anchor if the parallel search has found steps. `ended`: no
+ * more launches will come.
+ */
 
 static bool adopt_seeker(struct learn *l, struct ingest *f, bool ended)
 {
@@ -625,7 +664,10 @@ static bool adopt_seeker(struct learn *l, struct ingest *f, bool ended)
 	return true;
 }
 
-/* Reports to the library how far the search has got; the library waits for it. */
+/*
+ * Publishes the time up to which launches have been searched. While the anchor is overdue, the
+ * library waits for the search to reach the present.
+ */
 static void publish_looked_until(const struct learn *l, struct ingest *f)
 {
 	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);

@@ -1,7 +1,8 @@
 /*
- * Learns the steps of PROF_STEP=auto, on the reading side. Feeds levels.h with the launches that
- * the library journals, and publishes the anchor and the base to the library (struct journal_steps
- * in core/runtime/record.h). One per process, in the collector or an offline tool.
+ * Learns the steps of PROF_STEP=auto in the process that reads the journal: the collector, or an
+ * offline tool. Passes the journaled launches to core/steps/levels.h, and publishes the anchor and
+ * the base to the library (struct journal_steps in core/runtime/record.h). One struct learn per
+ * profiled process, used by one thread.
  */
 #ifndef CORE_LEARN_H
 #define CORE_LEARN_H
@@ -17,15 +18,19 @@
 struct learn_thread {
 	uint32_t slot;
 	struct token_window window;
-	uint32_t n; /* its launches and copies so far */
+	uint32_t n; /* number of launches and copies so far */
+	/* Time that the thread spent blocked since its last launch or copy. */
 	uint64_t blocked_ticks;
-	/* End of its newest call: everything it did before has been read. */
+	/*
+	 * End of the newest call that was read. Every earlier call of the thread has been read too.
+	 */
 	uint64_t read_until_ticks;
-	uint64_t optimizer; /* trigram of its last launch by an optimizer; 0: none */
+	uint64_t optimizer; /* trigram of the last launch by an optimizer; 0: none */
+	/* The thread has synchronized since its last launch or copy. */
 	bool has_synced;
-	/* Its newest launch or copy was a read that a module made for itself. */
+	/* The newest launch or copy is a read that a module made for its own use. */
 	bool is_within;
-	bool has_anchor; /* it has completed the anchor since the choice */
+	bool has_anchor; /* the thread has completed the anchor or its backup since the choice */
 };
 
 struct learn {
@@ -35,69 +40,82 @@ struct learn {
 	struct learn_frames frames;
 	struct learn_function function; /* PROF_STEP=python: used instead of `levels` */
 	struct level_choice choice;
+	/* `choice` is valid. */
 	bool has_choice;
 	bool is_provisional; /* the choice may change, so learning continues */
-	uint32_t generation; /* of the anchor published to the library; 0: none yet */
-	/* The provisional generation that the library counts steps with; 0: none. */
+	uint32_t generation; /* generation of the anchor published last; 0: none yet */
+	/* The provisional generation with which the library counts steps; 0: none. */
 	uint32_t provisional_generation;
+	/* The base has been published, or none is needed. */
 	bool has_base;
-	uint64_t n_ended_before; /* steps that had ended when the anchor was chosen */
-	bool continues_numbers;	 /* an earlier anchor counted steps that stay valid */
-	anchor_hits hits;	 /* of the anchor and its backup since the choice */
-	/* STEP_COUNTED records whose step number is not known yet. */
+	uint64_t n_ended_before; /* number of steps that had ended when the anchor was chosen */
+	bool continues_numbers;	 /* steps counted with an earlier anchor stay valid */
+	anchor_hits hits;	 /* occurrences of anchor and backup since the choice */
+	/* STEP_COUNTED records of steps whose numbers are not known yet. */
 	VEC(struct rec_step) counted;
-	/* The library waits for another anchor, or for this one to occur again. */
-	bool is_lost;
-	uint32_t n_lost; /* the value of journal_steps.lost that was handled last */
 	/*
-	 * The anchor is overdue. Until it occurs, only steps that an optimizer ends are searched
-	 * for.
+	 * The library has lost the anchor. It waits for another one, or for the lost one to occur
+	 * again.
+	 */
+	bool is_lost;
+	uint32_t n_lost; /* value of journal_steps.lost that learn_watch() saw last */
+	/*
+	 * The library reported that the anchor is overdue. Until the anchor occurs, accept only
+	 * steps that an optimizer ends.
 	 */
 	bool is_overdue;
-	/* Last reported by the library, with the number of the step that was open then. */
+	/*
+	 * The last value of journal_steps.overdue_ticks, and the number of the step that was under
+	 * way then.
+	 */
 	uint64_t overdue_ticks;
 	uint64_t overdue_number;
 	struct learn_midstep midstep;
-	uint64_t n_since_anchor; /* launches and copies since the last anchor */
+	uint64_t n_since_anchor; /* launches and copies since the last anchor or backup */
 	/*
-	 * Searches for steps that an optimizer ends, in parallel, if the library has never counted
-	 * with the published anchor and the anchor no longer occurs.
+	 * A second search, only for steps that an optimizer ends. It runs if the library has not
+	 * counted a step with the published anchor and the anchor no longer occurs. NULL: no second
+	 * search.
 	 */
 	struct levels *seeker;
-	uint64_t first_ticks; /* first launch of the current search; 0: none yet */
+	uint64_t first_ticks; /* begin of the first launch of the current search; 0: none yet */
 };
 
+/* learn_stop() frees everything that `l` owns, but not `l` itself. */
 void learn_start(struct learn *l);
 void learn_stop(struct learn *l);
 
-/* Returns whether calls must be fed. */
+/* Returns whether learn_feed() must be called for each call. */
 bool learn_is_feeding(const struct learn *l);
 
-/* Takes the next call of thread `slot`, in its thread's order. */
+/* Takes the next call of thread `slot`. Calls of one thread must come in order. */
 void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct rec_call *c);
 
-/* Takes a STEP_COUNTED record. It becomes a step of `f` once its number is known. */
+/* Takes a STEP_COUNTED record. Adds the step's mark to `f` once the step's number is known. */
 void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step);
 
 /*
- * Call before each pass, live. Restarts the search if the library has lost its anchor or waits for
- * it.
+ * Call before each pass over new records while the process runs. Restarts the search if the library
+ * has lost its anchor or reports that the anchor is overdue.
  */
 void learn_watch(struct learn *l, struct ingest *f);
 
 /*
- * Call after each pass, live. Searches for steps and publishes what it finds to the library.
- * Returns true if the base was published just now.
+ * Call after each pass over new records while the process runs. Searches for steps and publishes
+ * the result to the library. Returns true if this call published the base.
  */
 bool learn_tell(struct learn *l, struct ingest *f);
 
 /*
- * Call when the process has ended. Returns false if everything that was fed shows that the steps
- * counted with a provisional anchor are wrong; they are void then.
+ * Call once the process has ended and all its calls have been fed. Returns false if the provisional
+ * steps proved wrong, or could not be confirmed; these steps are void then.
  */
 bool learn_end_provisional(struct learn *l, struct ingest *f);
 
-/* Call afterwards, when everything has been fed. Returns false if no steps were found. */
+/*
+ * Chooses the steps of a finished journal once all its calls have been fed; `l->choice` then
+ * describes them. Returns false if no steps were found.
+ */
 bool learn_conclude(struct learn *l, const struct ingest *f);
 
 #endif

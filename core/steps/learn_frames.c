@@ -1,6 +1,6 @@
 /*
  * See learn_frames.h. core/symbols/phase_rules.c decides which part of a program a frame belongs
- * to: optimizer, module, ...
+ * to, such as an optimizer or a module.
  */
 #include "core/steps/learn_frames.h"
 
@@ -17,7 +17,7 @@ void learn_frames_free(struct learn_frames *x)
 	map_free(&x->stacks_of_trigram);
 }
 
-/* Accepts qualified names (Python 3.11) and plain ones. */
+/* Accepts qualified function names (from Python 3.11 on) and plain ones. */
 static bool is_step(const char *function)
 {
 	const char *dot = strrchr(function, '.');
@@ -46,21 +46,26 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
 }
 
 /*
- * The innermost frame that belongs to any part decides: a closure's forward pass within an
- * optimizer's step is not part of that step. Neither is what the closure itself calls for, such as
- * printing the loss. Code outside PyTorch that an optimizer calls, the user's or a trainer's, is
- * either the step of an optimizer written there, or a closure.
+ * Returns hints about the optimizer. `codes` are the code objects of a stack's frames, innermost
+ * first.
+ *
+ * The innermost frame with a part other than PART_NONE decides. So a forward pass that an
+ * optimizer's closure makes is not part of the optimizer's step, and neither is other work of the
+ * closure, such as printing the loss. If the optimizer calls code outside the framework (the user's
+ * or a trainer's), that code is a closure, unless its function is named `step`: then it is an
+ * optimizer written there.
  */
 static uint32_t part_hints(const struct learn_code *codes, size_t n)
 {
 	bool in_closure = false;
 	for (size_t i = 0; i < n; i++) {
 		struct learn_code code = codes[i];
-		/* averaging the weights follows the optimizer and ends the step it belongs to */
+		/* Averaging the weights follows the optimizer and belongs to the same step. */
 		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !in_closure)
 			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
 		if (code.part != PART_NONE)
-			return LEVEL_NAMED | LEVEL_FRAMED; /* PyTorch, but not its optimizer */
+			/* PyTorch code, but not an optimizer's */
+			return LEVEL_NAMED | LEVEL_FRAMED;
 		if (code.is_user_code)
 			in_closure = !code.is_step; /* the outermost user frame decides */
 	}
@@ -72,12 +77,12 @@ static uint32_t code_id(uint64_t frame)
 	return frame >> 32 & 0x7fffffff;
 }
 
-/* Python frames, innermost first, and their code objects. */
+/* The Python frames of one stack, innermost first, and their code objects. */
 struct python_stack {
 	uint64_t frames[DICT_FRAMES_MOST];
 	struct learn_code codes[DICT_FRAMES_MOST];
 	size_t n;
-	bool is_whole; /* no outer frame is missing */
+	bool is_whole; /* no outer Python frame is missing */
 };
 
 static void read_python_stack(struct learn_frames *x, const struct dict *d, uint32_t stack,
@@ -97,8 +102,8 @@ static void read_python_stack(struct learn_frames *x, const struct dict *d, uint
 }
 
 /*
- * Returns the number of frames within the outermost optimizer's frame, including it; 0 if no
- * optimizer's step is active.
+ * Returns the number of frames from the innermost one to the outermost optimizer's frame, including
+ * both. Returns 0 if no optimizer's step is active.
  */
 static size_t n_within_optimizer(const struct python_stack *p)
 {
@@ -107,6 +112,7 @@ static size_t n_within_optimizer(const struct python_stack *p)
 			return i + 1;
 	return 0;
 }
+/* Returns whether the stack is within a forward or backward pass. */
 
 static bool is_evaluation(const struct python_stack *p)
 {
@@ -118,9 +124,10 @@ static bool is_evaluation(const struct python_stack *p)
 }
 
 /*
- * An evaluation within the outermost optimizer's step may be one of several in that step: L-BFGS
- * evaluates its closure once, and then again in its loop, at another place in the code. If there is
- * only one place, a re-evaluation cannot be distinguished from a new step.
+ * Returns LEVEL_REEVALUATION, LEVEL_NO_REEVALUATION, or 0 if the stack shows neither. An optimizer
+ * may evaluate its closure several times in one step: L-BFGS does so once at one place in its code,
+ * and then again in a loop at another place. If all evaluations come from the same place, a
+ * re-evaluation cannot be distinguished from a new step.
  */
 static uint32_t closure_hints(struct learn_frames *x, const struct python_stack *p)
 {
@@ -170,8 +177,10 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	if (is_new)
 		*known = hints;
 	/*
-	 * If two stacks disagree about the optimizer, the launches are not the optimizer's alone.
-	 * Launches of one kind from two places do not count as disagreement.
+	 * Keep only the hints that all stacks of the trigram have in common. A trigram may come
+	 * from several places in the code, so its stacks may differ in the module and the
+	 * re-evaluation. If they differ in anything else, the launches are not the optimizer's
+	 * alone.
 	 */
 	else if (!((*known ^ hints) &
 		   ~(LEARN_FRAMES_IN_MODULE | LEVEL_NO_REEVALUATION | LEVEL_REEVALUATION)))
@@ -184,8 +193,8 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 /* ---- Order within the code ---- */
 
 /*
- * Returns the next Python frame inside frame `i`, or 0 if there is none. `i` starts as the number
- * of frames.
+ * Returns the next Python frame on the inner side of frame `i`, and moves `i` there. Returns 0 if
+ * there is none. Start with `i` = number of frames.
  */
 static uint64_t next_inner(const uint64_t *raw, size_t *i)
 {
@@ -196,8 +205,8 @@ static uint64_t next_inner(const uint64_t *raw, size_t *i)
 }
 
 /*
- * Compares the first frames in which the stacks differ. A Python frame is a code object and a place
- * in it.
+ * Returns whether `stack` is before `other` in the code. Walks both stacks inwards to the first
+ * Python frames that differ, and compares their places if they are of the same code object.
  */
 static bool is_before(const struct dict *d, uint32_t stack, uint32_t other)
 {
@@ -218,7 +227,7 @@ bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, 
 		       *others = map_find(&x->stacks_of_trigram, other);
 	if (!stacks || !others)
 		return false;
-	/* three launches in a row may occur at two places: compare each with each */
+	/* A trigram may come from two places in the code, so compare each stack with each. */
 	for (uint64_t s = *stacks; s; s >>= 32)
 		for (uint64_t o = *others; o; o >>= 32)
 			if (!is_before(d, (uint32_t)s, (uint32_t)o))

@@ -1,7 +1,8 @@
 /*
- * What a launch's stack says to step learning. While it learns, the library takes stacks only of
- * launches that are new to it; what a stack says then holds for all launches with the same trigram.
- * Uses Python frames only, because resolving native symbols would take more time than learning has.
+ * Derives hints for step learning from the stacks of launches. During learning, the library takes
+ * stacks only of launches that are new to it. What a stack shows is then assumed of all launches
+ * with the same trigram. Only Python frames are used, because resolving native symbols would take
+ * longer than learning may take.
  */
 #ifndef CORE_LEARN_FRAMES_H
 #define CORE_LEARN_FRAMES_H
@@ -10,23 +11,23 @@
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
-/* Extends enum level_hint: the trigram's stacks disagree. */
+/* Extends enum level_hint: stacks of the same trigram disagree. */
 #define LEARN_FRAMES_DISAGREE 0x10000u
 /*
- * Extends enum level_hint: launched within a module's call. What the model reads for itself, layer
- * by layer, is not a result that ends an iteration.
+ * Extends enum level_hint: the call was made within a module's forward call. A copy to the host
+ * that the model makes for its own use, in each layer, is not a result that ends an iteration.
  */
 #define LEARN_FRAMES_IN_MODULE 0x20000u
 
 struct learn_code {
 	bool is_known; /* the other members are valid */
 	uint8_t part;  /* enum phase_part */
-	/* In the user's own code, or in a library built on the framework. */
+	/* The code is the user's, or belongs to a library built on the framework. */
 	bool is_user_code;
-	bool is_step; /* named like an optimizer's step */
+	bool is_step; /* the function is named `step`, as an optimizer's step is */
 	/*
-	 * Of a step: the first place at which it evaluates its closure, counted from 1; 0: none
-	 * seen.
+	 * For the code of an optimizer's step: the first place at which it evaluates its closure,
+	 * as the instruction's offset in bytes plus 1. 0: no evaluation seen.
 	 */
 	uint32_t closure_at;
 };
@@ -34,23 +35,23 @@ struct learn_code {
 struct learn_frames {
 	VEC(struct learn_code) codes;
 	struct map hints_of_trigram;
-	struct map stacks_of_trigram; /* the last two stacks, 32 bits each */
+	struct map stacks_of_trigram; /* by trigram: the last two stacks, 32 bits each */
 };
 
 void learn_frames_free(struct learn_frames *x);
 
 /*
- * Returns enum level_hint bits of a launch that completes the trigram `hash`. `stack` is 0 if none
- * was taken.
+ * Returns the enum level_hint bits of a launch that completes the trigram `hash`. `stack` is 0 if
+ * no stack was taken; the hints then come from earlier launches with the same trigram.
  */
 uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint32_t stack);
 
 /*
- * Returns whether launches with the trigram `hash` come before those with `other` in the code: in
- * the innermost function that is active for both, where their stacks part. Then a launch of `hash`
- * that follows one of `other` shows that a loop began its next iteration or the function was called
- * again.
+ * Returns whether launches with the trigram `hash` come before those with `other` in the code.
+ * Compares the places at which their stacks part, in the innermost function that is active for
+ * both. If a launch of `hash` then follows one of `other`, a loop has begun its next iteration, or
+ * the function was called again.
  */
 bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint64_t other);

@@ -7,19 +7,29 @@
 #include <string.h>
 
 enum {
-	FIRST_LOOK = 8, /* launches before the first search; then whenever an eighth more came */
+	/*
+	 * A search is due after FIRST_LOOK more launches, and one more for every LOOK_GROWTH made
+	 * so far.
+	 */
+	FIRST_LOOK = 8,
 	LOOK_GROWTH = 8,
-	/* 16 MiB. A function that has not been called four times by then is not a step. */
+	/*
+	 * 16 MiB of launches. A function that has not been called four times by then is not a step.
+	 */
 	MOST_LAUNCHES = 1 << 20,
+	/*
+	 * Calls of the function that must have been found, while the program runs and at its end.
+	 */
 	CALLS_WANTED = 4,
 	CALLS_ENDED = 2,
 	/*
-	 * The largest distance of anchor or backup from the start of the call, in launches. The
-	 * first launches may be a loop over layers, and occur several times.
+	 * The largest distance of anchor or backup from the start of the call, in launches. It must
+	 * be large, because the first launches may be a loop over layers, whose trigrams occur
+	 * several times.
 	 */
 	MAX_OFFSET = 64,
 	TRIGRAM = 3,
-	/* One call in this many may differ from the others. */
+	/* One call in this many may lack the anchor. */
 	MISSES = 10,
 };
 
@@ -33,8 +43,8 @@ void learn_function_free(struct learn_function *x)
 }
 
 /*
- * Whether `text` is `suffix` or ends with it after a separator: train.py is not a suffix of
- * pretrain.py.
+ * Returns whether `text` is `suffix`, or ends with `separator` and `suffix`: train.py is not a
+ * suffix of pretrain.py.
  */
 static bool ends_with(const char *text, char separator, const char *suffix, size_t n)
 {
@@ -74,8 +84,9 @@ static uint32_t loop_of(struct learn_function *x, const struct dict *d, uint32_t
 }
 
 /*
- * Finds the place in the function, and its loop. The outermost frame of the function counts,
- * because recursive calls are part of one call.
+ * Returns the place in the function at which the stack's launch was made, and the loop around that
+ * place, in the format of at_of_stack. Uses the function's outermost frame, because recursive calls
+ * are part of one call.
  */
 static uint64_t find_at(struct learn_function *x, const struct dict *d, const char *setting,
 			uint32_t stack)
@@ -110,10 +121,13 @@ void learn_function_feed(struct learn_function *x, const struct dict *d, const c
 typedef VEC(size_t) call_list;
 
 /*
- * A call begins with the first instruction that ever launches, reached from outside or from a later
- * instruction. All that one instruction launches in a row, such as a whole forward pass, belongs
- * together. If the instruction is in a loop of the function, it launches in each iteration of that
- * loop: then a call begins only if something outside the loop came before.
+ * Finds the launches with which calls of the function begin.
+ *
+ * A call begins when the function's first launching instruction is reached from outside the
+ * function or from a later instruction. All launches that this one instruction makes in a row
+ * belong to one call, for example a whole forward pass. If the instruction is in a loop of the
+ * function, it launches in each iteration of that loop. Then a call begins only if something
+ * outside the loop launched before.
  */
 static void find_calls(const struct learn_function *x, call_list *calls)
 {
@@ -137,7 +151,10 @@ static void find_calls(const struct learn_function *x, call_list *calls)
 
 /* ---- What occurs there ---- */
 
-/* Returns the trigram of the launch at `offset` from the first one of call k, or 0. */
+/*
+ * Returns the trigram of the launch at `offset` from the first launch of call `k`. Returns 0 if
+ * there is no launch there.
+ */
 static uint64_t hash_at(const struct learn_function *x, const call_list *calls, size_t k,
 			int offset)
 {
@@ -148,8 +165,8 @@ static uint64_t hash_at(const struct learn_function *x, const call_list *calls, 
 }
 
 /*
- * Returns the trigram that occurs at `offset` in nearly all calls but the first, and nowhere else;
- * 0 if there is none.
+ * Returns the trigram that occurs at `offset` in nearly all calls and nowhere else, or 0 if no
+ * trigram does. Ignores the first call.
  */
 static uint64_t anchor_at(const struct learn_function *x, const call_list *calls, int offset)
 {
@@ -164,14 +181,14 @@ static uint64_t anchor_at(const struct learn_function *x, const call_list *calls
 	for (size_t i = calls->at[0] + (offset < 0 ? 0 : (size_t)offset + 1); i < x->launches.n;
 	     i++)
 		n_all += x->launches.at[i].hash == hash;
-	/* at a negative offset, the next call's may have occurred already */
+	/* At a negative offset, the anchor of the next call may have occurred already. */
 	bool is_next = offset < 0 && x->launches.at[x->launches.n - 1].hash == hash;
 	return n_all == n_there + is_next ? hash : 0;
 }
 
 /*
- * What precedes a call may vary; the call's own launches vary less. So they provide the backup for
- * an anchor that shares none of them.
+ * Finds a backup that shares no launch with the anchor. The backup is searched for among the call's
+ * own launches, because they vary less than those that precede the call.
  */
 static void find_backup(const struct learn_function *x, const call_list *calls, int anchor,
 			struct level_choice *out)
@@ -181,6 +198,7 @@ static void find_backup(const struct learn_function *x, const call_list *calls, 
 	for (size_t i = x->launches.n; i-- > 0 && x->launches.at[i].hash != out->anchor;)
 		out->backup_is_last |= x->launches.at[i].hash == out->backup;
 }
+/* Returns the mean number of launches from one call to the next. */
 
 static uint32_t period_of(const call_list *calls)
 {
@@ -197,7 +215,10 @@ static uint64_t count_ended(const struct learn_function *x, const call_list *cal
 	return n + (offset < 0 && x->launches.at[x->launches.n - 1].hash == anchor);
 }
 
-/* `max_offset`: the anchor must be less than this many launches into the call. */
+/*
+ * Chooses the anchor that is nearest to the start of the call. `max_offset`: the anchor must be
+ * less than this many launches into the call.
+ */
 static bool choose(struct learn_function *x, const call_list *calls, int max_offset,
 		   struct level_choice *out)
 {
@@ -220,9 +241,10 @@ static bool choose(struct learn_function *x, const call_list *calls, int max_off
 }
 
 /*
- * Leaves out what was launched outside since the last call. It may be the start of the function's
- * own work outside the function, such as an evaluation's passes; it is complete only when the next
- * call begins. Until then no launch within the function may be an anchor.
+ * Returns the number of launches, without those made outside the function since the last call. The
+ * latter may be the start of work between two calls, such as an evaluation, and that work is
+ * complete only when the next call begins. Until then, a trigram of the function's own launches may
+ * also occur in that work, so it cannot become the anchor.
  */
 static size_t count_settled(const struct learn_function *x)
 {

@@ -4,8 +4,8 @@
 enum {
 	PHASE_OVER = 8, /* launches and copies in a row without an optimizer's */
 	/*
-	 * Far more than one pass reads of other threads before the optimizer's launches (6 MB).
-	 * Anything older is from before the optimizer's phase.
+	 * Launches held: 6 MB. One pass reads far fewer launches of other threads before it reaches
+	 * the optimizer's. So launches in excess of this are older than the optimizer's phase.
 	 */
 	MAX_HELD = 1 << 16,
 };

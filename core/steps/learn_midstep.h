@@ -1,8 +1,9 @@
 /*
- * Finds the start of the first whole step when the search begins in the middle of one. If an
- * optimizer's phase is among the first launches, its loop over parameters is taken for the step
- * (core/steps/levels.h). So the first whole step begins after the first optimizer phase. Threads
- * are read one after the other, so launches are held until that moment is known.
+ * Finds the start of the first whole step if the search began in the middle of a step. If the
+ * search saw a part of an optimizer's phase first, it would take the optimizer's loop over
+ * parameters for the step (core/steps/levels.h). So the first whole step begins after the first
+ * optimizer phase. Threads are read one after the other. So launches are held until that moment is
+ * known, and earlier launches of other threads can still be left out.
  */
 #ifndef CORE_LEARN_MIDSTEP_H
 #define CORE_LEARN_MIDSTEP_H
@@ -12,7 +13,7 @@
 
 struct learn_held {
 	uint32_t slot;
-	uint64_t hash; /* trigram hash: of the three launches up to this one */
+	uint64_t hash; /* hash of the trigram that this launch completes */
 	struct level_event event;
 };
 
@@ -20,18 +21,24 @@ struct learn_midstep {
 	bool is_on;
 	VEC(struct learn_held) held;
 	bool saw_optimizer;
-	/* The optimizer's thread, and its launches since the optimizer's last one. */
+	/*
+	 * The optimizer's thread, and how many launches it has made since the optimizer's last one.
+	 */
 	uint32_t slot, n_after;
 	uint64_t from_ns; /* start of the first whole step; valid once is_on is false again */
 };
 
+/* learn_midstep_begin() starts holding launches. learn_midstep_end() frees the held ones. */
 void learn_midstep_begin(struct learn_midstep *a);
 void learn_midstep_end(struct learn_midstep *a);
 
-/* Takes the next launch of its thread. Returns whether from_ns is known with it. */
+/*
+ * Takes the next launch. Launches of one thread must come in order. Returns whether from_ns is
+ * known.
+ */
 bool learn_midstep_hold(struct learn_midstep *a, const struct learn_held *launch);
 
-/* Returns how often the trigram `hash` was completed before from_ns. */
+/* Returns how often the trigram `hash` was completed before from_ns by the launches held. */
 uint64_t learn_midstep_count(const struct learn_midstep *a, uint64_t hash);
 
 #endif
