@@ -579,11 +579,11 @@ static void publish_wants_slices(const struct learn *l, struct ingest *f)
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
 
-static bool has_recorded(const struct ingest *f, bool whole_window)
 /*
- * Returns whether steps were recorded; with `whole_window`, whether a window of recorded steps has
- * ended.
+ * Returns whether steps have been recorded; with `whole_window`, whether a window of recorded steps
+ * has ended.
  */
+static bool has_recorded(const struct ingest *f, bool whole_window)
 {
 	bool is_any = false;
 	for (size_t i = 0; i < f->marks.n; i++) {
@@ -644,11 +644,11 @@ static void review(struct learn *l, struct ingest *f)
 		confirm(l, f);
 	}
 }
+
 /*
  * Replaces `levels` and the published anchor if the parallel search has found steps. `ended`: no
  * more launches will come.
  */
-
 static bool adopt_seeker(struct learn *l, struct ingest *f, bool ended)
 {
 	struct level_choice other = { 0 };

@@ -112,8 +112,8 @@ static size_t n_within_optimizer(const struct python_stack *p)
 			return i + 1;
 	return 0;
 }
-/* Returns whether the stack is within a forward or backward pass. */
 
+/* Returns whether the stack is within a forward or backward pass. */
 static bool is_evaluation(const struct python_stack *p)
 {
 	size_t i = 0;

@@ -198,8 +198,8 @@ static void find_backup(const struct learn_function *x, const call_list *calls, 
 	for (size_t i = x->launches.n; i-- > 0 && x->launches.at[i].hash != out->anchor;)
 		out->backup_is_last |= x->launches.at[i].hash == out->backup;
 }
-/* Returns the mean number of launches from one call to the next. */
 
+/* Returns the mean number of launches from one call to the next. */
 static uint32_t period_of(const call_list *calls)
 {
 	return (uint32_t)((calls->at[calls->n - 1] - calls->at[0]) / (calls->n - 1));

@@ -1,6 +1,6 @@
 /*
- * Decides when to search for steps, and when to accept the answer (core/steps/levels.h). The search
- * itself is in levels_find.c and levels_boundary.c. Collector only, one thread.
+ * Decides when to search for steps, and when to accept an answer (core/steps/levels.h). The search
+ * itself is in levels_find.c and levels_boundary.c. Runs in one thread of the collector.
  */
 #include "core/steps/levels_believe.h"
 
@@ -8,79 +8,87 @@
 #include <string.h>
 
 /*
- * The first vote, and how many times as many events the next one needs. Votes are frequent while
- * there are few events: then the run is short, or the step is small. After that, all votes together
- * cost five times as much as the last.
+ * A vote is one search for the step. The first vote takes place after FIRST_VOTE_EVENTS events.
+ * Each later vote takes place when the number of events has grown by this factor. Below
+ * OFTEN_EVENTS events votes are more frequent, because the program may be short, or its step small.
+ * Above, all votes together take five times as long as the last one.
  */
 #define FIRST_VOTE_EVENTS 5u
 #define OFTEN_EVENTS	  16384u
 #define VOTE_OFTEN	  1.125
 #define VOTE_GROWTH	  1.25
-/* Votes follow sooner if a loop is short of a few iterations, or needs to win again. */
+/* Votes follow sooner if a loop needs a few more iterations, or has to win a second vote. */
 #define VOTE_LEAST 1.03
 
-/* Votes in a row that a level must win. */
+/* Votes in a row that a level must win: while the program runs, and at its end. */
 #define VOTES_WANTED	   2u
 #define VOTES_WANTED_ENDED 1u
 /*
- * The smallest part of the events that is searched is their last quarter. Graphs need so few calls
- * that the eager steps before them, often run as warm-up, fill any share of the events; so where
- * graphs run, the smallest part is this many last events.
+ * If no loop fills all events, their latter parts are searched. The smallest part is the last
+ * quarter of the events. Where graphs run, the smallest part is EVENTS_OF_GRAPHS events: a step
+ * with graphs needs few calls, so the eager steps before, often run as warm-up, may fill any share
+ * of the events.
  */
 #define PARTS		 4u
 #define EVENTS_OF_GRAPHS 12u
-/* The program runs graphs now if one is among this many last events. */
+/* The program counts as running graphs if one of the last GRAPH_NEAR events is a graph launch. */
 #define GRAPH_NEAR 8u
-/* Share of the events that the main loop covers. */
+/* A loop that covers at least this share of the events is the main loop. */
 #define COVERAGE_FILLS 0.8
 /* An outer loop's iterations are at least this many times as long as the inner one's. */
 #define LONGER 1.5
 /*
- * If iterations have become shorter than this share of their first length, the anchor occurs in
- * several loops.
+ * If the number of calls from one anchor to the next has fallen below this share of the first
+ * value, the anchor occurs in several loops.
  */
 #define AS_RARE 0.75
 
 /*
- * A provisional anchor that has not occurred for this many iterations is replaced by one that is as
- * good.
+ * If a provisional anchor has not occurred for this many iterations, another anchor may replace it.
  */
 #define STALE_ITERATIONS 3u
-/* A first iteration this many times as long as most holds more than the loop. */
+/* A first iteration that is this many times as long as most contains more than the loop's work. */
 #define FIRST_LONG 8u
-/* In noisy loops, an answer with fewer iterations is a guess. */
+/* In noisy loops, an answer from fewer iterations is a guess. */
 #define ITERATIONS_GUESSED 6u
 /*
- * More iterations than nearly any loop needs. If an answer has had this many and is still
- * provisional, the loop did not occur a second time, such as a game's moves: an outer loop encloses
- * it, which is not known to be the step either.
+ * More iterations than nearly any loop needs for a final answer. An answer that is still
+ * provisional after this many belongs to a loop that occurred only once, such as the moves of a
+ * game. An outer loop encloses it, but the outer loop is not known to be the step either.
  */
 #define ITERATIONS_UNCONFIRMED 160u
-/* The boundary of noisy steps is checked again after this many times as many iterations. */
+/*
+ * The boundary of noisy steps is chosen again after this many times as many iterations as before.
+ */
 #define ITERATIONS_MORE 2u
-/* An outer loop's iterations have at least this many times the calls of the inner one's. */
+/* An outer loop's iterations have at least this many times as many calls as the inner one's. */
 #define AROUND 2u
-/* An answer stays provisional for at most this many events, or this long; then it becomes final. */
+/* A provisional answer becomes final after this many events, or after this time. */
 #define PROVISIONAL_EVENTS 500000u
 #define PROVISIONAL_NS	   300000000000ull
 
 struct levels {
 	struct levels_store store;
-	uint64_t next_vote_events; /* counted from the first event fed */
-	/* Number of events up to and including the first graph launch; 0: none yet. */
+	uint64_t next_vote_events; /* number of events, counted from the first one fed */
+	/* Number of events fed up to the first graph launch, including it; 0: no graph yet. */
 	uint64_t first_graph;
-	/* Events of the store at which the last vote's leader may win; 0: unknown. */
+	/* Number of stored events at which the last vote's winner may be accepted; 0: unknown. */
 	uint32_t expected;
-	uint32_t demand; /* factor on the iterations wanted; doubled by every anchor that failed */
-	uint64_t leader; /* anchor of the last vote's winner */
-	unsigned leader_wins; /* votes that it has won in a row */
+	/* Factor on the number of iterations wanted. Doubles whenever an anchor fails. */
+	uint32_t demand;
+	uint64_t leader;      /* anchor of the level that won the last vote */
+	unsigned leader_wins; /* number of votes that this level has won in a row */
+	/* The answer is final. */
 	bool locked;
-	bool is_provisional; /* `choice` is counted, and learning continues */
+	bool is_provisional; /* `choice` counts as the answer, but learning continues */
 	bool is_refuted;     /* the last vote showed that `choice` is only part of the step */
-	/* The boundary of the known steps is checked again at this many events; 0: not settled. */
+	/*
+	 * The steps are settled, and their boundary is chosen again at this number of events. 0:
+	 * the steps are not settled.
+	 */
 	uint64_t settled_until;
 	bool was_withdrawn; /* the next answer is final, not provisional */
-	/* Start of the provisional period. */
+	/* When `choice` became provisional: number of events fed, and time. */
 	uint64_t provisional_since_events, provisional_since_ns;
 	bool wants_optimizer;
 	struct level_choice choice;
@@ -120,7 +128,7 @@ void levels_relearn(struct levels *l)
 	};
 }
 
-/* Schedules the next vote soon: with graphs a step may have far fewer launches. */
+/* Makes the next vote take place soon, because a step with graphs may have far fewer launches. */
 static void note_first_graph(struct levels *l)
 {
 	l->first_graph = l->store.n_forgotten + l->store.n;
@@ -164,7 +172,7 @@ const char *level_boundary_name(enum level_boundary boundary)
 	return boundary < sizeof(names) / sizeof(*names) ? names[boundary] : "unknown";
 }
 
-/* Whether the program runs graphs by now, after `end` events. */
+/* Returns whether the program is running graphs at event number `end`. */
 static bool runs_graphs(const struct levels *l, uint32_t end)
 {
 	for (uint32_t i = end; i-- > 0 && i + GRAPH_NEAR > end;)
@@ -174,9 +182,9 @@ static bool runs_graphs(const struct levels *l, uint32_t end)
 }
 
 /*
- * Whether the level fills nearly all events up to its end, and continues or has just ended: what
- * came after it is no longer than it was. Eager steps before graphs have many more calls and end at
- * once, so for graphs only a level that continues counts.
+ * Returns whether the level fills nearly all events up to its own end, and either continues, or has
+ * ended no longer ago than it lasted. Eager steps before graphs have many more calls and end at
+ * once, so if graphs run, only a level that continues counts.
  */
 static bool level_fills(const struct levels *l, const struct levels_index *x,
 			const struct levels_level *level)
@@ -196,8 +204,9 @@ enum look {
 };
 
 /*
- * Whether the same steps end at another launch, or the anchor is waited for longer: in noisy loops
- * a few iterations do not show how long that takes.
+ * Returns whether the steps of `now` are those of `was` but end at another launch, or `now` waits
+ * longer for the anchor. The latter counts in noisy loops only, because there a few iterations do
+ * not show how long to wait.
  */
 static bool is_moved(const struct level_choice *was, const struct level_choice *now)
 {
@@ -206,7 +215,7 @@ static bool is_moved(const struct level_choice *was, const struct level_choice *
 	return !ends_alike || (now->signs.is_noisy && !waits_alike);
 }
 
-/* Stores `choice`, in place of the provisional one if there is one. */
+/* Stores `choice`. If there is a provisional choice, compares both and counts a change. */
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
 	enum level_change change = LEVEL_UNCHANGED;
@@ -235,7 +244,7 @@ void levels_confirm(struct levels *l)
 	l->locked = true;
 }
 
-/* The provisional period begins at the last of the first `end` events. */
+/* Begins the provisional period at the last of the first `end` events. */
 static void levels_begin_provisional(struct levels *l, uint32_t end)
 {
 	l->is_provisional = true;
@@ -244,9 +253,10 @@ static void levels_begin_provisional(struct levels *l, uint32_t end)
 }
 
 /*
- * The level has won another vote; locks the choice after `votes` wins in a row. In noisy loops its
- * steps are settled then, but not their boundary: a trigram that is missing in one iteration of
- * nine is about as likely as not to occur in all of six.
+ * Counts one more vote that the level has won. After `votes` wins in a row, the choice becomes
+ * final. In noisy loops only the steps are settled then, not their boundary: a trigram that is
+ * missing in one of nine iterations is about as likely as not to occur in all of six. So the
+ * boundary is chosen once more after more iterations.
  */
 static void levels_note_win(struct levels *l, const struct levels_level *level,
 			    const struct level_choice *choice, uint32_t end, unsigned votes)
@@ -275,7 +285,10 @@ static bool is_of_choice(const struct levels *l, uint64_t hash)
 	return hash == l->choice.anchor || hash == l->choice.backup;
 }
 
-/* Whether the provisional anchor or its backup occurred in the last iterations before `end`. */
+/*
+ * Returns whether the provisional anchor or its backup occurred in the last STALE_ITERATIONS
+ * iterations before `end`.
+ */
 static bool levels_anchor_comes(const struct levels *l, uint32_t end)
 {
 	const struct levels_store *s = &l->store;
@@ -287,8 +300,8 @@ static bool levels_anchor_comes(const struct levels *l, uint32_t end)
 }
 
 /*
- * Whether the vote found the level that is counted provisionally, and its iterations now show that
- * it is only part of the step.
+ * Returns whether the vote found the provisional level again, and the iterations now show that this
+ * level is only part of the step.
  */
 static bool levels_doubts(const struct levels *l, const struct levels_level *level,
 			  const struct level_belief *belief)
@@ -298,8 +311,8 @@ static bool levels_doubts(const struct levels *l, const struct levels_level *lev
 }
 
 /*
- * Whether the provisional anchor occurs no more often than when it was chosen. Else other loops
- * have come to contain it.
+ * Returns whether the provisional anchor occurs no more often than when it was chosen. If it occurs
+ * more often, other loops contain it too.
  */
 static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 {
@@ -311,9 +324,9 @@ static bool levels_is_as_rare(const struct levels *l, uint32_t end)
 }
 
 /*
- * Whether the provisional steps are a request loop: each iteration talks to the host, is longer
- * than a layer, and occurs as often as ever, and nothing around them trains. Then they are what the
- * program does, whatever loop encloses them.
+ * Returns whether the provisional steps are a request loop: each iteration talks to the host, is
+ * longer than a layer, and occurs as often as before, and nothing around the iterations trains.
+ * Such iterations are the program's steps, whatever loop encloses them.
  */
 static bool is_request_loop(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
@@ -323,8 +336,8 @@ static bool is_request_loop(const struct levels *l, const struct levels_level *l
 }
 
 /*
- * Whether the level is an outer loop around the provisional steps, which are only part of its
- * iterations.
+ * Returns whether the level is an outer loop around the provisional steps, so that each of these is
+ * only a part of one of its iterations.
  */
 static bool is_around(const struct levels *l, const struct levels_level *level, uint32_t end)
 {
@@ -334,8 +347,8 @@ static bool is_around(const struct levels *l, const struct levels_level *level, 
 }
 
 /*
- * Whether the level may replace the provisional steps: they have ended, or the level is marked by
- * an optimizer or a graph, or it is the loop around them.
+ * Returns whether the level may replace the provisional steps. It may if it contains an optimizer
+ * or a graph, if it is an outer loop around the provisional steps, or if these steps have ended.
  */
 static bool levels_may_replace(const struct levels *l, const struct levels_level *level,
 			       uint32_t end)
@@ -344,7 +357,10 @@ static bool levels_may_replace(const struct levels *l, const struct levels_level
 	       !levels_anchor_comes(l, end);
 }
 
-/* Whether the level may be counted provisionally. Provisional steps are replaced only once. */
+/*
+ * Returns whether the level may become the provisional answer. Provisional steps are replaced by
+ * other provisional ones only once.
+ */
 static bool levels_may_begin_provisional(const struct levels *l, const struct levels_level *level,
 					 uint32_t end)
 {
@@ -354,9 +370,9 @@ static bool levels_may_begin_provisional(const struct levels *l, const struct le
 }
 
 /*
- * Whether a level accepted only because nothing more will come would replace provisional steps with
- * iterations that are no longer. Among requests of many lengths, some share more launches with each
- * other than all do.
+ * Returns whether the level is accepted only because nothing more will come, and would replace
+ * provisional steps with other steps that are not longer. Among requests of many lengths, some
+ * share more launches with each other than all of them do, and can look like a loop.
  */
 static bool is_last_resort(const struct levels *l, const struct levels_level *level,
 			   const struct level_choice *choice, uint32_t end)
@@ -367,7 +383,7 @@ static bool is_last_resort(const struct levels *l, const struct levels_level *le
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
 }
 
-/* Whether other steps than these are settled. */
+/* Returns whether the steps are settled, and `choice` counts other steps. */
 static bool is_settled_otherwise(const struct levels *l, const struct level_choice *choice)
 {
 	return l->settled_until && levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
@@ -382,8 +398,8 @@ static void levels_count_provisional(struct levels *l, const struct level_choice
 }
 
 /*
- * Returns the number of events once `n` more iterations have ended; the level's last one is under
- * way.
+ * Returns the number of stored events at which `n` more iterations will have ended, including the
+ * iteration under way.
  */
 static uint32_t end_of_iterations(const struct levels_index *x, const struct levels_level *level,
 				  uint32_t n)
@@ -393,10 +409,10 @@ static uint32_t end_of_iterations(const struct levels_index *x, const struct lev
 }
 
 /*
- * Returns where the level's second iteration begins, if the first is many times as long: it then
- * contains one-time work such as compilation, and only those trigrams of the loop that also occur
- * in that work would be found. 0: it is not, or the loop is bare, because a bare loop must begin
- * with the stream.
+ * Returns where the level's second iteration begins if the first one is many times as long, else 0.
+ * A long first iteration contains one-time work such as compilation. A search that includes it
+ * finds only those trigrams of the loop that occur once in this work too. Returns 0 for a bare
+ * loop, because it must begin with the stream.
  */
 static uint32_t begin_of_second(const struct levels_index *x, const struct levels_level *level)
 {
@@ -424,10 +440,11 @@ static bool has_other_thread(const struct levels_store *s, const uint32_t *itera
 }
 
 /*
- * Whether an iteration without an optimizer has no backward pass either. If the last iteration has
- * launches of another thread, this one has none of them; else it is too short for a backward pass.
- * In the first steps the loss scale may be too high: then only the optimizer's launches are left
- * out.
+ * Returns whether `iteration`, which has no optimizer, has no backward pass either. If the last
+ * iteration has launches of another thread, the backward pass is on that thread, so this iteration
+ * has none if it has no such launches. Else its length decides: it is too short for a backward
+ * pass. A step that lacks only the optimizer's launches is not an evaluation: in the first steps,
+ * the loss scale may be too high.
  */
 static bool lacks_backward(const struct levels_store *s, const uint32_t *iteration,
 			   const uint32_t *last, uint32_t calls_per_iteration)
@@ -439,10 +456,11 @@ static bool lacks_backward(const struct levels_store *s, const uint32_t *iterati
 }
 
 /*
- * Returns where the first step of a level with an optimizer begins, if batches of an evaluation
- * precede it. Lightning runs two of them first, and their launches are a step's first ones, so both
- * form one loop without the optimizer's launches. The last batch may be long: it contains all that
- * is done before the first step. 0: there are none.
+ * Returns where the first step begins if an evaluation's batches precede it, else 0. The level must
+ * have an optimizer. Lightning runs two batches of an evaluation first. Their launches equal the
+ * first launches of a step, so batches and steps together look like one loop, in which some
+ * iterations lack the optimizer. The last batch may be long, because its iteration includes
+ * everything before the first step.
  */
 static uint32_t begin_after_evaluation(const struct levels_store *s, const struct levels_index *x,
 				       const struct levels_level *level)
@@ -458,7 +476,10 @@ static uint32_t begin_after_evaluation(const struct levels_store *s, const struc
 	return is_evaluation ? at[first] : 0;
 }
 
-/* Searches the events [start, end) for a level to accept. */
+/*
+ * Searches the events [start, end) for a level. Accepts it if it has enough iterations and wins
+ * `votes` votes.
+ */
 static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, unsigned votes)
 {
 	const struct level_demands demands = { l->demand, l->wants_optimizer,
@@ -489,8 +510,8 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 		     !(votes == VOTES_WANTED_ENDED && is_last_resort(l, &level, &choice, end)) &&
 		     !is_settled_otherwise(l, &choice);
 	/*
-	 * In the middle of a step, its beginning has been seen once more than its end. A later vote
-	 * decides.
+	 * Require is_near_end: in the middle of a step, its first launches have occurred once more
+	 * than its last ones, so the boundary may be wrong. Then a later vote decides.
 	 */
 	if (is_described && is_early && choice.is_near_end &&
 	    !(l->is_provisional && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
@@ -507,8 +528,8 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 }
 
 /*
- * Returns how many events of the store precede the first graph, as votes do not count them. 0 if
- * there are many of them, because each look takes time.
+ * Returns how many stored events precede the first graph. The interval between votes is computed
+ * without these events. Returns 0 if there are many of them, because each search takes time.
  */
 static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
 {
@@ -521,8 +542,8 @@ static uint32_t events_before_graphs(const struct levels *l, uint32_t end)
 
 /*
  * Holds one vote on the first `end` events. Many programs begin with set-up, so if no loop fills
- * all events, their latter parts are searched. If one does, they are not: a latter part may be only
- * evaluation, or the layers of one forward pass.
+ * all events, their latter parts are searched. If a loop does, they are not searched: a latter part
+ * may contain only an evaluation, or the layers of one forward pass.
  */
 static void levels_vote_once(struct levels *l, uint32_t end, unsigned votes)
 {
@@ -546,8 +567,8 @@ static bool levels_answer(struct levels *l, struct level_choice *out)
 }
 
 /*
- * Makes an answer final that was not refuted in time. A doubted one gets as long again to be
- * replaced.
+ * Makes a provisional answer final when its time is over. If the last vote refuted it, it stays
+ * provisional for twice that time, so that another answer can replace it.
  */
 static void levels_end_provisional(struct levels *l)
 {
@@ -568,7 +589,9 @@ void levels_withdraw(struct levels *l)
 	l->was_withdrawn = true;
 }
 
-/* Returns how many events the store needs for the vote after the one on its first `end` events. */
+/*
+ * Returns how many stored events are needed for the vote after the one on the first `end` events.
+ */
 static uint64_t next_vote(const struct levels *l, uint32_t end)
 {
 	uint32_t before = events_before_graphs(l, end), since = end - before;
@@ -580,8 +603,8 @@ static uint64_t next_vote(const struct levels *l, uint32_t end)
 }
 
 /*
- * Checks the boundary of settled steps a last time; if nothing better is found, they stay as they
- * are.
+ * Chooses the boundary of settled steps a last time. Keeps the current boundary if no better one is
+ * found.
  */
 static void levels_settle(struct levels *l, uint32_t end)
 {
@@ -593,7 +616,10 @@ static void levels_settle(struct levels *l, uint32_t end)
 bool levels_vote(struct levels *l, struct level_choice *out)
 {
 	struct levels_store *s = &l->store;
-	/* Vote on growing prefixes of the events, so that the size of batches does not matter. */
+	/*
+	 * Vote on growing prefixes of the events, so that the result does not depend on the size of
+	 * batches.
+	 */
 	while (!l->locked && l->next_vote_events <= s->n_forgotten + s->n &&
 	       !levels_store_sort(s)) {
 		uint64_t end = s->n;
@@ -613,10 +639,10 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 }
 
 /*
- * Whether nothing has confirmed the provisional answer: it has had more iterations than nearly any
- * loop needs; or its loop is noisy, and it may be by chance that a few iterations look like a
- * loop's, or look more like one than the previous answer's did. An answered request counts however
- * few there were.
+ * Returns whether the provisional answer is still a guess at the end of the program. It is one if
+ * it has had more iterations than nearly any loop needs without being confirmed. In a noisy loop it
+ * is one if there were only a few iterations, or if it replaced another answer: both may look right
+ * by chance. Answered requests are not a guess, however few there were.
  */
 static bool is_guess(const struct levels *l)
 {

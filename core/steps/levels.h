@@ -1,14 +1,15 @@
 /*
- * Learns what a step is from launches alone. Owns the launches of one process as the collector
+ * Learns what a step is from launches alone. Stores the launches of one process as the collector
  * reads them from the journal. Finds the loops in them (levels), and chooses the loop that is the
- * step and the anchor that ends it: a trigram of launches (hash in core/runtime/token.h) that
- * occurs exactly once per step. Runs in one thread of the collector, never in the application. It
- * prefers no answer to a guess.
+ * step and the anchor that ends the step. The anchor is a trigram: the hash of three launches in a
+ * row of one thread (core/runtime/token.h). It occurs exactly once per step. Runs in one thread of
+ * the collector, never in the application. Gives no answer rather than a guess.
  *
- * A level is a set of trigrams that strictly alternate: between two occurrences of one there is
- * exactly one of each other. They belong to one loop. The step is the level with the most trigrams,
- * weighted by how alike its iterations are and by what can occur only once per step: an optimizer
- * phase, a copy, a synchronization.
+ * A level is a set of trigrams that strictly alternate: between two occurrences of one of them,
+ * each of the others occurs exactly once. So they belong to the same loop. The step is the level
+ * with the most trigrams. The weight of a level also depends on how similar its iterations are, and
+ * on whether they contain what can occur only once per step: an optimizer phase, a copy, a
+ * synchronization.
  */
 #ifndef CORE_LEVELS_H
 #define CORE_LEVELS_H
@@ -17,38 +18,44 @@
 #include <stdint.h>
 
 /*
- * What an event may be besides a launch: bits of level_event.hints. All are optional; they improve
- * the choice.
+ * What is known about an event: bits of level_event.hints. All hints are optional; with more of
+ * them, the choice is right more often.
  */
 enum level_hint {
-	LEVEL_OPTIMIZER = 1, /* an optimizer's kernel: kernel_is_optimizers() */
+	LEVEL_OPTIMIZER = 1, /* an optimizer's kernel: see kernel_is_optimizers() */
 	LEVEL_H2D = 2,	     /* a copy to the device */
 	LEVEL_D2H = 4,	     /* a copy to the host */
-	LEVEL_COPY = 8,	     /* any copy, including the two above; not counted as work */
-	LEVEL_GRAPH = 16,    /* a graph launch */
-	LEVEL_SYNCED = 32,   /* its thread waited for the device since its previous event */
-	/* Its kernel's name is known, so an optimizer would have been recognized. */
+	LEVEL_COPY = 8, /* any copy, including those of the two hints above; not counted as work */
+	LEVEL_GRAPH = 16,  /* a graph launch */
+	LEVEL_SYNCED = 32, /* the thread has waited for the device since its previous event */
+	/*
+	 * The kernel's name is known. So if LEVEL_OPTIMIZER is not set, the kernel is not an
+	 * optimizer's.
+	 */
 	LEVEL_NAMED = 64,
-	/* The same by Python frames, whatever the kernel's name; set together with LEVEL_NAMED. */
+	/*
+	 * Python frames are known. So if LEVEL_OPTIMIZER is not set, no optimizer made the launch,
+	 * whatever the kernel's name. LEVEL_NAMED is set too.
+	 */
 	LEVEL_FRAMED = 128,
 	/*
-	 * By the frames, the program is before the optimizer's last launch again: its loop began
-	 * another iteration.
+	 * According to the frames, the code that launches is before the optimizer's last launch. So
+	 * the loop around both has begun its next iteration.
 	 */
 	LEVEL_BEFORE_OPTIMIZER = 256,
 	/*
-	 * By the frames, the program is still after that launch: its loop has not begun another
-	 * iteration.
+	 * According to the frames, the code that launches is after the optimizer's last launch. So
+	 * the loop around both has not begun its next iteration.
 	 */
 	LEVEL_AFTER_OPTIMIZER = 512,
 	/*
-	 * By the frames, no optimizer's step is active, or one that evaluates its closure at the
-	 * first of its places in the code.
+	 * According to the frames, no optimizer's step is active, or the active one evaluates its
+	 * closure at the first of the places in its code that do so.
 	 */
 	LEVEL_NO_REEVALUATION = 1024,
 	/*
-	 * By the frames, an optimizer's step is active and evaluates its closure at another place:
-	 * again.
+	 * According to the frames, an optimizer's step is active and evaluates its closure again:
+	 * at another place than the first.
 	 */
 	LEVEL_REEVALUATION = 2048,
 };
@@ -58,79 +65,84 @@ enum level_hint {
  * graph launch or copy.
  */
 struct level_event {
-	uint64_t token;	 /* as core/runtime/token.h computes it */
-	uint64_t kernel; /* its function, whatever the grid; 0: unknown, or not a kernel */
+	uint64_t token;	 /* see core/runtime/token.h */
+	uint64_t kernel; /* the kernel's function, whatever the grid; 0: unknown, or not a kernel */
 	uint64_t begin_ns, end_ns;
 	/*
-	 * Part of the time since the thread's previous event that was spent blocked inside other
-	 * calls.
+	 * The part of the time since the thread's previous event in which the thread was blocked in
+	 * other calls.
 	 */
 	uint64_t blocked_ns;
 	uint32_t hints; /* enum level_hint */
 };
 
-/* How the boundary within the iteration was found. */
+/* How the boundary between two iterations was chosen. */
 enum level_boundary {
 	LEVEL_BY_OPTIMIZER, /* the optimizer's last launch */
-	LEVEL_BY_GAP,	    /* the host's longest pause; copies decide between similar ones */
-	LEVEL_BY_FUNCTION,  /* a function's first launch (core/steps/learn_function.h) */
+	LEVEL_BY_GAP, /* the CPU's longest pause; copies and waits decide between similar pauses */
+	LEVEL_BY_FUNCTION, /* the first launch of a function (core/steps/learn_function.h) */
 };
 
+/* How an answer differs from the provisional one that it replaces. */
 enum level_change {
 	LEVEL_UNCHANGED,
-	/* The same steps, but they end at another launch, or there were more of them at first. */
+	/*
+	 * The steps are the same, but end at another launch, or their number at the start
+	 * of the run differs.
+	 */
 	LEVEL_MOVED,
-	LEVEL_CORRECTED, /* other steps */
+	LEVEL_CORRECTED, /* the steps are others */
 };
 
-/* What an answer's confidence is computed from (core/steps/levels_sure.c). */
+/* The features of an answer from which its confidence is computed (core/steps/levels_sure.c). */
 struct level_signs {
 	uint32_t iterations;
 	/*
-	 * coverage: share of the stretch of events that the iterations fill; alike: likeness of an
-	 * iteration to the next one.
+	 * coverage: share of the searched events that belong to iterations of the level. alike:
+	 * mean share of events that an iteration has in common with the next one.
 	 */
 	double coverage, alike;
 	double unusual;	    /* share of iterations that are longer than most */
-	bool is_read;	    /* its iterations read back, wait, or launch graphs */
-	bool is_noisy;	    /* launches vary between its iterations */
+	bool is_read;	    /* the iterations copy to the host or wait for the device */
+	bool is_noisy;	    /* launches vary between the iterations */
 	bool is_latter;	    /* no loop fills all events; this one fills a latter part of them */
-	bool has_optimizer; /* by name, by frames, or as a tail after the backward pass */
-	/* Only as a tail, although an optimizer's kernels would have been recognized. */
+	bool has_optimizer; /* detected by name, by frames, or as a tail after the backward pass */
+	/* The optimizer was detected only as a tail, although kernels have names. */
 	bool optimizer_unnamed;
-	bool is_enough; /* enough iterations for a final answer */
+	bool is_enough; /* there were enough iterations for a final answer */
 };
 
 struct level_choice {
-	uint64_t anchor;	/* trigram hash; the step ends after the launch that completes it */
-	uint64_t backup;	/* stands in for the anchor (core/runtime/iteration.h); 0: none */
-	bool backup_is_last;	/* occurred after the last anchor, as far as was fed */
-	uint32_t backup_within; /* launches of `thread` from the backup to the anchor */
-	uint32_t n_early_backups; /* backups that occurred before the first step */
-	uint32_t thread;	  /* launches the anchor */
-	uint32_t apart;		  /* launches of `thread`; see struct iteration_anchors */
+	uint64_t anchor; /* trigram hash; the step ends after the launch that completes it */
+	uint64_t backup; /* ends a step that lacks the anchor (core/runtime/iteration.h); 0: none */
+	bool backup_is_last;	  /* the backup has occurred after the last anchor that was fed */
+	uint32_t backup_within;	  /* number of launches of `thread` from the backup to the anchor */
+	uint32_t n_early_backups; /* number of backups that occurred before the first step */
+	uint32_t thread;	  /* the thread that launches the anchor */
+	uint32_t apart;		  /* number of launches of `thread`; see struct iteration_anchors */
 	/*
-	 * token_pair_hash() of a step's last two calls, if the anchor's last ones belong to the
-	 * next step; else 0.
+	 * token_pair_hash() of the last two calls of a step, if the last launches of the anchor
+	 * belong to the next step; else 0.
 	 */
 	uint64_t end;
-	uint32_t calls_per_step; /* median, events of all threads */
+	uint32_t calls_per_step; /* median; counts the events of all threads */
 	/*
-	 * Steps that have ended since the first event fed: occurrences of the anchor, or of the
-	 * backup in its place, plus n_missed.
+	 * Number of steps that have ended since the first event that was fed. These are the
+	 * occurrences of the anchor, those of the backup where the anchor was missing, and
+	 * n_missed.
 	 */
 	uint64_t count;
 	/*
-	 * Steps that ended without an anchor: the first one, which may differ; -1 if the anchor
-	 * occurred before the first step had ended.
+	 * Number of steps that ended without an anchor before it occurred first, because the first
+	 * step may differ. -1: the anchor occurred before the first step had ended.
 	 */
 	int64_t n_missed;
 	double confidence; /* 0 to 1: share of answers with this confidence that are right */
 	struct level_signs signs;
 	enum level_boundary boundary;
-	bool is_near_end;    /* as far as is known, nothing else ends the step at another place */
-	bool is_provisional; /* may be replaced by another choice: learning continues */
-	/* Changes of the answer while it was provisional, and the last of them: */
+	bool is_near_end;    /* no optimizer is known to end the step at another place */
+	bool is_provisional; /* another choice may replace this one; learning continues */
+	/* How many times the answer changed while it was provisional, and its last change. */
 	uint32_t n_changes;
 	enum level_change change;
 };
@@ -140,7 +152,10 @@ const char *level_boundary_name(enum level_boundary boundary);
 
 struct levels;
 
-/* levels_new() returns NULL if memory is exhausted. levels_free(NULL) is allowed. */
+/*
+ * levels_new() returns NULL if memory is exhausted. Free its result with levels_free(), which
+ * allows NULL.
+ */
 struct levels *levels_new(void);
 void levels_free(struct levels *l);
 
@@ -148,25 +163,28 @@ void levels_free(struct levels *l);
 void levels_want_optimizer(struct levels *l, bool wants);
 
 /*
- * Takes the next event of `thread`: in order per thread, threads in any order. Leave out no call
- * that the library pushes into its window, because anchors are trigrams of neighbouring calls.
- * Returns 0 or -ENOMEM.
+ * Takes the next event of `thread`. Events of one thread must come in order; threads may come in
+ * any order. Feed every call that the library pushes into its token window, because an anchor
+ * consists of calls that follow each other directly. Returns 0 or -ENOMEM.
  */
 int levels_feed(struct levels *l, uint32_t thread, const struct level_event *event);
 
 /*
- * Returns whether the step is known, and describes it in `out`. Cheap to call after every batch: it
- * searches only when a quarter more events have come. An answer comes early and is provisional.
- * Feed on, and it is either confirmed with the same anchor or changed (n_changes), three times at
- * most; the last change only moves the boundary (LEVEL_MOVED). A final choice stays the same, apart
- * from a growing count, until levels_relearn().
+ * Returns whether the step is known, and describes it in `out` if it is. Cheap to call after every
+ * batch, because it searches only when the number of events has grown by a certain share (3 to 25
+ * %).
+ *
+ * The first answer comes early and is provisional. As more events are fed, it is confirmed with the
+ * same anchor, or it changes (n_changes). It changes three times at most, and the last change only
+ * moves the boundary (LEVEL_MOVED). A final choice stays the same until levels_relearn(); only its
+ * count grows.
  */
 bool levels_vote(struct levels *l, struct level_choice *out);
 
 /*
- * The same once the stream has ended. As nothing more will come, a level need not win a second
- * vote. A provisional answer is dropped if the last iterations showed that it is only part of the
- * step.
+ * Like levels_vote(), but after the last event. As nothing more will come, one vote suffices for an
+ * answer. Drops a provisional answer if the last iterations showed that it is only part of the
+ * step, or if it is still a guess.
  */
 bool levels_conclude(struct levels *l, struct level_choice *out);
 
@@ -174,15 +192,15 @@ bool levels_conclude(struct levels *l, struct level_choice *out);
 void levels_confirm(struct levels *l);
 
 /*
- * Drops the provisional answer, because its anchor no longer occurs. Keeps the events; the next
- * answer is final.
+ * Drops the provisional answer, because its anchor no longer occurs. Keeps the events. The next
+ * answer is final at once.
  */
 void levels_withdraw(struct levels *l);
 
 /*
- * Call when the anchor failed, or when events are missing (dropped records, a library that stopped
- * journaling). Forgets all events and learns again, and demands twice as many iterations as the
- * last time if there was an answer.
+ * Forgets all events and learns again. Call if the anchor failed, or if events are missing because
+ * records were dropped or the library stopped journaling. If there was an answer, the next one
+ * needs twice as many iterations.
  */
 void levels_relearn(struct levels *l);
 

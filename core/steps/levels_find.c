@@ -1,8 +1,8 @@
 /*
- * Finds the levels of a program (core/steps/levels.h defines them): groups trigrams by strict
- * alternation and weighs the groups. Runs in the collector. The work is linear in the events, apart
- * from sorting: grouping has a budget of comparisons, and only the most promising levels are
- * examined iteration by iteration.
+ * Finds the levels of a program (core/steps/levels.h defines them): groups trigrams that strictly
+ * alternate, and weighs the groups. Runs in the collector. The time is linear in the number of
+ * events, apart from sorting: grouping has a budget of comparisons, and only the most promising
+ * levels are examined iteration by iteration.
  */
 #include "core/steps/levels_search.h"
 
@@ -10,34 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer occurrences say nothing. */
+/* A trigram with fewer occurrences does not show a loop. */
 #define MIN_OCCURRENCES 3u
-/* A trigram that covers less of the stretch belongs to a phase that has ended or has just begun. */
+/*
+ * A trigram whose occurrences cover a smaller share of the events belongs to a phase of the program
+ * that has ended or has just begun.
+ */
 #define MIN_COVERAGE 0.5
 #define MAX_GROUPS   1024u
 /*
- * Trigrams of one level occur equally often, except in a different first iteration (an optimizer
- * creates its state) and in the unfinished last one.
+ * The counts of trigrams of one level differ by at most this. They may differ because the first
+ * iteration differs (an optimizer creates its state) and the last one is incomplete.
  */
 #define MAX_COUNT_APART 2u
 /*
- * Groups that a trigram is compared with. Programs have few loops of nearly the same count; noise
- * has hundreds.
+ * A trigram is compared with at most this many groups. Programs have few loops with nearly the same
+ * count; noise has hundreds.
  */
 #define MAX_TRIED 64u
 /*
- * For streams with missing events, groups are formed a second time: this many violations of
- * alternation are allowed, as a share of the iterations.
+ * Groups are formed a second time for streams with missing events. This share of the iterations may
+ * then violate the alternation.
  */
 #define FORGIVEN 0.1
 /*
- * Violations must be spread over the iterations, apart from this many: trigrams that do not match
- * are rejected early.
+ * Violations must be spread over all iterations, apart from this many. So trigrams that do not
+ * alternate are rejected early.
  */
 #define FORGIVEN_AT_ONCE 8u
-/* The level of those groups must explain this many times as much as the strict one. */
+/* The best level of that second search must have this many times the strict level's score. */
 #define FORGIVEN_ADVANTAGE 2.0
 
+/* Counts one event of the form, and notes its thread. */
 static void index_note_form(struct levels_index *x, uint32_t form, const struct levels_stored *e)
 {
 	if (!x->form_counts[form]++)
@@ -60,8 +64,9 @@ int levels_index_make(struct levels_index *x, const struct levels_store *s, uint
 		return -ENOMEM;
 	}
 	/*
-	 * Counts go two places up, then are summed, then filled one place up, so that finally
-	 * offsets[t] is where t begins.
+	 * A counting sort. First, offsets[t + 2] counts the occurrences of trigram t. The sums then
+	 * make offsets[t + 1] the place where t begins. Filling in the positions moves offsets[t +
+	 * 1] to the place where t ends, so that offsets[t] is where t begins.
 	 */
 	for (uint32_t i = start; i < end; i++) {
 		index_note_form(x, levels_store_form(s, &s->events[i]), &s->events[i]);
@@ -121,7 +126,10 @@ static uint32_t search_allowed(const struct search *q, uint32_t count)
 	return (uint32_t)(q->forgiven * count);
 }
 
-/* Whether there is exactly one of `b` between two of `a`, with `allowed` exceptions. */
+/*
+ * Returns whether there is exactly one of `b` between two of `a`, with at most `allowed`
+ * exceptions.
+ */
 static bool search_alternates(struct search *q, const uint32_t *a, uint32_t n_a, const uint32_t *b,
 			      uint32_t n_b, uint32_t allowed)
 {
@@ -143,8 +151,8 @@ static bool search_alternates(struct search *q, const uint32_t *a, uint32_t n_a,
 }
 
 /*
- * Returns the group that a candidate belongs to. Groups are sorted by falling counts, so the last
- * ones are nearest.
+ * Returns the group that a candidate belongs to, or NO_GROUP. Groups are sorted by falling counts,
+ * so the groups at the end have the most similar counts.
  */
 static uint32_t search_group_of(struct search *q, const struct candidate *c)
 {
@@ -179,10 +187,11 @@ static void search_groups(struct search *q)
 }
 
 /*
- * Whether a trigram of the group may end the level's iterations. An exchange may, because the host
- * feeds what follows from what it has read, whatever else an iteration contains. Not if the
- * iterations are all the same: then their last launch is known better. Not if something is trained:
- * then other loops exchange too.
+ * Returns whether a candidate is in the level's group and may end its iterations. An exchange may,
+ * because the host computes the next input from what it has read, whatever else an iteration
+ * contains. It may not if all iterations are the same, because their last launch is then a more
+ * exact end. It may not if something is trained, because other loops then exchange data with the
+ * host too.
  */
 static bool is_member(const struct candidate *c, const struct levels_level *level)
 {
@@ -192,8 +201,9 @@ static bool is_member(const struct candidate *c, const struct levels_level *leve
 }
 
 /*
- * Whether a candidate of another group occurs in nearly all of the level's iterations. In a noisy
- * loop, the trigrams that never fail in the few iterations seen are a matter of chance.
+ * Returns whether a candidate of another group occurs in nearly all iterations of the level, which
+ * is noisy. In a noisy loop it is a matter of chance which trigrams occur in all of the few
+ * iterations seen.
  */
 static bool is_nearly_member(struct search *q, const struct candidate *c,
 			     const struct levels_level *level)
@@ -208,7 +218,9 @@ static bool is_nearly_member(struct search *q, const struct candidate *c,
 				 levels_index_of(x, c->trigram), c->count, allowed);
 }
 
-/* Gives the chosen level what must outlive the search. */
+/*
+ * Fills in the members of the chosen level. The members outlive the search. Returns 0 or -ENOMEM.
+ */
 static int search_complete(struct search *q, struct levels_level *level)
 {
 	level->members = malloc((q->n_candidates + 1ul) * sizeof(*level->members));
@@ -240,7 +252,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 	};
 	int rc = -ENOMEM;
 	*best = (struct levels_level){ 0 };
-	/* twice as many slots as events, so few hashes of six launches collide */
+	/* Twice as many slots as events, so that hashes of six launches rarely collide. */
 	for (q.last_iteration_mask = 1023; q.last_iteration_mask < 2 * (x->end - x->start);)
 		q.last_iteration_mask = q.last_iteration_mask * 2 + 1;
 	q.last_iteration = malloc((q.last_iteration_mask + 1ul) * sizeof(*q.last_iteration));
@@ -253,7 +265,7 @@ int levels_find(const struct levels_store *s, const struct levels_index *x,
 		q.forgiven = 0;
 		search_groups(&q);
 		uint32_t group = search_choose(&q, best);
-		/* in a noisy loop, exchanges may be all that is left */
+		/* In a noisy loop, the strict search may find no members but the exchanges. */
 		bool is_of_more = best->request_loop && forgiving.exchanges &&
 				  !forgiving.request_loop;
 		if (is_of_more || forgiving.score > FORGIVEN_ADVANTAGE * best->score) {
