@@ -1,46 +1,53 @@
 /*
- * Finds the second anchor of a step (core/runtime/iteration.h). If a program evaluates, logs or
- * takes a branch, the launches at the boundary may differ, and that step would be missed. The
- * backup, which stands in for the anchor, is a little earlier: only steps have an iteration's end
- * (a backward pass, an optimizer), while evaluation repeats its beginning. Runs in the collector.
+ * Finds the backup of a step's anchor (core/runtime/iteration.h). If a program evaluates, logs or
+ * takes a branch, the launches at the boundary may differ, so the anchor does not occur and the
+ * step would be missed. The backup, a second trigram, then ends the step. It is a little before the
+ * anchor: only steps contain what comes last in an iteration (a backward pass, an optimizer), while
+ * an evaluation repeats what comes first. Runs in the collector.
  */
 #include "core/steps/levels_find.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Latest iterations examined. */
+/* Only this many of the latest iterations are examined. */
 #define MAX_LOOKED_AT 64u
 /*
- * The backup is this many launches before the anchor, where changes at the boundary are unlikely to
- * reach; in small iterations a quarter of them.
+ * The backup is at least this many launches before the anchor, because changes at the boundary
+ * hardly reach that far. In small iterations it is a quarter of their launches.
  */
 #define APART	    12u
 #define NO_DISTANCE INT64_MAX
-/* With so few iterations, one may differ from the others. */
+/*
+ * With fewer iterations, the backup may be missing in one iteration more than the most frequent
+ * trigram; with more, in one of 32 more.
+ */
 #define FEW_ITERATIONS 16u
-/* The number of launches in between may vary by this part. */
+/* The number of launches from backup to anchor may vary by one part in this many. */
 #define SPREAD_MOST 4
-/* Share of the iterations in which the backup must occur. */
-#define ITERATIONS_LEAST  0.66
+/* The backup must occur in at least this share of the iterations. */
+#define ITERATIONS_LEAST 0.66
+/* From this many iterations on, a single longer one is taken for a log. */
 #define ITERATIONS_OF_LOG 4u
-/* This many iterations show about half of how much they may differ. */
+/* This many iterations show about half of the variation between iterations. */
 #define FEW_SHOW 6
 
 struct backup {
 	const struct levels_store *store;
 	const struct levels_index *index;
-	const uint32_t *anchors;	    /* where the anchor occurs */
-	uint32_t begins[MAX_LOOKED_AT + 1]; /* first of the anchor's three launches */
-	uint32_t n;			    /* iterations: anchors[0..n] */
-	uint32_t least, most;		    /* launches from the backup to the anchor */
+	const uint32_t *anchors;	    /* events that complete the anchor */
+	uint32_t begins[MAX_LOOKED_AT + 1]; /* for each of them, the first event of the trigram */
+	uint32_t n;	      /* number of iterations: from anchors[k] to anchors[k + 1] */
+	uint32_t least, most; /* allowed number of launches from backup to anchor */
 };
 
+/* Where a trigram is within the iterations. */
 struct distance {
-	uint32_t n_once; /* iterations in which it occurs once */
-	int64_t usual;	 /* launches from it to the anchor, median */
+	uint32_t n_once; /* number of iterations in which the trigram occurs exactly once */
+	int64_t usual;	 /* median number of launches from the trigram to the anchor */
 };
 
+/* Returns the first event of the trigram that event `at` completes. */
 static uint32_t begin_of(const struct levels_store *s, uint32_t at)
 {
 	uint32_t thread = s->events[at].thread, i = at;
@@ -64,8 +71,9 @@ static void look_at_iterations(struct backup *b, uint32_t anchor, const struct l
 		b->begins[k] = begin_of(b->store, b->anchors[k]);
 	b->least = calls_per_iteration / 4 < APART ? calls_per_iteration / 4 : APART;
 	/*
-	 * In noisy loops few trigrams are left to choose from. In iterations as small as a layer, a
-	 * distant one may belong to an inner loop.
+	 * In noisy loops there are few trigrams to choose from, so allow a longer distance. Do not
+	 * if iterations are as small as a layer: a distant trigram may then belong to an inner
+	 * loop.
 	 */
 	bool are_few_left = level_is_noisy(level) && calls_per_iteration >= CALLS_OF_LAYER;
 	b->most = are_few_left ? calls_per_iteration * 3 / 4 : calls_per_iteration / 2;
@@ -98,8 +106,8 @@ static bool is_in_place(const struct backup *b, const struct distance *d)
 }
 
 /*
- * Returns in how many iterations a backup must occur: in most, because by chance any trigram occurs
- * in a few.
+ * Returns in how many iterations a backup must occur. This is nearly as many as the most frequent
+ * trigram has, because by chance any trigram occurs in a few iterations.
  */
 static uint32_t most_iterations(const struct backup *b, const struct levels_level *level)
 {
@@ -114,23 +122,29 @@ static uint32_t most_iterations(const struct backup *b, const struct levels_leve
 	return wanted > least ? wanted : least;
 }
 
-/* Whether an iteration is unusual: a step without its optimizer, an evaluation. */
+/*
+ * Returns whether the iteration is unusual, such as a step without its optimizer, or an evaluation.
+ */
 static bool is_far(int64_t launches, int64_t median)
 {
 	return llabs(launches - median) > median / SPREAD_MOST;
 }
 
 /*
- * Returns for how many launches to wait for the anchor. In noisy loops, the iterations seen do not
- * show all variation, and fewer show less: with six or fewer, the wait grows by as much again as
- * they differ, with more by a part of it. Else steps would end launches before their anchors.
- * Waiting in vain ends a step within the next one. A single iteration may be longer because of a
- * log; in noisy loops, those that are much longer or shorter are left out instead. If many are much
- * longer, it is an evaluation or an inner loop, and not worth waiting for.
+ * Returns for how many launches after the backup to wait for the anchor: the longest wait seen,
+ * plus a reserve, because the iterations seen do not show all variation. The reserve is the
+ * difference between the longest and the shortest wait if there were FEW_SHOW iterations or fewer,
+ * and a part of it if there were more. Without a reserve, a step could end some launches before its
+ * anchor. If the anchor does not come at all, the step ends that much later, within the next one.
+ *
+ * The longest iteration may contain a log, so it is left out. In noisy loops, all that are much
+ * longer or shorter than the median are left out instead. Returns the median if the rest still
+ * varies much, or if many were left out: these are evaluations or inner loops, which are not worth
+ * waiting for.
  */
 static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 {
-	int64_t median = levels_median(launches, n); /* sorts */
+	int64_t median = levels_median(launches, n); /* sorts `launches` */
 	uint32_t first = 0, last = n - 1 - (!is_noisy && n >= ITERATIONS_OF_LOG);
 	while (is_noisy && is_far(launches[first], median))
 		first++;
@@ -143,7 +157,10 @@ static uint32_t patience(int64_t *launches, uint32_t n, bool is_noisy)
 									  : median);
 }
 
-/* Returns the largest number of the anchor's thread's launches from the backup to the anchor. */
+/*
+ * Returns for how many launches after the backup to wait for the anchor. Counts the launches of the
+ * anchor's thread only.
+ */
 static uint32_t launches_between(const struct backup *b, uint32_t trigram, bool is_noisy)
 {
 	const struct levels_stored *events = b->store->events;
@@ -165,8 +182,8 @@ static uint32_t launches_between(const struct backup *b, uint32_t trigram, bool 
 }
 
 /*
- * Returns half of the fewest launches of the anchor's thread from one anchor to the next with a
- * backup in between.
+ * Returns half of the smallest number of launches that the anchor's thread makes from one anchor to
+ * the next if the backup occurs in between. See `apart` in struct iteration_anchors.
  */
 static uint32_t apart_of(const struct backup *b, uint32_t trigram)
 {
@@ -192,9 +209,12 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 {
 	struct backup b = { .store = s, .index = x };
 	look_at_iterations(&b, anchor, level);
-	/* Any thread of a pool may launch it, so launches in between cannot be counted. */
+	/*
+	 * Any thread of a pool may launch the anchor, so the launches of one thread from backup to
+	 * anchor cannot be counted.
+	 */
 	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
-	/* every iteration has an exchange, so it needs no backup */
+	/* Every iteration has an exchange, so an exchange needs no backup. */
 	bool is_sure = anchor == LEVELS_EXCHANGE;
 	uint32_t wanted = b.n && !is_pool && !is_sure ? most_iterations(&b, level) : 0;
 	uint32_t found = 0;

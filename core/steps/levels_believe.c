@@ -2,123 +2,137 @@
 #include "core/steps/levels_believe.h"
 
 /*
- * With fewer events, only a loop that launches graphs, or reads results and copies nothing to the
- * device, is accepted: making parameters and copying them looks like a loop.
+ * With fewer events, most loops are not accepted, because the set-up of a program looks like a
+ * loop: it makes parameters and copies them. Accepted are loops that launch graphs, and loops that
+ * read results and copy nothing to the device.
  */
 #define EVENTS_LEAST 48u
-/* Iterations demanded once nothing more will come. A bare loop also needs events and coverage. */
+/*
+ * Iterations demanded when no more events will come. A bare loop must also have this many events
+ * and cover this share of them. NEVER: no number of iterations suffices.
+ */
 #define NEVER		      UINT32_MAX
 #define ITERATIONS_ENDED      3u
 #define ITERATIONS_BARE_ENDED 20u
 #define EVENTS_BARE	      400u
 #define COVERAGE_BARE	      0.8
 /*
- * If something outside this level talks to the host or works on another thread, there is an outer
- * loop. It would have shown itself within this many iterations.
+ * If something outside the level talks to the host, or works on another thread, there is an outer
+ * loop. After this many iterations of the level, the outer loop would have been found.
  */
 #define ITERATIONS_LACKING 2000u
 /*
- * If some iterations are longer than most, there may be an outer loop, which shows itself as a
- * level once it has had UNUSUAL_ENOUGH iterations. After this many iterations of this one, there is
- * none.
+ * If some iterations are longer than most, there may be an outer loop, which is found once it has
+ * had UNUSUAL_ENOUGH iterations. If no outer loop is found after this many iterations of the
+ * level, there is not any.
  */
 #define ITERATIONS_DESPITE 100u
-/* One or two launches repeated alone are more often a loop within a step than a step. */
-#define CALLS_SINGLE	    3u
+/*
+ * A loop with fewer calls per iteration that does nothing else is more often a loop within a step
+ * than a step.
+ */
+#define CALLS_SINGLE 3u
+/* level_belief.iterations_short is set if at most this many more iterations may suffice. */
 #define ITERATIONS_FORESEEN 3u
-/* Requests that differ may share fewer launches; each still reads input and returns a result. */
+/*
+ * Requests may differ and still be iterations of one loop, so a smaller share of launches in common
+ * suffices: each request reads input and returns a result.
+ */
 #define ALIKE_REQUESTS 0.5
 /*
- * If frames would identify an optimizer, one may still occur: after an evaluation of twenty
- * batches, a game's forty moves, a series of sixty. The answer stays provisional for this many
- * iterations.
+ * If Python frames would show an optimizer and none has run, one may still come: after an
+ * evaluation of twenty batches, a game of forty moves, or a series of sixty time steps. The answer
+ * stays provisional for this many iterations.
  */
 #define ITERATIONS_FRAMED 128u
 /*
- * This many steps of an optimizer outside a level's iterations form a loop of their own, which is
- * the step.
+ * If an optimizer makes this many steps outside the level's iterations, these steps form a loop of
+ * their own, and that loop is the step.
  */
 #define OPTIMIZER_STEPS 2u
 /*
- * Iterations with work of another kind: this many are no accident; with more than this share of
- * them, the iterations simply differ.
+ * Some iterations may contain work of another kind. It is no accident if at least OTHER_WORK_MIN of
+ * them do. If more than this share of them do, the iterations are simply different.
  */
 #define OTHER_WORK_MIN	     3u
 #define OTHER_WORK_MAX_SHARE 0.6
-/* A level with less level_strength() would be a guess. */
+/* A level with a smaller level_strength() is not accepted. */
 #define MIN_STRENGTH 0.3
 /*
- * The level must still continue. It may have missed one iteration at the end of the events, and one
- * more for each ITERATIONS_PER_STALE it has had, as when the program evaluates.
+ * A level that has ended is not accepted. At the end of the events it may have missed one
+ * iteration, and one more for every ITERATIONS_PER_STALE iterations, as when the program evaluates.
  */
 #define ITERATIONS_PER_STALE 4u
 #define MAX_STALE_ITERATIONS 3u
 
 /*
- * Iterations demanded for a final and for a provisional answer. by_round: if neighbouring
- * iterations differ, rounds of them are counted in place of iterations, because the loop of whole
- * rounds must have had time to show itself as a level.
+ * The number of iterations demanded for a final answer (`iterations`) and for a provisional one
+ * (`early`). by_round: if neighbouring iterations differ, whole rounds of iterations are counted
+ * instead, because the loop of whole rounds needs that time to be found as a level.
  */
 static const struct {
 	uint32_t iterations, early;
 	bool by_round;
 } demanded[LEVEL_EVIDENCES] = {
 	/*
-	 * An optimizer alone is not enough at once. A WGAN's critic steps five times before its
-	 * generator does, and a step to be captured as a graph runs three or more times before.
+	 * An optimizer alone is not enough for an answer at once. A WGAN's critic makes five steps
+	 * before its generator makes one. A step that is to be captured as a graph runs three or
+	 * more times before the capture.
 	 */
 	[EVIDENCE_OPTIMIZER] = { 7, 3, true },
 	[EVIDENCE_TAIL] = { 6, 3, true },
 	/*
-	 * The program has an optimizer, and this level is not its step: it is within the step or
-	 * outside it.
+	 * The program has an optimizer, but this level is not its step: the level is within the
+	 * step or outside the step.
 	 */
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/*
-	 * Launches from two threads, like backward passes, but no optimizer yet. If kernels have
-	 * names, an optimizer may still follow after 32 micro-batches; if they have none, it cannot
-	 * be recognized, and waiting does not help. The answer is provisional early: plain training
-	 * is more common than micro-batches, and these show soon, unless the loop is noisy.
+	 * Two threads launch, as in backward passes, but no optimizer has been seen. If kernels
+	 * have names, an optimizer may still follow after 32 micro-batches. If they have none, an
+	 * optimizer cannot be recognized, so waiting does not help. A few iterations suffice for a
+	 * provisional answer: plain training is more common than micro-batches, and micro-batches
+	 * are found soon unless the loop is noisy.
 	 */
 	[EVIDENCE_TRAINING] = { 72, 6 },
 	[EVIDENCE_TRAINING_UNFED] = { 24, 6 },
 	/*
-	 * Input is copied, but nothing is waited for or read. If these are micro-batches on one
-	 * thread, four iterations of the outer loop show what they belong to.
+	 * Input is copied, but the host neither waits nor reads. If the iterations are
+	 * micro-batches on one thread, four iterations of the outer loop show that loop.
 	 */
 	[EVIDENCE_UNREAD] = { 36, 4 },
 	/* A graph that gets input, or whose results are read, is all the work of a step. */
 	[EVIDENCE_GRAPH] = { 5, 3, true },
 	/*
-	 * Each iteration reads a result and feeds what follows, or waits for all its work, whatever
-	 * it launches. That ends it, however few iterations there are.
+	 * Each iteration reads a result and copies the next input, or waits for all its work,
+	 * whatever it launches. That ends the iteration, so few iterations suffice.
 	 */
 	[EVIDENCE_EXCHANGE] = { 16, 3, true },
 	/*
-	 * As long as a game's moves before training on them begins, as the optimizer follows only
-	 * then. With three iterations for a provisional answer, more of the generated programs
-	 * would be known in time (91.6 % within five steps, not 89.9 %), but speculative decoding's
-	 * prompts would be taken for its rounds (56 of 126).
+	 * The host reads or waits. Such a loop may be the moves of a game whose optimizer follows
+	 * later, so more iterations are demanded than such a game has moves. Four are demanded for
+	 * a provisional answer. With three, more of the generated programs would be known in time
+	 * (91.6 % within five steps, not 89.9 %), but the prompts of speculative decoding would be
+	 * taken for its rounds (56 of 126).
 	 */
 	[EVIDENCE_HOST] = { 16, 4, true },
 	/*
-	 * Each layer may wait or read something back, which looks like a loop's end too, and the
-	 * first forward pass contains nothing else. If iterations are as small as a layer
-	 * (CALLS_OF_LAYER), the step around them needs this many iterations, or EVENTS_BARE events,
-	 * to show itself.
+	 * Iterations as small as a layer (CALLS_OF_LAYER) in which the host reads or waits. Each
+	 * layer may do so, which looks like the end of an iteration, and the first forward pass
+	 * contains nothing else. So the step around the layers needs this many iterations, or
+	 * EVENTS_BARE events, to be found.
 	 */
 	[EVIDENCE_HOST_SMALL] = { 40, 4 },
 	/*
-	 * Layers are bare too; the second step corrects what the first one's were taken for. If
-	 * frames would identify an optimizer, the answer waits for it.
+	 * Layers are bare loops, too. If the first step's layers were taken for steps, the second
+	 * step corrects that. If frames would show an optimizer, there is no provisional answer.
 	 */
 	[EVIDENCE_BARE] = { 40, 7 },
 	[EVIDENCE_SINGLE] = { 1000, NEVER },
 };
 
 /*
- * High for similar iterations that fill the stretch, with no other loop that explains nearly as
- * much. With an optimizer, iterations may differ: a game has as many moves as it takes.
+ * Returns a value from 0 to 1: high for many similar iterations that fill the searched events. If
+ * the iterations have an optimizer, they need not be similar: a game has as many moves as it takes.
  */
 static double level_strength(const struct levels_level *level)
 {
@@ -136,7 +150,7 @@ bool level_is_current(const struct levels_index *x, const struct levels_level *l
 	return x->end - last <= stale * level->calls_per_iteration;
 }
 
-/* Returns the hints of all events in the latter half of the stretch. */
+/* Returns the hints of all events in the latter half of the searched events. */
 static uint32_t late_hints(const struct levels_store *s, const struct levels_index *x)
 {
 	uint32_t hints = 0;
@@ -146,8 +160,8 @@ static uint32_t late_hints(const struct levels_store *s, const struct levels_ind
 }
 
 /*
- * Whether an optimizer steps repeatedly in the latter half of the stretch, but not in most of the
- * level's iterations there.
+ * Returns whether an optimizer makes several steps in the latter half of the events, but not in
+ * most of the level's iterations there.
  */
 static bool optimizer_steps_outside(const struct levels_store *s, const struct levels_index *x,
 				    const struct levels_level *level)
@@ -168,9 +182,9 @@ static bool optimizer_steps_outside(const struct levels_store *s, const struct l
 }
 
 /*
- * Whether a level with an optimizer's launches may be the optimizer's loop over parameters: hardly
- * any iteration has a backward pass, although another thread launches some, nor a graph that may
- * contain one.
+ * Returns whether a level that contains an optimizer's launches may be the optimizer's loop over
+ * parameters. It may be if another thread launches backward passes, but hardly any iteration
+ * contains one, nor a graph that may contain one.
  */
 static bool is_within_optimizer(const struct levels_store *s, const struct levels_index *x,
 				const struct levels_level *level)
@@ -183,7 +197,10 @@ static bool is_within_optimizer(const struct levels_store *s, const struct level
 	return n_other >= CALLS_OF_BACKWARD;
 }
 
-/* Whether an exchange with the host ends it: unlike a trigram, that cannot vary. */
+/*
+ * Returns whether the level's iterations end with an exchange with the host. An exchange, unlike a
+ * trigram, occurs whatever the launches are.
+ */
 static bool ends_by_exchange(const struct levels_level *level)
 {
 	for (uint32_t m = 0; m < level->n_members; m++)
@@ -192,6 +209,7 @@ static bool ends_by_exchange(const struct levels_level *level)
 	return false;
 }
 
+/* Returns what suggests that the level is the step. */
 static enum level_evidence evidence_of(const struct levels_store *s, const struct levels_index *x,
 				       const struct levels_level *level, bool ended)
 {
@@ -245,8 +263,9 @@ static uint32_t iterations_wanted_early(enum level_evidence evidence,
 }
 
 /*
- * Whether the level cannot be set-up, which makes parameters by launches and by copies to the
- * device. Each of these may be waited for, but set-up launches no graphs and reads nothing.
+ * Returns whether the level cannot be set-up. Set-up makes parameters by launches and by copies to
+ * the device, and may wait for each of these. But it launches no graphs and copies nothing to the
+ * host.
  */
 static bool cannot_be_setup(const struct levels_level *level)
 {
@@ -254,8 +273,8 @@ static bool cannot_be_setup(const struct levels_level *level)
 }
 
 /*
- * Whether something that the level lacks surrounds it: then there is an outer loop, which is the
- * step.
+ * Returns whether something that the level lacks occurs between its iterations. Then there is an
+ * outer loop, which is the step.
  */
 static bool shows_outer_loop(const struct levels_level *level)
 {
@@ -265,9 +284,9 @@ static bool shows_outer_loop(const struct levels_level *level)
 }
 
 /*
- * Whether several iterations, but not most, contain work of another kind, and no loop was found
- * that it belongs to. Either launches were lost or exchanged, or that loop has had too few
- * iterations.
+ * Returns whether several iterations, but not most, contain work of another kind, and no loop was
+ * found that contains this work. Then launches were lost or exchanged, or that loop has not had
+ * enough iterations yet.
  */
 static bool has_unexplained_work(const struct levels_level *level)
 {
@@ -278,10 +297,11 @@ static bool has_unexplained_work(const struct levels_level *level)
 }
 
 /*
- * Whether a kernel recurs every few iterations, and none of them reads anything: these are
- * micro-batches, and the kernel is an optimizer of one or two launches. If launches are lost or
- * exchanged, the outer loop may have no trigram left that occurs once in each iteration, and is not
- * found. An agent's updates, which get no input, are excluded: there are many of them per game.
+ * Returns whether the iterations may be micro-batches of a step that was not found. They may be if
+ * they read nothing and a kernel recurs in every few of them: this kernel is an optimizer of one or
+ * two launches. If launches are lost or exchanged, the outer loop may have no trigram left that
+ * occurs once per iteration, so it is not found. Excludes the updates of an agent, which get no
+ * input and of which there are many per game.
  */
 static bool may_hide_outer_loop(const struct levels_level *level)
 {
@@ -290,9 +310,9 @@ static bool may_hide_outer_loop(const struct levels_level *level)
 }
 
 /*
- * Whether many iterations are within one optimizer's step, which may evaluate its closure twenty
- * times. The loop around that step has not shown itself yet, or the loop contains nothing but that
- * step.
+ * Returns whether at least half of the iterations are within one optimizer's step, which may
+ * evaluate its closure twenty times. Then the loop around that step has not been found yet, or it
+ * contains nothing but that step.
  */
 static bool may_be_evaluation(const struct levels_level *level)
 {
@@ -300,8 +320,9 @@ static bool may_be_evaluation(const struct levels_level *level)
 }
 
 /*
- * Whether some iterations are longer than most, so an outer loop may not have shown itself yet. If
- * all iterations differ, none is unusual.
+ * Returns whether there may be an outer loop that has not been found yet, because some iterations
+ * are longer than most, contain another network's step, or are within an optimizer's step. If all
+ * iterations differ, no iteration counts as longer.
  */
 static bool may_be_inner(const struct levels_level *level)
 {
@@ -313,7 +334,7 @@ static bool may_be_inner(const struct levels_level *level)
 	       level->iterations < ITERATIONS_DESPITE;
 }
 
-/* Whether its iterations show that it is not the step. */
+/* Returns whether the iterations show that the level is not the step. */
 static bool is_part_of_more(const struct levels_level *level)
 {
 	return (has_unexplained_work(level) || may_hide_outer_loop(level) ||
@@ -321,7 +342,7 @@ static bool is_part_of_more(const struct levels_level *level)
 	       level->iterations < ITERATIONS_LACKING;
 }
 
-/* Whether no number of iterations would be enough. */
+/* Returns whether the level cannot be accepted, however many iterations it has. */
 static bool is_ruled_out(const struct levels_index *x, const struct levels_level *level,
 			 const struct level_demands *d)
 {
@@ -332,15 +353,15 @@ static bool is_ruled_out(const struct levels_index *x, const struct levels_level
 	if (is_part_of_more(level) || (!d->ended && may_be_inner(level)))
 		return true;
 	/*
-	 * A bare loop must fill the whole stream: the latter part of any program is full of bare
-	 * loops.
+	 * A bare loop must fill the whole stream, because the latter part of any program is full of
+	 * bare loops.
 	 */
 	return level_is_bare(level) && (x->start || level->coverage < COVERAGE_BARE);
 }
 
 /*
- * Returns the number of iterations, including those before the first anchor was complete: an anchor
- * is three calls, and iterations may have fewer.
+ * Returns the number of iterations, including those before the first anchor was complete. An anchor
+ * consists of three calls, but an iteration may have fewer.
  */
 static uint32_t iterations_seen(const struct levels_level *level)
 {
@@ -364,7 +385,10 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 				  late_hints(s, x) & LEVEL_FRAMED;
 	uint32_t wanted = iterations_wanted(evidence, level, demands, may_have_optimizer),
 		 early = iterations_wanted_early(evidence, level, demands, may_have_optimizer);
-	/* a final answer needs EVENTS_BARE, because the first step's layers are bare too */
+	/*
+	 * A final answer of a bare loop needs EVENTS_BARE events: the first step's layers are bare
+	 * too.
+	 */
 	b.is_enough = level->iterations >= wanted &&
 		      !(level_is_bare(level) && x->end < EVENTS_BARE);
 	b.is_promising = iterations_seen(level) >= early;

@@ -1,8 +1,8 @@
 /*
  * Finds where in its iteration a step ends (core/steps/levels_find.h). Every trigram of the level
- * occurs once per iteration, so each is a possible boundary. The one a person would choose is after
- * the optimizer's last launch, or, without an optimizer, where the host pauses before it continues.
- * Runs in the collector.
+ * occurs once per iteration, so each of them is a possible boundary. Chooses the one that a person
+ * would choose: after the optimizer's last launch or, without an optimizer, where the host pauses
+ * before it continues. Runs in the collector.
  */
 #include "core/steps/levels_find.h"
 
@@ -10,58 +10,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Latest occurrences examined per member; a median over more says the same. */
+/*
+ * Only this many of the latest occurrences of a trigram are examined; more would not change the
+ * median.
+ */
 #define MAX_LOOKED_AT 64u
 /*
- * Between gaps of similar length, what programs do at the end of an iteration decides: they read
- * the result back, wait for the device, and begin the next iteration by copying input.
+ * Factors on a trigram's gap. If gaps have similar lengths, what programs do at the end of an
+ * iteration decides: they read the result, wait for the device, and begin the next iteration by
+ * copying input.
  */
 #define FAVOUR_READ_BACK 4.0
 #define FAVOUR_WAIT	 3.0
 #define FAVOUR_INPUT	 2.0
 /*
- * A result read back within this many events of the optimizer's last launch belongs to the same
- * step.
+ * If a result is read within this many events after the optimizer's last launch, the read belongs
+ * to the same step.
  */
 #define READ_BACK_NEAR 4u
 /*
- * Events by which a boundary may precede or follow the optimizer's end and still end the step
- * there. Where the optimizer's launches do not always occur, the first trigram of launches that do
- * is complete with the third of them.
+ * A boundary that precedes or follows the optimizer's end by at most this many events still ends
+ * the step there. If some of the optimizer's launches do not always occur, the first trigram
+ * without them is complete only three launches later.
  */
 #define NEAR_BEFORE 2
 #define NEAR_AFTER  3
-/* Added to each gap: shorter gaps are the host's jitter. */
+/* Added to each gap, because shorter gaps are due to the host's jitter. */
 #define GAP_FLOOR_NS 2000
 #define NO_TARGET    UINT32_MAX
-/* With so few iterations, one may differ from the others; the first ones often do. */
+/*
+ * With fewer iterations, one may lack the boundary; the first ones often do. With more, one in 32
+ * may.
+ */
 #define FEW_ITERATIONS 16u
-/* In noisy loops, one iteration in this many may lack a member. */
+/* In noisy loops, one more iteration in this many may lack the boundary. */
 #define FAILS_NOISY 12u
 
 struct boundary {
 	const struct levels_store *store;
 	const struct levels_index *index;
-	uint32_t *targets;   /* by event: the nearest step end, or NO_TARGET */
-	uint64_t *gaps_ns;   /* by event: how long the host launched nothing after it */
-	bool *is_end;	     /* by event: a step ends with it */
-	bool ignores_frames; /* ignore what frames say about the loop's iterations */
-	bool used_frames;    /* frames determined an end */
+	uint32_t *targets; /* by event: the event of the nearest step end, or NO_TARGET */
+	/*
+	 * by event: how long after it the host launched nothing, without the time in which the host
+	 * was blocked
+	 */
+	uint64_t *gaps_ns;
+	bool *is_end;	     /* by event: whether a step ends with it */
+	bool ignores_frames; /* use the optimizer's end, whatever frames say about the loop */
+	bool used_frames;    /* frames have determined the end of at least one step */
 };
 
-/* The member that ends steps, if any. */
+/* The trigram that ends the steps. NO_TARGET: no trigram does. */
 struct boundary_choice {
-	uint32_t trigram; /* or NO_TARGET */
+	uint32_t trigram;
 	struct merit {
-		int64_t distance; /* events from the step's end, median */
+		int64_t distance; /* median number of events from the step's end to the trigram */
+		/* median time of the gap after the trigram, times the factors; ns */
 		double gap;
-		bool is_work; /* mostly not a copy */
+		bool is_work; /* the trigram's last event is mostly not a copy */
 	} merit;
 };
 
 /*
- * Returns the end of a step, given its optimizer's last launch `end`: the loss's copy to the host,
- * if that follows and is waited for; else `end`. The wait then belongs to the step that caused it.
+ * Returns the end of a step whose optimizer's last launch is `end`. If the loss is copied to the
+ * host soon afterwards and the host waits for it, returns that copy, because the wait belongs to
+ * the step that caused it. Else returns `end`.
  */
 static uint32_t boundary_after_read_back(const struct boundary *b, uint32_t end)
 {
@@ -75,7 +88,7 @@ static uint32_t boundary_after_read_back(const struct boundary *b, uint32_t end)
 	return end;
 }
 
-/* Returns the thread's launch before the one at `at`, but not before `least`. */
+/* Returns the event that precedes `at` on the same thread, but none before `least`. */
 static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t least)
 {
 	const struct levels_stored *events = b->store->events;
@@ -85,18 +98,24 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 	return at;
 }
 
-/* What Python frames say about the launches from one of an optimizer to the next one: */
+/* What Python frames say about the launches between an optimizer phase and the next one. */
 struct after_optimizer {
-	/* The last one that still belongs to the step; the optimizer's own if there is none. */
+	/*
+	 * The last launch that still belongs to the step; the optimizer's last launch if there is
+	 * none.
+	 */
 	uint32_t last_after;
-	/* The first one after it in the next iteration of the loop around both, or NO_TARGET. */
+	/*
+	 * The first launch after that one in the loop's next iteration; NO_TARGET if there is none.
+	 */
 	uint32_t first_before;
 };
 
 /*
- * Similar layers have both their stacks from the training pass, so an evaluation after the
- * optimizer seems to go back to them. A later launch that is still after the optimizer shows that
- * it did not.
+ * Examines the launches between the optimizer's last launch `end` and the next optimizer launch
+ * `next`. Layers that are alike share their stacks, so the layers of an evaluation after the
+ * optimizer may have the stacks of the training pass: the loop then only seems to have begun its
+ * next iteration. A later launch that is still after the optimizer shows that it has not.
  */
 static struct after_optimizer boundary_look_after(const struct boundary *b, uint32_t end,
 						  uint32_t next)
@@ -116,11 +135,12 @@ static struct after_optimizer boundary_look_after(const struct boundary *b, uint
 }
 
 /*
- * Returns where the step ends. `end` is its optimizer's last launch, `next` the optimizer's next
- * one. The step ends before the loop's next iteration, because averaging the weights, updating a
- * scale or a log still belong to it. If frames do not show that place, the step ends at the
- * optimizer or where a result is read back after it. An evaluation's first launches are also the
- * training pass's, so the last launch known to be after the optimizer ends the step.
+ * Returns where the step ends. `end` is its optimizer's last launch, and `next` the next optimizer
+ * launch. The step ends where frames show that the loop begins its next iteration, because averages
+ * of the weights, the update of a scale, or a log still belong to the step. It ends with the last
+ * launch that is known to be after the optimizer, because what follows may be an evaluation whose
+ * first launches are those of the training pass. If frames show no place, the step ends at the
+ * optimizer, or where a result is read soon after it.
  */
 static uint32_t boundary_after_optimizer(struct boundary *b, uint32_t end, uint32_t next)
 {
@@ -134,8 +154,9 @@ static uint32_t boundary_after_optimizer(struct boundary *b, uint32_t end, uint3
 }
 
 /*
- * Whether the loop's next iteration certainly begins there. Launches that occur more than once in
- * each of the `iterations` have a known stack for one occurrence, but not for which.
+ * Returns whether the loop certainly begins its next iteration between `end` and `next`. A trigram
+ * that occurs more than once in each of the `iterations` has a stack of one of its occurrences, but
+ * it is unknown of which, so it is no evidence.
  */
 static bool boundary_loop_restarts(const struct boundary *b, uint32_t end, uint32_t next,
 				   uint32_t iterations)
@@ -146,7 +167,10 @@ static bool boundary_loop_restarts(const struct boundary *b, uint32_t end, uint3
 		       iterations + 1;
 }
 
-/* Whether the optimizer's step has ended somewhere in [begin, end), or another one has begun. */
+/*
+ * Returns whether a launch in [begin, end) shows that the optimizer's step has ended, or that
+ * another one has begun.
+ */
 static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, uint32_t end)
 {
 	while (begin < end && !(b->store->events[begin].hints & LEVEL_NO_REEVALUATION))
@@ -155,11 +179,14 @@ static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, 
 }
 
 /*
- * Marks the launches that end a step, one per iteration. Other launches may interrupt an
- * optimizer's phase, and an iteration may have several phases (a GAN). The end is the phase after
- * which the loop begins its next iteration; if that is unknown, the one before the longest stretch
- * without any optimizer. If the optimizer's step evaluates a closure (`reevaluates`), all of these
- * stretches but one are within the step.
+ * Marks the launches that end a step, one per iteration. `at` are the `n` events at which
+ * iterations begin.
+ *
+ * An iteration may have several optimizer phases (a GAN), and other launches may interrupt a phase.
+ * The step ends with the phase after which the loop begins its next iteration. If that is unknown,
+ * it ends with the phase that the longest stretch without an optimizer follows. If the optimizer's
+ * step evaluates a closure (`reevaluates`), all such stretches but one are within the step and do
+ * not count.
  */
 static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool reevaluates)
 {
@@ -188,6 +215,7 @@ static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t 
 	}
 }
 
+/* Fills in b->targets: for each event, the nearest event at which a step ends. */
 static void boundary_set_targets(struct boundary *b)
 {
 	uint32_t n = b->index->end, last = NO_TARGET;
@@ -206,6 +234,7 @@ static void boundary_set_targets(struct boundary *b)
 	}
 }
 
+/* Fills in b->gaps_ns. */
 static void boundary_set_gaps(struct boundary *b)
 {
 	const struct levels_stored *events = b->store->events;
@@ -223,8 +252,8 @@ static void boundary_set_gaps(struct boundary *b)
 }
 
 /*
- * Returns how good a boundary the member is: first by its distance from the optimizer's end, where
- * after is better than before; then by its gap.
+ * Returns how good a boundary the trigram is: first by its distance from the step's end, then by
+ * the gap that follows it.
  */
 static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 {
@@ -256,6 +285,7 @@ static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 	};
 }
 
+/* Prefers smaller distances, then boundaries after the step's end, then longer gaps. */
 static bool merit_better(struct merit a, struct merit b)
 {
 	if (llabs(a.distance) != llabs(b.distance))
@@ -266,8 +296,8 @@ static bool merit_better(struct merit a, struct merit b)
 }
 
 /*
- * Returns in how many iterations of the reference the member occurs exactly once. Leaves out the
- * first one, in which much is created once.
+ * Returns in how many iterations of the level the trigram `member` occurs exactly once. Leaves out
+ * the first iteration, in which much is created once.
  */
 static uint32_t boundary_count_once(const struct levels_index *x, const struct levels_level *level,
 				    uint32_t member)
@@ -284,8 +314,9 @@ static uint32_t boundary_count_once(const struct levels_index *x, const struct l
 }
 
 /*
- * Returns in how many iterations a member must occur once to be a boundary: slightly fewer than the
- * best one. A member that is missing whenever the program evaluates or logs would miss those steps.
+ * Returns in how many iterations a trigram must occur exactly once to be a boundary: slightly fewer
+ * than the most frequent one. A trigram that is missing whenever the program evaluates or logs
+ * would miss those steps.
  */
 static uint32_t boundary_min_once(const struct levels_index *x, const struct levels_level *level)
 {
@@ -295,14 +326,15 @@ static uint32_t boundary_min_once(const struct levels_index *x, const struct lev
 		most = n > most ? n : most;
 	}
 	uint32_t less = most < FEW_ITERATIONS ? 1 : most / 32;
-	if (level_is_noisy(level)) /* each may be missing occasionally, by chance */
+	if (level_is_noisy(level)) /* by chance, any trigram may be missing now and then */
 		less = 1 + most / FAILS_NOISY;
 	return most > less ? most - less : 0;
 }
 
 /*
- * Returns the end of the step that the boundary at `at` closes, if the boundary is only in the next
- * step: the optimizer's end, or the launch before the next step's input. Else returns NO_TARGET.
+ * Returns the event with which a step ends if its boundary, completed at event `at`, is already in
+ * the next step: the optimizer's end, or the event before the next step's input. Returns NO_TARGET
+ * if the boundary is not in the next step.
  */
 static uint32_t boundary_closed_end(const struct boundary *b, uint32_t at)
 {
@@ -313,7 +345,10 @@ static uint32_t boundary_closed_end(const struct boundary *b, uint32_t at)
 	return end < at && events[end].thread == events[at].thread ? end : NO_TARGET;
 }
 
-/* Identifies the end by its last two calls, if most steps end with the same (majority vote). */
+/*
+ * Returns token_pair_hash() of a step's last two calls if most steps end with the same two calls
+ * (majority vote), else 0. Returns 0, too, if boundaries are not in the next step.
+ */
 static uint64_t boundary_end_pair(const struct boundary *b, uint32_t trigram)
 {
 	const struct levels_stored *events = b->store->events;
@@ -335,6 +370,10 @@ static uint64_t boundary_end_pair(const struct boundary *b, uint32_t trigram)
 	return pair;
 }
 
+/*
+ * Chooses the trigram with the best merit among those that occur in enough iterations. An exchange
+ * with the host takes precedence.
+ */
 static struct boundary_choice boundary_choose(struct boundary *b, const struct levels_level *level)
 {
 	memset(b->is_end, 0, b->index->end * sizeof(*b->is_end));
@@ -357,11 +396,12 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 }
 
 /*
- * If no member ends a step exactly with the loop's iteration (as after two similar evaluations),
- * but one ends it exactly at the optimizer, takes that one. Else two launches of the next forward
- * pass would form a pass of their own in this step and be missing in the next one; and what ends an
- * evaluation may also occur in an evaluation after the loop. A batch's copy that is slightly late
- * does not cut a pass.
+ * Chooses the boundary at the place where the loop begins its next iteration. If no trigram is
+ * exactly there, as after two similar evaluations, but one is exactly at the optimizer's end,
+ * chooses that one. Otherwise the first launches of the next forward pass would belong to this step
+ * and be missing in the next one. Also, the trigram that ends an evaluation may occur in an
+ * evaluation after the loop. A batch's copy that is slightly late is still accepted, because it
+ * does not split a pass.
  */
 static struct boundary_choice boundary_choose_whole(struct boundary *b,
 						    const struct levels_level *level)

@@ -1,60 +1,68 @@
 /*
- * Chooses which of a program's loops is the step (core/steps/levels_search.h). Loops are nested:
- * layers, micro-batches, steps, rounds of evaluation. From the innermost loop outwards, each is
- * checked for being only part of the next one. Runs in the collector.
+ * Chooses the loop of a program that is the step (core/steps/levels_search.h). Loops are nested:
+ * layers, micro-batches, steps, rounds of evaluation. From the innermost loop outwards, checks
+ * whether each loop is only a part of the next outer one. Runs in the collector.
  */
 #include "core/steps/levels_search.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Levels examined iteration by iteration, those with most trigrams first. */
+/* This many levels are examined iteration by iteration: those with most trigrams. */
 #define MAX_WEIGHED 24u
 /* Levels whose numbers of iterations differ by less than this factor belong to one loop. */
 #define SAME_PERIOD 1.4
-/* Fewer launches of its own are a log or a schedule, not an optimizer. */
+/*
+ * If an outer loop launches less than this besides its inner iterations, these launches are a log
+ * or a learning rate schedule, not an optimizer.
+ */
 #define MIN_OPTIMIZER_CALLS 3.0
 /*
- * ...unless they occur every few iterations, like an optimizer of one or two launches after its
- * micro-batches.
+ * The limit for outer loops of fewer than FEW_ITERATIONS inner iterations: their optimizer may
+ * consist of one or two launches after the micro-batches.
  */
 #define MIN_FUSED_CALLS 1.5
 #define FEW_ITERATIONS	9u
-/* This many iterations of a loop that talks to the host do not belong to one step. */
+/* More iterations than this of a loop that talks to the host do not belong to one step. */
 #define MANY_ITERATIONS 48.0
 
 /*
- * Fewer networks than this are trained between two of an agent's exchanges with the host, such as
- * two critics, an actor and a temperature. At least one in this many of an agent's steps trains all
- * of them.
+ * An agent trains fewer networks than this between two exchanges with the host, for example two
+ * critics, an actor and a temperature. At least one in this many steps of an agent trains all of
+ * its networks.
  */
 #define MANY_NETWORKS 4.5
 
-/* Launches of another network's step, as a share of this one's. */
+/* Another network's step has at least this share of the launches of this one's step. */
 #define OTHER_NETWORK 0.5
 
-/* More copies to the host and waits than a step makes. */
+/* A step makes fewer copies to the host and waits than this. */
 #define MANY_READS 4.0
 
 /*
- * An epoch has at least this many batches, and the last one has at least this share of launches
- * with other shapes.
+ * An epoch has at least this many batches. Its last batch has other shapes, and so at least this
+ * share of launches that differ.
  */
 #define ITERATIONS_OF_EPOCH 3.0
 #define OTHER_SHAPES	    0.1
 
-/* A request loop has this many times the iterations of a loop that has only some of them. */
+/*
+ * A request loop replaces a loop of which it has at least this many times the iterations: that loop
+ * then contains only some of the requests.
+ */
 #define REQUEST_LOOP_MORE 1.1
 
-/* More exchanges in one iteration are a loop within it. */
+/* If an iteration has more exchanges than this, they form a loop within it. */
 #define EXCHANGES_OF_ONE 4u
 /*
- * Share of iterations with the usual number of exchanges, and share of an iteration that the next
- * one has too. Noise reduces both.
+ * In a loop with several exchanges per iteration, at least SAME_EXCHANGES of the iterations have
+ * the usual number of exchanges, and an iteration has on average at least ALIKE_EXCHANGES of its
+ * events in common with the next one. Noise reduces both shares.
  */
 #define SAME_EXCHANGES	0.66
 #define ALIKE_EXCHANGES 0.75
 
+/* The levels that may be the step, innermost first. */
 struct ladder {
 	struct levels_level levels[MAX_WEIGHED];
 	uint32_t n;
@@ -68,7 +76,10 @@ static int by_iterations(const void *a, const void *b)
 	return (x->reference > y->reference) - (x->reference < y->reference);
 }
 
-/* Describes the groups with most trigrams as levels, innermost first. */
+/*
+ * Describes the groups with most trigrams as levels, and sorts these by falling number of
+ * iterations.
+ */
 static void weigh_most(struct search *q, struct ladder *l)
 {
 	bool *done = calloc(q->n_groups + 1, sizeof(*done));
@@ -86,7 +97,7 @@ static void weigh_most(struct search *q, struct ladder *l)
 	qsort(l->levels, l->n, sizeof(*l->levels), by_iterations);
 }
 
-/* Keeps the level with the highest score for each loop. */
+/* Keeps for each loop the level with the highest score. */
 static void keep_one_per_loop(struct ladder *l)
 {
 	uint32_t n = 0, most = 0;
@@ -103,8 +114,8 @@ static void keep_one_per_loop(struct ladder *l)
 }
 
 /*
- * Whether outer iterations contain only inner ones, which repeat in the same order, as with inputs
- * of a few shapes.
+ * Returns whether outer iterations contain nothing but inner ones. Then the outer loop exists only
+ * because the inner iterations repeat in the same order, for example with inputs of a few shapes.
  */
 static bool is_same_again(const struct levels_extra *extra)
 {
@@ -112,9 +123,9 @@ static bool is_same_again(const struct levels_extra *extra)
 }
 
 /*
- * Whether each iteration reads a result, feeds what follows and trains, like an agent. A mere wait
- * is not enough: copies from pageable memory wait too, and so do parts of a GAN's iteration that
- * get such copies.
+ * Returns whether each iteration reads a result, copies input and trains, as an agent's does. A
+ * mere wait is not a read: copies from pageable memory wait too, and the parts of a GAN's iteration
+ * may make such copies.
  */
 static bool is_agents(const struct levels_level *level)
 {
@@ -122,8 +133,8 @@ static bool is_agents(const struct levels_level *level)
 }
 
 /*
- * Whether an inner iteration is an agent's whole step, although another network is trained only in
- * some of them.
+ * Returns whether an inner iteration is the whole step of an agent that trains another network only
+ * in some of its steps.
  */
 static bool is_delayed(const struct levels_level *inner, const struct levels_extra *extra)
 {
@@ -131,8 +142,8 @@ static bool is_delayed(const struct levels_level *inner, const struct levels_ext
 }
 
 /*
- * Whether only outer iterations are an agent's: each trains several networks on what the agent
- * received.
+ * Returns whether an outer iteration is the step of an agent, and its inner iterations each train
+ * one of several networks on what the agent received.
  */
 static bool are_agents_networks(const struct levels_level *inner, const struct levels_level *outer,
 				const struct levels_extra *extra)
@@ -142,8 +153,8 @@ static bool are_agents_networks(const struct levels_level *inner, const struct l
 }
 
 /*
- * Whether inner iterations are backward passes with varying launches, such as the leapfrog steps of
- * one sample, and only outer iterations are all the same and end by talking to the host.
+ * Returns whether inner iterations are backward passes with varying launches, such as the leapfrog
+ * steps of one sample, while outer iterations are all the same and end by talking to the host.
  */
 static bool are_passes_of_one(const struct levels_level *inner, const struct levels_level *outer)
 {
@@ -152,8 +163,9 @@ static bool are_passes_of_one(const struct levels_level *inner, const struct lev
 }
 
 /*
- * Whether one inner iteration per outer one has launches of other shapes in place of its own, like
- * an epoch's last, smaller batch. An optimizer's launches would be additional.
+ * Returns whether the outer loop is an epoch: in each outer iteration, one inner iteration has
+ * launches of other shapes instead of its own, because an epoch's last batch is smaller. The
+ * launches of an optimizer would be additional.
  */
 static bool is_epoch(const struct levels_level *inner, const struct levels_extra *extra)
 {
@@ -163,8 +175,8 @@ static bool is_epoch(const struct levels_level *inner, const struct levels_extra
 }
 
 /*
- * Whether outer iterations add hardly more than copies to the host, one per parameter. A step reads
- * little of what it computes.
+ * Returns whether outer iterations add hardly more than copies to the host, one per parameter. A
+ * step reads little of what it computes.
  */
 static bool is_checkpoint(const struct levels_extra *extra)
 {
@@ -172,8 +184,8 @@ static bool is_checkpoint(const struct levels_extra *extra)
 }
 
 /*
- * Whether inner iterations are an optimizer's evaluations of its closure, as in L-BFGS: some of
- * them lie entirely within the optimizer's step, but none of the outer ones do.
+ * Returns whether inner iterations are evaluations of an optimizer's closure, as in L-BFGS. If so,
+ * some inner iterations are entirely within the optimizer's step, but no outer ones are.
  */
 static bool are_evaluations(const struct search *q, const struct levels_level *inner,
 			    const struct levels_level *outer)
@@ -183,7 +195,7 @@ static bool are_evaluations(const struct search *q, const struct levels_level *i
 		       outer->iterations;
 }
 
-/* Whether inner iterations are only parts of the step, which `outer` may be. */
+/* Returns whether inner iterations are only parts of the step, which `outer` may be. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
 {
@@ -191,7 +203,10 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return true;
 	if (are_evaluations(q, inner, outer))
 		return true;
-	/* an optimizer's loop over parameters: only the outer loop has a backward pass */
+	/*
+	 * The inner loop is the optimizer's loop over parameters if only the outer one has a
+	 * backward pass.
+	 */
 	if (inner->optimizer && inner->rarely_threaded && outer->optimizer && outer->threads)
 		return true;
 	struct levels_extra extra = search_compare(q, inner, outer);
@@ -202,14 +217,17 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	if (is_epoch(inner, &extra))
 		return false;
 	/*
-	 * Other backward passes are other parts of one step. If each inner iteration has an
-	 * optimizer, that holds only if they occur in the same order, like a GAN's; else they are
-	 * chosen at random per step, like one of several heads.
+	 * Further backward passes in the outer loop are further parts of one step. If each inner
+	 * iteration has an optimizer, that holds only if the parts occur in the same order, as in a
+	 * GAN. If they do not, each step chooses its part at random, such as one of several heads.
 	 */
 	if (inner->threads && extra.foreign >= 2 && extra.novel >= 2 &&
 	    (!inner->optimizer || outer->mostly_alike))
 		return true;
-	/* A GAN's critic, whose generator steps once every few iterations. */
+	/*
+	 * Inner iterations may be steps of a GAN's critic, whose generator steps once every few of
+	 * them.
+	 */
 	if (inner->optimizer)
 		return extra.optimizers >= 0.5 &&
 		       extra.novel - extra.optimizers >= OTHER_NETWORK * inner->calls_per_iteration;
@@ -218,22 +236,28 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 		return true;
 	if (is_checkpoint(&extra))
 		return false;
-	if (inner->tail) /* a step of its own; the rest is evaluation or a log */
+	if (inner->tail) /* The inner iteration is a step; the rest is an evaluation or a log. */
 		return false;
 	if (inner->threads && inner->fed && extra.fed < 0.5)
-		return extra.novel >= 1; /* micro-batches, followed by the optimizer */
+		/* inner iterations are micro-batches; the optimizer follows them */
+		return extra.novel >= 1;
 	if (is_silent)
 		return true;
 	/*
-	 * Only the outer loop talks to the host. If it only reads and launches nothing more, it is
-	 * a log every few steps.
+	 * Only the outer loop talks to the host. If it only reads, and launches nothing more, it is
+	 * a log that is written every few steps.
 	 */
 	if (!inner->fed && !inner->read && !inner->threads)
 		return extra.fed >= 0.5 || extra.novel + extra.known >= 0.5;
-	/* an optimizer is new work, and may copy scalars; evaluation is the forward pass again */
+	/*
+	 * An optimizer is new work, and may copy scalars. An evaluation repeats the forward pass.
+	 */
 	bool has_optimizer = inner->threads && outer->tail;
 	bool is_near = outer->calls_per_iteration < FEW_ITERATIONS * inner->calls_per_iteration;
-	/* a step is more than the forward passes it shares with an evaluation */
+	/*
+	 * A step contains more work than the forward passes that it has in common with an
+	 * evaluation.
+	 */
 	bool is_more = is_near && extra.novel >= inner->calls_per_iteration;
 	return extra.inner_iterations < MANY_ITERATIONS &&
 	       (has_optimizer || is_more || extra.fed < 0.5) &&
@@ -242,9 +266,10 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 }
 
 /*
- * Whether each iteration has the same few exchanges, such as one per buffer of two streams. A loop
- * with one exchange per iteration, but fewer iterations than there are exchanges, contains only
- * those in which the same launches occurred.
+ * Returns whether each of the level's iterations has the same few exchanges, for example one per
+ * buffer of two streams. If there is one exchange per iteration, but the request loop has more
+ * exchanges than the level has iterations, the level contains only those iterations in which the
+ * same launches occurred. Then the answer is false.
  */
 static bool has_same_exchanges(const struct search *q, const struct levels_level *level,
 			       const struct levels_level *request_loop)
@@ -266,10 +291,10 @@ static bool has_same_exchanges(const struct search *q, const struct levels_level
 }
 
 /*
- * Whether the level contains only some of a request loop's iterations. Sets level->exchanges if
- * each iteration has as many. A request loop with enough trigrams to be a level of its own replaces
- * only a level that also talks to the host, such as one of requests of equal sizes. Otherwise, as
- * next to steps, it is evaluation.
+ * Returns whether the level contains only some of a request loop's iterations. Sets
+ * level->exchanges if each iteration has the same few exchanges. If the request loop has enough
+ * trigrams to be a level on its own, it replaces only a level that also talks to the host, such as
+ * one of equally large requests. Otherwise the request loop is an evaluation between steps.
  */
 static bool is_of_request_loop(const struct search *q, struct levels_level *level,
 			       const struct levels_level *request_loop)
@@ -280,7 +305,7 @@ static bool is_of_request_loop(const struct search *q, struct levels_level *leve
 	       level->iterations * REQUEST_LOOP_MORE < request_loop->iterations;
 }
 
-/* Finds the loop that is the step; `best` is empty if there is none. */
+/* Finds the loop that is the step. best->iterations is 0 if there is none. */
 static void choose_of_ladder(struct search *q, struct levels_level *best)
 {
 	static _Thread_local struct ladder l;
