@@ -149,7 +149,7 @@ static void find_calls(const struct learn_function *x, call_list *calls)
 	}
 }
 
-/* ---- What occurs there ---- */
+/* ---- The anchor and its backup ---- */
 
 /*
  * Returns the trigram of the launch at `offset` from the first launch of call `k`. Returns 0 if

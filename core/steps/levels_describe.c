@@ -1,40 +1,46 @@
 /*
- * Describes an accepted level: its boundary, how often that has occurred, its backup
- * (core/steps/levels_believe.h). Collector only.
+ * Describes an accepted level: its boundary, the number of steps that have ended, and its backup
+ * (core/steps/levels_believe.h). Also compares two choices. Runs in the collector.
  */
 #include "core/runtime/iteration.h"
 #include "core/steps/levels_believe.h"
 
 #include <stdlib.h>
 
-/* Lengths of one loop's iterations differ by less than this part. */
+/* The lengths of iterations of the same loop differ by at most one part in this many. */
 #define ALIKE_SHARE 8u
 /*
- * At most this part of the ends that the earlier choice finds are missed by the later one: steps
- * with a branch in which the later one's anchor does not occur.
+ * If the later choice misses more than one in this many of the steps, it counts other steps than
+ * the earlier choice. It may miss steps with a branch in which its anchor does not occur.
  */
 #define MISSED_SHARE 20u
 /*
- * In noisy loops, each choice misses some steps: if one launch in 33 is exchanged, an anchor misses
- * one step in nine. A choice that misses more than the other counts other steps.
+ * The same limit for noisy loops, in which each choice misses some steps: if one launch in 33 is
+ * exchanged, an anchor misses one step in nine. There, a choice that misses more steps than the
+ * other one counts other steps.
  */
 #define MISSED_SHARE_NOISY 3u
 
-/* Ends no further apart than this part of an iteration belong to one step. */
+/*
+ * Two ends belong to the same step if they are no further apart than one part in this many of an
+ * iteration.
+ */
 #define NEAR_SHARE 4u
 
+/* How often the anchor occurred. */
 struct anchor_count {
 	uint64_t n;
 	int64_t n_missed;
-	/* Median occurrences of the level's trigrams before the anchor's first. */
+	/* Median, over the level's trigrams, of their occurrences before the anchor's first one. */
 	uint32_t n_before;
 };
 
 /*
- * Returns how many steps ended before there were enough launches for an anchor, for steps with
- * fewer launches than an anchor has. The first anchor's own launches show it: each of them that
- * equals its last one ends a step. So steps of one launch have ended twice by then; steps of two
- * (or of one, with another launch before the first step) once.
+ * Returns how many steps ended before the first anchor was complete. 0 for steps of three launches
+ * or more, because an anchor has three. Each launch of the first anchor that equals its last
+ * launch, which ends a step, also ends one. So two steps of one launch each have ended before. Of
+ * steps of two launches, one has; also of steps of one launch, if another launch precedes the first
+ * step.
  */
 static int64_t count_short(const struct levels_store *s, const struct levels_level *level,
 			   uint32_t trigram)
@@ -53,7 +59,7 @@ static int64_t count_short(const struct levels_store *s, const struct levels_lev
 	return n_ends;
 }
 
-/* Returns the median number of occurrences of the level's trigrams. */
+/* Returns the median of the counts of the level's trigrams. */
 static uint32_t count_of_most(const uint64_t *counts, const struct levels_level *level)
 {
 	int64_t *of_members = calloc(level->n_members + 1, sizeof(*of_members)), most = 0;
@@ -66,10 +72,11 @@ static uint32_t count_of_most(const uint64_t *counts, const struct levels_level 
 }
 
 /*
- * Counts the anchor's occurrences. The first step may end with other launches than the rest: SGD
- * creates its momentum buffers in it. Then most of the level's trigrams have occurred once more
- * than the anchor by its last occurrence, and twice before its first. Else it is a later step that
- * ended without the anchor.
+ * Counts the anchor's occurrences, and the steps that ended without it at first. The first step may
+ * end with other launches than the rest, because SGD creates its momentum buffers in it. If it
+ * does, most of the level's trigrams have occurred once more than the anchor by its last
+ * occurrence, and at least twice before its first one. If they have not, a later step ended without
+ * the anchor.
  */
 static struct anchor_count count_anchor(const struct levels_store *s,
 					const struct levels_level *level, uint32_t trigram)
@@ -112,9 +119,10 @@ static uint32_t count_first_backups(const struct levels_store *s, const struct l
 }
 
 /*
- * Counts steps that ended without the anchor by its backup. A backup that occurred before the
- * anchor more often than most of the level was part of set-up: three copies in a row, for example,
- * with which DDP makes its buckets and then its model the same on all ranks.
+ * Adds to the count the steps that the backup ended because the anchor was missing. If the backup
+ * occurred before the first anchor more often than most of the level's trigrams, some of its
+ * occurrences were part of set-up. An example are three copies in a row with which DDP makes its
+ * buckets, and then its model, the same on all ranks.
  */
 static void count_by_backup(const struct levels_store *s, const struct anchor_count *count,
 			    struct level_choice *out)
@@ -122,10 +130,11 @@ static void count_by_backup(const struct levels_store *s, const struct anchor_co
 	uint32_t n = count_first_backups(s, out), most = count->n_before ? count->n_before : 1;
 	out->n_early_backups = n > most ? n - most : 0;
 	out->count += levels_count_missed(s, out);
-	/* the first one is counted already */
+	/* n_missed already includes the first step */
 	out->count -= out->n_missed > 0 && n - out->n_early_backups > 1;
 }
 
+/* Returns the first event that completes the trigram, or s->n. */
 static uint32_t first_of(const struct levels_store *s, uint32_t trigram)
 {
 	uint32_t i = 0;
@@ -135,8 +144,9 @@ static uint32_t first_of(const struct levels_store *s, uint32_t trigram)
 }
 
 /*
- * Whether the anchor is after the optimizer's end, among the next step's first launches. Then it
- * also occurred before the first step ended, and before most of the level.
+ * Returns whether the anchor is among the first launches of a step, after the optimizer's end of
+ * the previous step. Such an anchor also occurred before the first step ended, and before most of
+ * the level's trigrams.
  */
 static bool comes_before_first_end(const struct levels_store *s, const struct levels_level *level,
 				   uint32_t trigram)
@@ -181,7 +191,9 @@ int levels_describe(const struct levels_store *s, const struct levels_index *x,
 	return 0;
 }
 
-/* Whether both choices have iterations of one length, apart from what varies in them. */
+/*
+ * Returns whether the iterations of both choices have the same length, apart from small variations.
+ */
 static bool is_as_long(const struct level_choice *a, const struct level_choice *b)
 {
 	uint32_t most = a->calls_per_step > b->calls_per_step ? a->calls_per_step
@@ -190,20 +202,33 @@ static bool is_as_long(const struct level_choice *a, const struct level_choice *
 	return (most - least) * ALIKE_SHARE <= most;
 }
 
-/* Step ends that two choices find, in the order of their occurrence. */
+/*
+ * The state of a comparison of two choices: goes through the ends of steps that they find, in the
+ * order in which these occur. Choice 0 is the earlier one.
+ */
 struct comparison {
 	bool is_alike, is_noisy, ends_alike;
-	uint32_t near;	 /* events: ends no further apart belong to one step, whichever is first */
-	int last;	 /* the choice that found the last end; -1: none yet */
-	uint32_t at;	 /* event of the last end */
-	uint32_t before; /* events from the end before to that one */
-	/* It was that choice's second end in a row, and the other's may still follow. */
+	/*
+	 * in events: ends no further apart belong to the same step, whichever choice finds its end
+	 * first
+	 */
+	uint32_t near;
+	int last;	 /* the choice that found the last end; -1: no end yet */
+	uint32_t at;	 /* the event of the last end */
+	uint32_t before; /* number of events between the last two ends */
+	/*
+	 * The last end is the second in a row of the same choice, but the other choice's may still
+	 * follow.
+	 */
 	bool is_pending;
 	bool is_other;
 	uint32_t n, n_before, n_missing, n_missed_by_was;
 };
 
-/* The last end was its choice's second in a row: the other choice missed one. */
+/*
+ * Notes that the other choice missed an end, because the last end is the second in a row of the
+ * same choice.
+ */
 static void miss_one(struct comparison *c)
 {
 	bool is_more = c->last && !c->is_noisy;
@@ -214,10 +239,11 @@ static void miss_one(struct comparison *c)
 }
 
 /*
- * Choice `k` ends a step at event `i`. If a step has one launch more than others, one choice's
- * backup may end it before its anchor occurs, and the other's end, which was first until then,
- * becomes second: nothing was missed. This can be distinguished from a missed step only if the ends
- * were as close before.
+ * Takes the end that choice `k` finds at event `i`. If a choice finds two ends in a row, the other
+ * one usually missed a step. There is an exception: if a step has one launch more than others, the
+ * backup of one choice may end the step before its anchor occurs. Then the end of the other choice,
+ * which came first in earlier steps, comes second, and nothing was missed. This shows only if the
+ * two ends of a step were close to each other before, too.
  */
 static void take_end(struct comparison *c, int k, uint32_t i)
 {
@@ -236,6 +262,7 @@ static void take_end(struct comparison *c, int k, uint32_t i)
 	c->n += !is_before;
 }
 
+/* Finds the ends of both choices in the stored events and compares them. Stops when they differ. */
 static void compare_ends(const struct levels_store *s, const struct level_choice *was,
 			 const struct level_choice *now, struct comparison *out)
 {

@@ -1,4 +1,6 @@
-/* Which thread drives the iterations of a level, and which runs its backward passes. */
+/*
+ * Determines which thread drives the iterations of a level, and which one runs the backward passes.
+ */
 #include "core/steps/levels_search.h"
 
 bool search_is_own(const struct search *q, const struct levels_stored *e)
@@ -13,8 +15,8 @@ bool search_recurs(const struct search *q, const struct levels_stored *e, uint32
 }
 
 /*
- * Returns the thread that launches most of the recurring work of other threads than `own`, by
- * majority vote, or `own` if there is none.
+ * Returns, by majority vote, the thread that launches most of the recurring work outside thread
+ * `own`. Returns `own` if there is no such work.
  */
 static uint32_t search_busiest_other(const struct search *q, uint32_t own, const uint32_t *at,
 				     uint32_t n)
@@ -34,7 +36,7 @@ static uint32_t search_busiest_other(const struct search *q, uint32_t own, const
 	return busiest;
 }
 
-/* Returns the index of a thread's first event. */
+/* Returns the first event of a thread. */
 static uint32_t search_first(const struct search *q, uint32_t thread)
 {
 	uint32_t i = 0;

@@ -1,6 +1,6 @@
 /*
- * Examines the iterations of a level one by one (core/steps/levels_search.h): what they contain,
- * and how alike they are. Runs in the collector.
+ * Examines the iterations of a level one by one: what they contain, and how similar they are
+ * (core/steps/levels_search.h). Runs in the collector.
  */
 #include "core/steps/levels_search.h"
 #include "core/steps/levels_shape.h"
@@ -9,82 +9,114 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What can occur only once per step weighs more; see search_weigh(). */
+/*
+ * Factors on the score of a level whose iterations contain what can occur only once per step; see
+ * search_weigh().
+ */
 #define WEIGHT_OPTIMIZER 50.0
 #define WEIGHT_HOST	 2.0
-/* Iterations that share less do not belong to one loop. */
+/* Iterations that have a smaller share of events in common do not belong to one loop. */
 #define MIN_ALIKE 0.5
 /*
- * ...unless they differ only by rare work, like a checkpoint after every second or third step: then
- * two iterations in three are like one of the two before. It does not apply if the additional work
- * trains more: then these are other steps.
+ * An exception to MIN_ALIKE: iterations that differ only by rare work, such as a checkpoint after
+ * every second or third step. Then each iteration is similar to one of the two before it, and this
+ * is the least mean share in common with that one. If the additional work trains as well, the
+ * iterations are different steps: the numbers of optimizer launches must be equal up to one part in
+ * NEARLY.
  */
 #define ALIKE_EITHER 0.66
 #define NEARLY	     4
-/* The same launches in any order are not a loop either: noise of 3 % of all kinds leaves 0.6. */
+/*
+ * If a smaller share of events comes in the same order as in the previous iteration, it is no loop.
+ * Noise of 3 % of all kinds leaves a share of 0.6.
+ */
 #define MIN_ORDERED 0.4
-/* Iterations examined: the latest ones with this many events, but at least this many iterations. */
+/*
+ * Only the latest iterations are examined: those within this many events, but at least this many.
+ */
 #define LATEST_EVENTS	  16384u
 #define LATEST_ITERATIONS 9u
-/* A single launch after the backward pass may be the loss's running sum. */
+/*
+ * A tail is at least this many launches after the backward pass. A single launch may be the running
+ * sum of the loss.
+ */
 #define TAIL_CALLS 2u
 /*
- * The longest round of differing iterations that is searched for. Rounds must be this much more
- * alike than iterations, and have SAME_WORK in common.
+ * The longest round of differing iterations that is searched for. Rounds must have a share of
+ * events in common that is larger than that of iterations by ROUND_ADVANTAGE, and at least
+ * SAME_WORK.
  */
 #define MAX_ROUND	4u
 #define ROUND_ADVANTAGE 0.1
 #define SAME_WORK	0.9
 /*
- * If less than one launch in this many belongs to the level's trigrams, iterations must be steady
- * (levels_shape.h).
+ * If less than one event in this many belongs to the level's trigrams, its iterations must be
+ * steady (levels_shape.h).
  */
 #define SPARSE 50u
 /*
- * Share of an iteration's launches that occurred before the first optimizer launch, for the
- * iteration to be a step with an optimizer phase. A loop over the parameters within the first such
- * phase has only new ones. A graph launched before it counts as much, however few calls it takes.
- * So does a closure that the optimizer itself evaluates, like L-BFGS, whose history makes a
- * thousand launches per evaluation.
+ * An iteration with optimizer launches is a step only if at least this share of its events had
+ * occurred before the first optimizer launch. A loop over the parameters within the first optimizer
+ * phase has only new events. One graph that was launched before is enough, because it takes few
+ * calls. So is a closure that the optimizer evaluates: the history of L-BFGS makes a thousand
+ * launches per evaluation.
  */
 #define MIN_OLD 0.1
-/* If a smaller share of iterations has a backward pass, it separates two rounds of them. */
+/*
+ * If a smaller share of iterations has a backward pass, the backward pass separates two rounds of
+ * iterations.
+ */
 #define FEW_WITH_THREADS 0.34
 
 /*
- * Share of pairs of neighbouring iterations. Of ten iterations, two may be odd; each of them
- * differs from both its neighbours.
+ * Share of pairs of neighbouring iterations that must be similar. Two of ten iterations may be odd,
+ * and each of them differs from both of its neighbours.
  */
 #define MOSTLY 0.66
 
-/* With micro-batches, two iterations in a row never have an optimizer. */
+/*
+ * At least this many iterations have an optimizer. With micro-batches, two iterations in a row
+ * never do.
+ */
 #define OPTIMIZER_AGAIN 2u
 
-/* What examining every iteration of a level shows. */
+/*
+ * What an examination of all iterations of a level shows. Members with the prefix `with_` are
+ * numbers of iterations.
+ */
 struct iterations {
-	/* Summed over pairs of neighbours: share of common launches, share of common trigrams. */
-	double alike, ordered;
-	/* Like alike, with the more similar one of the two iterations before. */
-	double alike_either;
-	uint32_t n_whole;     /* pairs that are as alike as ALIKE_WHOLE */
-	uint32_t n_optimizer; /* optimizer launches of the last iteration */
-	/* Iterations with about as many optimizer launches as the previous one. */
-	uint32_t learns_alike;
-	uint32_t with_work;	  /* iterations that launch something */
-	uint32_t with_optimizer;  /* iterations with optimizer launches; see MIN_OLD */
-	uint32_t since_optimizer; /* iterations from the first such one on */
-	uint32_t with_threads;	  /* iterations on two threads or more */
 	/*
-	 * Iterations whose own thread copies to the device; launches graphs; copies back or waits;
-	 * copies back.
+	 * Sums over pairs of neighbouring iterations. alike: share of events in common. ordered:
+	 * share of events that come in the same order.
+	 */
+	double alike, ordered;
+	/*
+	 * Sum like `alike`, but each iteration is compared with the more similar one of the two
+	 * before it.
+	 */
+	double alike_either;
+	uint32_t n_whole;     /* number of pairs with a share of at least ALIKE_WHOLE in common */
+	uint32_t n_optimizer; /* number of optimizer launches of the last iteration examined */
+	/* Iterations with about as many optimizer launches as the previous iteration. */
+	uint32_t learns_alike;
+	uint32_t with_work;	 /* iterations that launch anything but copies */
+	uint32_t with_optimizer; /* iterations that are steps with an optimizer; see MIN_OLD */
+	/* Number of iterations from the first step with an optimizer on. */
+	uint32_t since_optimizer;
+	uint32_t with_threads; /* iterations on two threads or more */
+	/*
+	 * Iterations in which the thread that drives them does this. with_fed: copies to the
+	 * device. with_graph: launches graphs. with_read: copies to the host or waits. with_answer:
+	 * copies to the host.
 	 */
 	uint32_t with_fed, with_graph, with_read, with_answer;
 };
 
 /*
- * Returns where the last iteration is stored that had the same six launches in a row: this event's
- * three kernels and the three before them on its thread. Kernels of few kinds, in any order, often
- * repeat three in a row, but hardly ever six.
+ * Returns where the number of the last iteration is stored that contains the six launches up to
+ * this event: the three kernels of the event's form and the three before them on the same thread.
+ * If there are only few kinds of kernels, three in a row often repeat in any order, but six hardly
+ * ever do.
  */
 static uint32_t *search_last_iteration(struct search *q, const struct levels_stored *e)
 {
@@ -97,20 +129,22 @@ static uint32_t *search_last_iteration(struct search *q, const struct levels_sto
 	return &q->last_iteration[token_fold(six ^ TOKEN_K0, TOKEN_K1) & q->last_iteration_mask];
 }
 
+/* Returns which share of the longer one of two iterations is in common. */
 static double share_of_longer(uint32_t common, uint32_t length, uint32_t other)
 {
 	return (double)common / (length > other ? length : other);
 }
 
-/* Whether the counts are about equal, apart from a few lost launches. */
+/* Returns whether the two numbers are equal, apart from a few lost launches. */
 static bool is_near(uint32_t a, uint32_t b)
 {
 	return (a > b ? a - b : b - a) <= (a > b ? a : b) / NEARLY;
 }
 
 /*
- * `number`: of the iteration, from 1. `lengths_before`: of the previous iteration and the one
- * before it; 0: there is none.
+ * Adds the iteration [begin, end) to `t`. `number` is the number of the iteration, from 1 on.
+ * `lengths_before` are the lengths of the previous iteration and of the one before that; 0: there
+ * is no such iteration.
  */
 static void search_iteration(struct search *q, uint32_t number, uint32_t begin, uint32_t end,
 			     const uint32_t lengths_before[2], struct iterations *t)
@@ -162,6 +196,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 	t->with_answer += (own_hints & LEVEL_D2H) != 0;
 }
 
+/* Examines the iterations between the `n` events at[]. */
 static void search_iterations(struct search *q, const uint32_t *at, uint32_t n,
 			      struct iterations *t)
 {
@@ -187,8 +222,9 @@ static void search_iterations(struct search *q, const uint32_t *at, uint32_t n,
 }
 
 /*
- * Returns the first token that occurred only after the backward thread had begun. If the main
- * thread launches it or a later one, that is not part of a forward pass.
+ * Returns the number of the first token that did not occur until the backward thread had begun.
+ * Tokens are numbered in the order of their first occurrence. So if the main thread launches this
+ * token or a higher one, the launch does not belong to a forward pass.
  */
 static uint32_t search_first_late_token(const struct search *q, uint32_t backward)
 {
@@ -203,15 +239,17 @@ static uint32_t search_first_late_token(const struct search *q, uint32_t backwar
 	return s->n_forgotten ? UINT32_MAX : n_tokens;
 }
 
+/* State of the search for tails; it continues from one iteration to the next. */
 struct tail {
 	uint32_t home, backward, first_late;
-	bool is_after_backward; /* no input since the backward thread's last launch */
-	uint32_t length;	/* launches since then */
+	/* no input has been copied since the backward thread's last launch */
+	bool is_after_backward;
+	uint32_t length; /* number of launches of the home thread since that launch */
 };
 
 /*
- * Whether the events [begin, end), one of `n` iterations, contain a tail. Launches that occur only
- * a few times do not belong to an optimizer.
+ * Returns whether the events [begin, end), which are one of `n` iterations, contain a tail. Ignores
+ * launches that occur only a few times, because they do not belong to an optimizer.
  */
 static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint32_t end,
 		    uint32_t n)
@@ -239,9 +277,10 @@ static bool tail_in(const struct search *q, struct tail *t, uint32_t begin, uint
 }
 
 /*
- * Whether each iteration contains what an optimizer does: work between the backward thread's last
- * launch and the next batch's copy (a micro-batch's copy follows at once), or work of the main
- * thread that did not occur before the first backward pass.
+ * Returns whether most iterations contain a tail, that is, work that may be an optimizer's. It is
+ * work between the backward thread's last launch and the copy of the next batch; after a
+ * micro-batch, that copy follows at once. Or it is work of the main thread that did not occur
+ * before the first backward pass.
  */
 static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t n)
 {
@@ -253,7 +292,10 @@ static bool search_has_tail(const struct search *q, const uint32_t *at, uint32_t
 	return n_with >= MOST_ITERATIONS * (n - 1);
 }
 
-/* How often something occurred, and the longest quiet period before an occurrence, in events. */
+/*
+ * How often something occurred, when it last did, and the longest time between two occurrences.
+ * Times are event numbers.
+ */
 struct recurrence {
 	uint32_t n, last, longest;
 };
@@ -267,8 +309,9 @@ static void note_recurrence(struct recurrence *r, uint32_t first, uint32_t at)
 }
 
 /*
- * Whether it may belong to an outer loop, even if it occurred only once so far. After a quiet
- * period twice as long as ever before, it does not recur: the end of warm-up, a time measurement.
+ * Returns whether something may belong to an outer loop, even if it has occurred only once so far.
+ * If it has not occurred for more than twice the longest time between two occurrences, it does not
+ * recur. Examples are the end of warm-up and a time measurement.
  */
 static bool comes_back(const struct recurrence *r, uint32_t end)
 {
@@ -276,9 +319,9 @@ static bool comes_back(const struct recurrence *r, uint32_t end)
 }
 
 /*
- * Finds what is between the first and the last iteration: whether their own thread talks to the
- * host, and whether other threads launch what occurs more than twice. Trigrams of unrelated threads
- * occur twice by chance.
+ * Returns what occurs between the first and the last iteration: the hints of exchanges with the
+ * host by the home thread, and LEVEL_THREADS if other threads launch trigrams that occur more than
+ * twice. A trigram of an unrelated thread may occur twice by chance.
  */
 static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32_t n)
 {
@@ -302,6 +345,7 @@ static uint32_t search_inside(const struct search *q, const uint32_t *at, uint32
 	return inside;
 }
 
+/* Returns the median number of events per iteration. */
 static uint32_t median_length(const uint32_t *at, uint32_t n)
 {
 	int64_t *lengths = malloc(n * sizeof(*lengths));
@@ -315,8 +359,9 @@ static uint32_t median_length(const uint32_t *at, uint32_t n)
 }
 
 /*
- * Counts the events by token that the iterations k and k + lag have in common. `foreign`: of other
- * threads than the iterations' own, else of that one.
+ * Returns how many events the iterations `k` and `k` + `lag` have in common, by token. `foreign`:
+ * counts events of other threads only, else those of the iterations' own thread only. Sets `length`
+ * to the numbers of such events in the two iterations.
  */
 static uint32_t iterations_common(struct search *q, const uint32_t *at, uint32_t k, uint32_t lag,
 				  bool foreign, uint32_t length[2])
@@ -344,9 +389,10 @@ static uint32_t iterations_common(struct search *q, const uint32_t *at, uint32_t
 }
 
 /*
- * Returns the mean share of work that iterations `lag` apart have in common. For the own thread it
- * is relative to the shorter one: an evaluation after one step does not make it a different step.
- * An additional backward pass does.
+ * Returns the mean share of work that iterations at a distance of `lag` have in common. The share
+ * is of the shorter iteration for the work of their own thread, because an evaluation after a step
+ * does not make the step a different one. It is of the longer iteration for the work of other
+ * threads, because an additional backward pass does.
  */
 static double search_alike(struct search *q, const struct levels_level *level, uint32_t lag)
 {
@@ -365,7 +411,10 @@ static double search_alike(struct search *q, const struct levels_level *level, u
 	return n > lag ? sum / (n - lag) : 0;
 }
 
-/* Returns after how many iterations the same work occurs again: above 1 if neighbours differ. */
+/*
+ * Returns after how many iterations the same work occurs again. This is above 1 if neighbouring
+ * iterations differ.
+ */
 static uint32_t search_round(struct search *q, const struct levels_level *level)
 {
 	double best = search_alike(q, level, 1) + ROUND_ADVANTAGE;
@@ -380,7 +429,10 @@ static uint32_t search_round(struct search *q, const struct levels_level *level)
 	return round;
 }
 
-/* Returns the first of the latest iterations to examine; earlier ones say the same. */
+/*
+ * Returns the first one of the latest iterations, which are examined. Earlier ones would show the
+ * same.
+ */
 static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 {
 	uint32_t first = 0, most = n > LATEST_ITERATIONS ? n - LATEST_ITERATIONS : 0;
@@ -390,8 +442,8 @@ static uint32_t first_of_latest(const uint32_t *at, uint32_t n)
 }
 
 /*
- * Whether most iterations have an optimizer phase; or up to half lack one, if these are the first
- * ones: a loss scale that starts too high skips it.
+ * Returns whether most iterations have an optimizer phase. Up to half of them may lack one if these
+ * are the first ones, because a loss scale that starts too high skips the optimizer.
  */
 static bool has_optimizer(const struct iterations *t, uint32_t n)
 {
@@ -400,6 +452,7 @@ static bool has_optimizer(const struct iterations *t, uint32_t n)
 	return was_skipped || t->with_optimizer >= MOST_ITERATIONS * n;
 }
 
+/* Describes in `level` what is known without examining its iterations. */
 static void search_describe(struct search *q, uint32_t group, struct levels_level *level)
 {
 	const struct group *g = &q->groups[group];
@@ -415,7 +468,10 @@ static void search_describe(struct search *q, uint32_t group, struct levels_leve
 	};
 }
 
-/* Examines what the level's iterations contain. Returns the share of those that launch anything. */
+/*
+ * Examines what the iterations of the level contain. Returns the share of iterations that launch
+ * anything.
+ */
 static double search_look_at_iterations(struct search *q, struct levels_level *level)
 {
 	const uint32_t *at = levels_index_of(q->index, level->reference);
@@ -442,10 +498,11 @@ static double search_look_at_iterations(struct search *q, struct levels_level *l
 }
 
 /*
- * Weighs a level: its trigrams, times the squared likeness of its iterations, times evidence. An
- * optimizer runs once per step, while micro-batches and layers have none, and a loop over
- * parameters within the optimizer has nothing else. Copies and waits occur once per step more often
- * than once per layer. A loop that only copies (uploading parameters) is not considered.
+ * The score of a level is the number of its trigrams, times the square of the share that iterations
+ * have in common, times a factor for what can occur only once per step. An optimizer runs once per
+ * step: micro-batches and layers have none, and a loop over parameters within the optimizer has
+ * nothing else. Copies and waits occur once per step more often than once per layer. A loop that
+ * only copies, such as an upload of parameters, is not considered.
  */
 bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 {
@@ -453,10 +510,10 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	const uint32_t *at = levels_index_of(q->index, g->reference);
 	search_describe(q, group, level);
 	/*
-	 * A few kernels repeated give few trigrams that occur once; then the order must be exact.
-	 * An optimizer of one or two launches gives few as well; its iterations, after a number of
-	 * micro-batches, have even lengths. So does a solver that iterates as long as it takes and
-	 * then waits for the result.
+	 * If few trigrams occur once per iteration, the level is a loop only if one of these holds.
+	 * If a few kernels are repeated, the iterations must be exactly the same. If the optimizer,
+	 * after several micro-batches, consists of one or two launches, iterations have even
+	 * lengths. If a solver iterates until it converges, it then waits for the result.
 	 */
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_iteration &&
 		      !search_has_whole_steps(q, level);
@@ -485,7 +542,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 
 /* ---- An exchange with the host in each iteration ---- */
 
-/* Returns the group of TOKEN_EXCHANGE, or NO_GROUP. */
+/* Returns the group of TOKEN_EXCHANGE, or NO_GROUP if it does not occur often enough. */
 static uint32_t group_of_exchange(const struct search *q)
 {
 	for (uint32_t i = 0; i < q->n_candidates; i++)
@@ -495,8 +552,8 @@ static uint32_t group_of_exchange(const struct search *q)
 }
 
 /*
- * Whether nothing is trained in the stretch: there are no launches of an optimizer or a backward
- * pass.
+ * Returns whether nothing is trained: the searched events contain no launch of an optimizer, and
+ * the level's iterations have no backward pass.
  */
 static bool is_inference(const struct search *q, const struct levels_level *level)
 {
@@ -517,7 +574,7 @@ bool search_find_request_loop(struct search *q, struct levels_level *level)
 	level->request_loop =
 		iterations_are_like(at, level->iterations + 1, level->calls_per_iteration) &&
 		search_look_at_iterations(q, level) >= MOST_ITERATIONS && is_inference(q, level);
-	level->score = HUGE_VAL; /* no second, forgiving search needed */
+	level->score = HUGE_VAL; /* makes the second, forgiving search unnecessary */
 	return level->request_loop;
 }
 

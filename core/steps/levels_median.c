@@ -1,4 +1,4 @@
-/* The median, which several parts of the search use. */
+/* The median of integers, which several parts of the search use. */
 #include "core/steps/levels_find.h"
 
 #include <stdlib.h>

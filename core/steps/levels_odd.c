@@ -1,32 +1,35 @@
 /*
- * Finds what only some iterations of a level contain, and what an outer level's iterations have
- * beyond an inner one's (core/steps/levels_search.h): work around a loop shows there. Runs in the
- * collector.
+ * Finds what only some iterations of a level contain, and what an outer level's iterations contain
+ * in addition to an inner one's (core/steps/levels_search.h). Both show work outside of a loop.
+ * Runs in the collector.
  */
 #include "core/steps/levels_search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* More additional launches than this are not there by chance. */
+/* More additional launches than this in an iteration are not due to chance. */
 #define MANY_MORE 3
-/* New kernels are few if they are less than this part of what is new. */
+/*
+ * The new kernels of an iteration are few if they are less than one in this many of its new
+ * launches.
+ */
 #define FEW_NEW 4
 /*
- * At least this many launches in a row that less than this share of the iterations has are work of
- * another kind.
+ * Work of another kind is at least OTHER_WORK_CALLS launches in a row, each of which occurs in less
+ * than this share of the iterations.
  */
 #define OTHER_WORK_CALLS 3u
 #define OTHER_WORK_BELOW 0.6
 
 /*
- * A kernel in fewer iterations than this may recur by chance. The distances between recurrences may
- * deviate by this part.
+ * A kernel that occurs in fewer iterations than this may recur by chance. The distances between its
+ * occurrences may deviate from their median by one part in GAP_OFF.
  */
 #define RECURRENCES 4u
 #define GAP_OFF	    4
 
-/* Another network's step has at least this share of an iteration's launches. */
+/* Another network's step has at least this share of the launches of an iteration. */
 #define OTHER_STEP 0.5
 
 static uint32_t *iterations_of(const struct search *q, const struct levels_level *level)
@@ -41,8 +44,8 @@ static uint32_t token_of_stored(const struct levels_store *s, const struct level
 }
 
 /*
- * Counts into q->here in how many iterations of `level` each token is, or each kernel. q->before
- * holds the last such iteration.
+ * Counts in q->here in how many iterations of `level` each number occurs that `what` returns: a
+ * token or a kernel. Sets q->before to the last such iteration, counted from 1.
  */
 static void count_presence(struct search *q, const struct levels_level *level,
 			   uint32_t (*what)(const struct levels_store *,
@@ -60,9 +63,10 @@ static void count_presence(struct search *q, const struct levels_level *level,
 }
 
 /*
- * Returns how many more launches than usual an iteration has. If the level talks to the host,
- * counts kernels that most iterations do not have, because an inner loop may iterate more often. A
- * bare loop may be inside anything: counts calls beyond the median.
+ * Returns how many launches the iteration [begin, end) has in addition to a usual one. If the level
+ * talks to the host, counts the launches of kernels that most iterations do not have, because a
+ * loop inside the iteration may run longer. A bare loop may be part of anything, so for a bare loop
+ * the calls in excess of the median are counted.
  */
 static uint32_t count_more(const struct search *q, const struct levels_level *level, uint32_t begin,
 			   uint32_t end)
@@ -81,8 +85,8 @@ static uint32_t count_more(const struct search *q, const struct levels_level *le
 }
 
 /*
- * Counts unusual iterations, except for the first, in which much is created once. If noise adds a
- * launch to many of them, counts those with many more launches.
+ * Counts the unusual iterations. Leaves out the first one, in which much is created once. If noise
+ * adds a launch to many iterations, counts only those with many more launches.
  */
 static uint32_t count_unusual(struct search *q, const struct levels_level *level)
 {
@@ -99,9 +103,9 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 }
 
 /*
- * Counts iterations with several launches in a row that most iterations do not have, such as an
- * optimizer's after micro-batches. Leaves out the first, in which much is created once. A launch
- * that is there by chance stands alone.
+ * Counts the iterations with several launches in a row that most iterations do not have, such as an
+ * optimizer's after micro-batches. A launch that is there by chance stands alone. Leaves out the
+ * first iteration, in which much is created once.
  */
 static uint32_t count_other_work(struct search *q, const struct levels_level *level)
 {
@@ -124,11 +128,11 @@ static uint32_t count_other_work(struct search *q, const struct levels_level *le
 }
 
 /*
- * Counts iterations that contain another network's step, like a GAN's generator step among its
- * critic's: launches that most iterations do not have, including an optimizer's. If the loop's
- * optimizer is known only as a tail, a backward pass's launches count in its place. There must be
- * many other new launches, unlike when weights are averaged now and then. Leaves out the first, in
- * which much is created once.
+ * Counts the iterations that also contain another network's step, like a GAN's generator step among
+ * those of its critic. Such iterations have launches that most do not have, including an
+ * optimizer's. If the level's optimizer is known only as a tail, launches of a backward pass count
+ * instead of an optimizer's. Many other launches must be new too; they are not if the weights are
+ * averaged now and then. Leaves out the first iteration, in which much is created once.
  */
 static uint32_t count_other_steps(struct search *q, const struct levels_level *level)
 {
@@ -161,8 +165,9 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /*
- * Whether a kernel in these iterations recurs at regular distances. `n` numbers, ascending. Two
- * iterations may have been taken for one.
+ * Returns whether a kernel recurs at regular distances. `iterations` are the `n` iterations in
+ * which it occurs, in ascending order. `gaps` is scratch space for `n` values. A few distances may
+ * differ, because two iterations may have been taken for one.
  */
 static bool is_recurring(const uint64_t *iterations, uint32_t n, int64_t *gaps)
 {
@@ -176,14 +181,14 @@ static bool is_recurring(const uint64_t *iterations, uint32_t n, int64_t *gaps)
 }
 
 /*
- * Returns in how many iterations the most frequent of the regularly recurring kernels is; 0 if
- * there is none.
+ * Finds the kernels that recur at regular distances, and returns in how many iterations the most
+ * frequent one of them occurs. Returns 0 if no kernel recurs.
  */
 static uint32_t count_recurring(struct search *q, const struct levels_level *level)
 {
 	const struct levels_stored *events = q->store->events;
 	const uint32_t *at = levels_index_of(q->index, level->reference);
-	/* kernel << 32 | number of the iteration */
+	/* kernel number << 32 | number of an iteration */
 	uint64_t *iterations = malloc((at[level->iterations] - at[0]) * sizeof(*iterations));
 	int64_t *gaps = malloc(level->iterations * sizeof(*gaps));
 	uint32_t n = 0, most = 0;
@@ -248,19 +253,25 @@ void search_count_odd(struct search *q, struct levels_level *level)
 	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 }
 
-/* Returns by how much the iterations with most of something exceed an ordinary one, summed. */
+/*
+ * Returns the sum of what iterations have in excess of an ordinary one. `values` are the amounts by
+ * iteration, and are sorted.
+ */
 static double sum_beyond(int64_t *values, uint32_t n)
 {
 	double sum = 0;
 	levels_median(values, n); /* sorts */
-	/* up to every second inner iteration may contain the outer loop's additional work */
+	/* Up to every second inner iteration may contain the outer loop's additional work. */
 	int64_t ordinary = values[n / 3];
 	for (uint32_t k = 0; k < n; k++)
 		sum += values[k] > ordinary ? (double)(values[k] - ordinary) : 0;
 	return sum;
 }
 
-/* Counts per iteration the launches whose kernels, of any size, most iterations do not have. */
+/*
+ * Counts for each iteration the launches of kernels that most iterations do not have. Ignores the
+ * size of launches.
+ */
 static void count_new_kernels(struct search *q, const struct levels_level *level, int64_t *counts)
 {
 	const struct levels_stored *events = q->store->events;
@@ -274,11 +285,13 @@ static void count_new_kernels(struct search *q, const struct levels_level *level
 }
 
 /*
- * Returns how many of their usual launches are missing in iterations that have others, summed.
- * `values` are search_compare()'s, n per row: 2 novel, 3 foreign, 4 all, 5 with new kernels, 6
- * scratch. An iteration with a multiple of the usual launches of other threads stands for several
- * iterations between which the loop's trigram did not occur, unless its kernels are new: then they
- * belong to another network.
+ * Returns how many of their usual launches are missing in those iterations that have new launches,
+ * summed up. `values` are the rows of search_compare(), with `n` values each: 2 new launches, 3
+ * launches of the backward thread, 4 all launches, 5 launches of new kernels, 6 scratch space.
+ *
+ * An iteration with a multiple of the usual launches of the backward thread counts as several
+ * iterations, because the loop's trigram may not have occurred between these. It does not if its
+ * kernels are new, because then they belong to another network.
  */
 static int64_t sum_replaced(int64_t *values, uint32_t n)
 {

@@ -6,24 +6,35 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Steady: this share of iterations deviates by no more than this share of the length. */
+/*
+ * Iterations are steady if this share of them deviates by no more than LENGTH_OFF of the median
+ * length.
+ */
 #define STEADY_ITERATIONS 0.66
 #define LENGTH_OFF	  0.25
-/* Even: nearly all of at least this many iterations deviate by no more than this share. */
+/*
+ * Iterations are even if there are at least this many, and nearly all of them deviate by no more
+ * than this share of the median length.
+ */
 #define EVEN_OFF	0.1
 #define EVEN_ITERATIONS 4u
-/* Share of iterations in which the host waits once. */
+/* The host waits exactly once in at least this share of the iterations. */
 #define WAITED_ITERATIONS 0.95
-/* Share of iterations that are neither half as long as most nor twice as long. */
+/*
+ * At least this share of a request loop's iterations is longer than half of the median iteration
+ * and shorter than twice that.
+ */
 #define REQUEST_LOOP_LIKE 0.95
-/* There are at least this many other launches between two optimizer phases. */
+/* Two optimizer phases are separated by at least this many other launches. */
 #define PHASE_APART 8u
-/* Small iterations that together fill less than this share of the loop's range are not a loop. */
+/*
+ * Small iterations that fill less than this share of the events from first to last are not a loop.
+ */
 #define BURST 0.1
 
 /*
- * Counts optimizer phases in [begin, end): optimizer launches with a forward or backward pass
- * before them.
+ * Counts the optimizer phases in [begin, end). A phase is one or more optimizer launches that
+ * follow a forward or backward pass.
  */
 static uint32_t count_phases(const struct levels_stored *events, uint32_t begin, uint32_t end)
 {

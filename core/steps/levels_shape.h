@@ -1,6 +1,7 @@
 /*
- * Lengths and ends of a loop's iterations. Iteration k covers the events from at[k] to at[k + 1];
- * `at` has `n` entries. Pure functions, used by core/steps/levels_iterations.c only.
+ * Examines lengths and ends of a loop's iterations. Iteration k covers the events from at[k] to
+ * at[k + 1] - 1; `at` has `n` entries. The functions have no state, and only
+ * core/steps/levels_iterations.c uses them.
  */
 #ifndef CORE_LEVELS_SHAPE_H
 #define CORE_LEVELS_SHAPE_H
@@ -8,34 +9,38 @@
 #include "core/steps/levels_find.h"
 
 /*
- * Whether most iterations have as many optimizer phases as the median one; if there are none,
- * whether most are about as long. Launches that are lost or exchanged can form a loop by chance,
- * which is irregular.
+ * Returns whether most iterations have as many optimizer phases as the median iteration or, if that
+ * one has none, about the same length. A loop that exists only because launches were lost or
+ * exchanged is irregular.
  */
 bool iterations_are_steady(const struct levels_stored *events, const uint32_t *at, uint32_t n);
 
-/* Whether all iterations but at most two are equally long. */
+/* Returns whether all iterations except for at most two have the same length. */
 bool iterations_are_regular(const uint32_t *at, uint32_t n);
 
 /*
- * Whether nearly all iterations are about as long as the median one. A loop formed by chance is
- * not.
+ * Returns whether nearly all iterations are about as long as the median one, which has `usual`
+ * events. A loop formed by chance does not have such iterations.
  */
 bool iterations_are_even(const uint32_t *at, uint32_t n, uint32_t usual);
 
 /*
- * Whether the host waits for the device once in nearly every iteration, in a loop that copies
- * nothing and so has no other end, and the iterations are not equally long as layers are. Then each
- * wait ends an iteration, whatever it contains.
+ * Returns whether the host waits for the device exactly once in nearly every iteration, in a loop
+ * that copies nothing. Such a loop has no other end, so each wait ends an iteration, whatever the
+ * iteration contains. Returns false if all iterations have the same length, as layers have.
  */
 bool iterations_are_waited(const struct levels_stored *events, const uint32_t *at, uint32_t n);
 
-/* Whether the level is a burst: a few short iterations in a row, now and then. */
+/*
+ * Returns whether the level is a burst, that is, a few short iterations in a row now and then.
+ * `length`: number of events from the first iteration to the last.
+ */
 bool iterations_are_burst(const struct levels_level *level, uint32_t length);
 
 /*
- * Whether iterations have similar lengths. Training steps contain the forward pass of an
- * evaluation's batch, and much more, so a loop over both does not.
+ * Returns whether nearly all iterations have similar lengths; `usual` is the median. The iterations
+ * of a loop over training steps and an evaluation's batches do not: a step contains the forward
+ * pass of a batch, and much more.
  */
 bool iterations_are_like(const uint32_t *at, uint32_t n, uint32_t usual);
 

@@ -1,4 +1,4 @@
-/* Stores the events of step learning (core/steps/levels_store.h). Collector only, one thread. */
+/* See levels_store.h. Runs in one thread of the collector. */
 #include "core/steps/levels_store.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static int intern_grow(struct levels_intern *t)
 	uint32_t *slots = calloc(n_slots, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	/* at most half of the slots are used, so half as many keys suffice */
+	/* At most half of the slots are used, so half as many keys suffice. */
 	uint64_t *keys = realloc(t->keys, n_slots / 2 * sizeof(*keys));
 	if (!keys) {
 		free(slots);
@@ -32,6 +32,7 @@ static int intern_grow(struct levels_intern *t)
 	return 0;
 }
 
+/* Returns in `out` the number of `key`, which may be new. Returns 0 or -ENOMEM. */
 static int intern_number(struct levels_intern *t, uint64_t key, uint32_t *out)
 {
 	if (t->used * 2 >= t->n_slots) {
@@ -50,7 +51,10 @@ static int intern_number(struct levels_intern *t, uint64_t key, uint32_t *out)
 	return 0;
 }
 
-/* Numbers `key`. If it is new, stores the number of `what` in `others` as its entry in `of`. */
+/*
+ * Returns in `out` the number of `key` in `t`. If `key` is new, also numbers `what` in `others`,
+ * and stores that number in (*of)[*out]. Returns 0 or -ENOMEM.
+ */
 static int intern_with(struct levels_intern *t, uint64_t key, uint32_t **of,
 		       struct levels_intern *others, uint64_t what, uint32_t *out)
 {
@@ -78,6 +82,7 @@ static void intern_clear(struct levels_intern *t)
 	*t = (struct levels_intern){ 0 };
 }
 
+/* Makes the tables empty without freeing them, because a copy of the store owns them now. */
 static void store_forget_names(struct levels_store *s)
 {
 	s->tokens = s->trigrams = s->kernels = s->forms = (struct levels_intern){ 0 };
@@ -103,7 +108,10 @@ static int store_name_exchange(struct levels_store *s)
 					      &s->forms, TOKEN_EXCHANGE, &number);
 }
 
-/* Drops the older half of the events, and the trigrams that occur only there. */
+/*
+ * Drops the older half of the events, and the numbers of all tokens and trigrams that occur only
+ * there.
+ */
 static int store_thin(struct levels_store *s)
 {
 	int rc = levels_store_sort(s);
@@ -149,6 +157,9 @@ static int store_reserve(struct levels_store *s)
 	return 0;
 }
 
+/*
+ * Returns in `number` the number of a thread, and makes room for its window. Returns 0 or -ENOMEM.
+ */
 static int store_thread(struct levels_store *s, uint32_t thread, uint32_t *number)
 {
 	int rc = intern_number(&s->threads, thread, number);
@@ -221,6 +232,7 @@ int levels_store_keep(struct levels_store *s, uint32_t thread, const struct leve
 	return 0;
 }
 
+/* Merges two sorted runs of events. Of events with the same time, those of `a` come first. */
 static void store_merge(struct levels_stored *out, const struct levels_stored *a, uint32_t n_a,
 			const struct levels_stored *b, uint32_t n_b)
 {
@@ -237,6 +249,7 @@ static void store_merge(struct levels_stored *out, const struct levels_stored *a
 	memcpy(out + n_a, b, n_b * sizeof(*out));
 }
 
+/* Returns the end of the sorted run that begins at event `from`. */
 static uint32_t store_run_end(const struct levels_stored *e, uint32_t from, uint32_t n)
 {
 	while (++from < n && e[from - 1].begin_ns <= e[from].begin_ns)
@@ -245,9 +258,8 @@ static uint32_t store_run_end(const struct levels_stored *e, uint32_t from, uint
 }
 
 /*
- * Merges neighbouring ascending runs until one is left. The events come as a few long runs, one per
- * thread and batch. Stable: of equal times, the one fed first stays first. `from` is the first
- * event that may have to move.
+ * Merges neighbouring sorted runs until one is left. The events come as a few long runs, one per
+ * thread and batch. `from` is the first event that may have to move.
  */
 int levels_store_sort(struct levels_store *s)
 {

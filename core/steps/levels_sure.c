@@ -1,7 +1,8 @@
 /*
- * Confidence of an answer: of answers with confidence p, a share p is right. It is a logistic
- * function of the level's signs, and does not depend on the kind of program.
- * docs/internals/steps-suite.md describes how the weights were fitted to generated programs.
+ * Computes the confidence of an answer: of all answers with confidence p, a share p is right. The
+ * confidence is a logistic function of the level's signs, and does not depend on the kind of
+ * program. docs/internals/steps-suite.md describes how the weights were fitted to generated
+ * programs.
  */
 #include "core/steps/levels_believe.h"
 
