@@ -4,13 +4,16 @@
 
 #include <stdlib.h>
 
-/* With one launch per step, the first complete trigram of steps is that of the third. */
+/*
+ * Steps that are not judged. With one launch per step, the third step is the first one that
+ * completes a trigram of steps.
+ */
 enum { NOT_JUDGED = UINT32_MAX, FIRST_ENDS = 3 };
 
 struct seen {
 	uint64_t hash;
 	uint32_t step;
-	bool is_last; /* of its step */
+	bool is_last; /* completed by the last launch of its step */
 };
 
 static int compare_seen(const void *a, const void *b)
@@ -22,7 +25,7 @@ static int compare_seen(const void *a, const void *b)
 }
 
 /*
- * Fills in every trigram with the step in which it is completed; steps are numbered 0, 1, 2.
+ * Fills in for every event the trigram that it completes and the number of its step, from 0 on.
  * Returns the number of steps.
  */
 static uint32_t see(struct seen *seen, const struct sequence *s, enum program_end truth)
@@ -63,7 +66,10 @@ void anchors_count(struct anchors *a, const struct sequence *s, enum program_end
 			n_once += seen[end].step == end - i;
 			n_last += seen[end].is_last;
 		}
-		/* The k-th occurrence is in step k; the rest are where nothing is judged. */
+		/*
+		 * The k-th occurrence is in step k. Further occurrences are in events that are not
+		 * judged.
+		 */
 		bool once = n_steps && n_once == n_steps &&
 			    (end - i == n_steps || seen[i + n_steps].step == NOT_JUDGED);
 		a->n += once;

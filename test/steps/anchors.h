@@ -1,6 +1,7 @@
 /*
- * What can be found at all: the trigrams of a thread's launches that occur exactly once per step,
- * in a sequence with known true steps. No engine that counts one trigram can do better than these.
+ * Counts the anchors that exist at all: the trigrams of a thread's launches that occur exactly once
+ * per step, in a sequence whose true steps are known. No engine that counts one trigram can find
+ * the steps if there is none.
  */
 #ifndef TEST_STEPS_ANCHORS_H
 #define TEST_STEPS_ANCHORS_H
@@ -8,11 +9,11 @@
 #include "test/steps/sequence.h"
 
 struct anchors {
-	uint32_t n;	  /* once in every step, except the first three */
-	uint32_t n_place; /* and completed by the last launch of every step */
+	uint32_t n;	  /* trigrams that occur once in every step except the first three */
+	uint32_t n_place; /* trigrams of `n` that the last launch of every step completes */
 };
 
-/* Judges by the first truth alone, or by the second. */
+/* Counts the anchors of `s`. `truth`: END_STEP or END_OTHER. */
 void anchors_count(struct anchors *a, const struct sequence *s, enum program_end truth);
 
 #endif

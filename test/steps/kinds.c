@@ -1,4 +1,4 @@
-/* The table of kinds. */
+/* The table of generated programs. */
 #include "test/steps/kinds.h"
 
 #define ROW(name) #name, kind_##name
@@ -60,7 +60,7 @@ const uint32_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
 
 void kind_make(const struct kind *kind, struct program *p, uint32_t size, uint32_t seed)
 {
-	uint64_t start = 0; /* from the name: independent of other rows */
+	uint64_t start = 0; /* from the name, so that it does not depend on other rows */
 	for (const char *c = kind->name; *c; c++)
 		start = start * 31 + (unsigned char)*c;
 	program_start(p, start * 1000 + seed * 10 + size);

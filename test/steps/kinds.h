@@ -1,7 +1,7 @@
 /*
- * Kinds of made programs (test/steps/program.h). Each row of the table is a loop of real programs,
- * in three sizes and one variant per seed. Minimal sequences that step learning once got wrong are
- * kinds, too.
+ * Kinds of generated programs (test/steps/program.h). Each row of the table is a loop as real
+ * programs have it, in three sizes and with one variant per seed. Minimal sequences that step
+ * learning once got wrong are kinds, too.
  */
 #ifndef TEST_STEPS_KINDS_H
 #define TEST_STEPS_KINDS_H
@@ -17,20 +17,23 @@ struct kind {
 };
 
 enum kind_flag {
-	KIND_NO_STEP = 1,  /* nothing in it is a step: any answer is wrong */
-	KIND_NO_PLACE = 2, /* nothing says where in its iteration a step ends */
-	KIND_NO_NOISE = 4, /* so few launches that noise would be all there is */
-	/* Its launches begin like those of a program with other steps: only tried with frames. */
+	KIND_NO_STEP = 1,  /* the program has no steps, so any answer is wrong */
+	KIND_NO_PLACE = 2, /* nothing shows where in its iteration a step ends */
+	KIND_NO_NOISE = 4, /* the program has so few launches that noise would dominate */
+	/*
+	 * The program begins with the same launches as one with other steps, so it is only tried
+	 * with frames.
+	 */
 	KIND_BY_FRAMES = 8,
 };
 
 extern const struct kind kinds[];
 extern const uint32_t n_kinds;
 
-/* Starts `p`; the caller frees it. */
+/* Generates a program in `p`. Free it with program_free(). */
 void kind_make(const struct kind *kind, struct program *p, uint32_t size, uint32_t seed);
 
-/* The functions of the table's rows. */
+/* One function per row of the table. */
 #define KIND(name) void kind_##name(struct program *p, uint32_t size)
 KIND(plain);
 KIND(accumulate_2);

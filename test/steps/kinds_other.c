@@ -1,10 +1,10 @@
-/* Kinds that do not train, or that launch differently from a framework's training loop. */
+/* Kinds of programs that do not train, or that do not launch like a framework's training loop. */
 #include "test/steps/kinds.h"
 #include "test/steps/network.h"
 
 enum { STEPS = 60 };
 
-/* The result is read, and that is the step. */
+/* Reads the result to the host, which ends the step. */
 static void end_with_answer(struct program *p, uint32_t pause_us)
 {
 	program_read_back(p);
@@ -28,7 +28,7 @@ KIND(requests)
 		answer_request(p, &net, THREAD_MAIN);
 }
 
-/* Decoding with a cache: attention's grids grow every eight tokens. */
+/* Decoding with a cache: the grids of the attention kernels grow every eight tokens. */
 KIND(tokens)
 {
 	struct network net;
@@ -47,7 +47,7 @@ KIND(tokens)
 	}
 }
 
-/* Diffusion: a sample is a number of denoising iterations that all look the same. */
+/* Diffusion: a sample takes a number of denoising iterations with the same launches. */
 KIND(samples)
 {
 	struct network net;
@@ -82,7 +82,10 @@ KIND(graph_replay)
 	}
 }
 
-/* Forward and backward are a graph each, the optimizer is not; or one graph for each layer. */
+/*
+ * Either the forward and the backward pass are one graph each, or each layer has a graph for each
+ * of them. The optimizer is launched without a graph.
+ */
 KIND(graph_and_launches)
 {
 	struct network net;
@@ -99,7 +102,7 @@ KIND(graph_and_launches)
 	}
 }
 
-/* Some eager steps first, then their graph. */
+/* Four eager steps, then a graph that replaces them. */
 KIND(graph_after_eager)
 {
 	struct network net;
@@ -126,7 +129,7 @@ static void load_batch(struct program *p)
 	program_copy(p, WHAT_H2D);
 }
 
-/* A separate loader copies batches, one or two ahead, whenever it has time. */
+/* A loader thread copies batches, one or two ahead of the step, when it has time. */
 KIND(prefetch_thread)
 {
 	struct network net;
@@ -149,7 +152,7 @@ KIND(prefetch_thread)
 	}
 }
 
-/* Each step runs on one thread of a pool: round-robin, or on any. */
+/* Each step runs on one thread of a pool, chosen in turn or at random. */
 KIND(pool)
 {
 	struct network net;
@@ -161,7 +164,7 @@ KIND(pool)
 			       THREAD_WORKER + (in_turn ? i % workers : program_below(p, workers)));
 }
 
-/* The main thread gives a worker four identical jobs per step, and finishes the step itself. */
+/* In each step the main thread gives a worker four equal jobs, and does the rest itself. */
 KIND(worker_jobs)
 {
 	struct kernels prologue, job, epilogue;
@@ -183,7 +186,10 @@ KIND(worker_jobs)
 	}
 }
 
-/* Micro-batches forward and backward, alternating (1F1B), then the optimizer. */
+/*
+ * Pipeline parallelism (1F1B): forward and backward passes of micro-batches alternate, then the
+ * optimizer follows.
+ */
 KIND(pipeline)
 {
 	struct network net;
@@ -203,7 +209,10 @@ KIND(pipeline)
 	}
 }
 
-/* Two or three kernels in an order that does not repeat a shorter one. */
+/*
+ * Chooses an order of two or three kernels that is not a repetition of a shorter order. Returns its
+ * length.
+ */
 static uint32_t make_order(struct program *p, uint32_t size, uint32_t *order)
 {
 	static const uint32_t known[] = { 0, 1, 0, 1, 0, 1, 1 };
@@ -252,7 +261,7 @@ KIND(few_kernels_bare)
 	few_kernels(p, size, false);
 }
 
-/* Three or four identical iterations and an end, in C++. */
+/* Two to four equal iterations and a few other kernels per step, as in C++. */
 KIND(equal_inner)
 {
 	struct kernels inner, end;
@@ -272,7 +281,7 @@ KIND(equal_inner)
 	}
 }
 
-/* One to three launches and a wait. */
+/* One to three launches and a wait per step. */
 KIND(tiny)
 {
 	for (int i = 0; i < 20 * STEPS; i++) {
@@ -286,8 +295,8 @@ KIND(tiny)
 }
 
 /*
- * A solver without copies: one or two kernels until it converges, one or two that use the result,
- * and a wait.
+ * A solver without copies. Each step launches one or two kernels until they converge, then one or
+ * more that use the result, and then waits.
  */
 KIND(converging)
 {
@@ -305,7 +314,10 @@ KIND(converging)
 	}
 }
 
-/* Two streams, each with its buffers: fed, worked on, read; then both are waited for. */
+/*
+ * Two streams, each with its own buffers. In each step, each stream copies input, works, and copies
+ * the result; then the host waits for both.
+ */
 KIND(double_buffered)
 {
 	for (int i = 0; i < 4 * STEPS; i++) {
@@ -321,7 +333,10 @@ KIND(double_buffered)
 	}
 }
 
-/* A time step: some kernels, then iterations until convergence, which is read back each time. */
+/*
+ * A simulation. Each step launches some kernels, and then iterates until convergence, which the
+ * host reads in each iteration.
+ */
 KIND(solver)
 {
 	struct kernels set, inner, end;
@@ -343,7 +358,7 @@ KIND(solver)
 	}
 }
 
-/* A server: the work between a request's embedding and its answer always differs. */
+/* A server. What a request launches between its embedding and its answer always differs. */
 KIND(varied_requests)
 {
 	struct kernels pool, first;
@@ -371,9 +386,9 @@ static void launch_layers(struct program *p, const struct network *net,
 }
 
 /*
- * A server that batches its requests: an iteration takes a new request, of any length, or continues
- * with all running ones. Sizes vary accordingly; most iterations only have in common how the host
- * copies and waits.
+ * A server that batches its requests (continuous batching). Each iteration takes a new request, of
+ * any length, or continues with all running ones, so sizes vary. Most iterations have only in
+ * common how the host copies and waits.
  */
 KIND(continuous_batching)
 {
@@ -397,8 +412,8 @@ KIND(continuous_batching)
 }
 
 /*
- * Decoding without a cache: each of a request's few tokens is a pass over all tokens before it. So
- * sizes grow from the length of the prompt, and a size occurs once in each request that is long
+ * Decoding without a cache. Each of a request's few tokens is a pass over all tokens before it. So
+ * sizes grow from the prompt's length on, and each size occurs once in every request that is long
  * enough.
  */
 KIND(growing_requests)
@@ -435,7 +450,7 @@ KIND(random_order)
 	}
 }
 
-/* Parameters copied one by one, for a server that waits for its first request. */
+/* Parameters are copied one by one, for a server that then waits for its first request. */
 KIND(uploads)
 {
 	for (uint32_t i = 0; i < 300u << size; i++) {

@@ -1,4 +1,4 @@
-/* Kinds that train a network. */
+/* Kinds of programs that train a network. */
 #include "test/steps/kinds.h"
 #include "test/steps/network.h"
 
@@ -59,7 +59,7 @@ KIND(accumulate_8)
 	accumulate(p, size, 8);
 }
 
-/* Some begin with an evaluation, like Lightning. */
+/* Evaluates after every few steps. Some variants begin with an evaluation, as Lightning does. */
 KIND(evaluate_every_n)
 {
 	static const uint32_t everies[] = { 3, 5, 10, 20 };
@@ -77,7 +77,7 @@ KIND(evaluate_every_n)
 	}
 }
 
-/* The generator's step, judged by the critic: it ends the iteration. */
+/* The step of a GAN's generator `net`, which the critic `judge` rates. It ends the iteration. */
 static void adversary(struct program *p, const struct network *net, const struct network *judge)
 {
 	network_forward(p, net);
@@ -102,7 +102,7 @@ KIND(two_optimizers)
 	}
 }
 
-/* WGAN: five steps of the critic for one of the generator. */
+/* WGAN: five steps of the critic for each step of the generator. */
 KIND(critic_five)
 {
 	struct network generator, critic;
@@ -117,7 +117,7 @@ KIND(critic_five)
 	}
 }
 
-/* A recurrent cell, once per element of the sequence. */
+/* A recurrent cell runs once per element of a sequence of varying length. */
 KIND(inner_loop)
 {
 	struct network net;
@@ -154,8 +154,8 @@ KIND(stochastic_depth)
 }
 
 /*
- * Momentum: the first step creates the buffers that later ones use, so its optimizer launches other
- * kernels.
+ * SGD with momentum. The first step creates the buffers that later steps use, so its optimizer
+ * launches other kernels.
  */
 KIND(first_differs)
 {
@@ -170,7 +170,7 @@ KIND(first_differs)
 	}
 }
 
-/* Warm-up such as autotuning, other shapes, compilation: up to ten steps of other work. */
+/* Warm-up before the loop: autotuning, other shapes, or compilation, as long as up to ten steps. */
 KIND(warm_up)
 {
 	struct network net;
@@ -191,7 +191,7 @@ KIND(warm_up)
 		step(p, &net);
 }
 
-/* What real scripts do occasionally: log, clip, average the weights, save. */
+/* What real scripts do now and then: log, clip gradients, average the weights, save. */
 KIND(extras)
 {
 	struct network net;
@@ -221,8 +221,8 @@ KIND(extras)
 }
 
 /*
- * A checkpoint after every `every`th step: all parameters are copied to the host, with a wait for
- * each.
+ * Writes a checkpoint after every `every`th step: copies each parameter to the host and waits for
+ * it.
  */
 static void checkpoint(struct program *p, uint32_t size, uint32_t every)
 {
@@ -254,7 +254,7 @@ KIND(checkpoint_every_n)
 	checkpoint(p, size, everies[program_below(p, 4)]);
 }
 
-/* Norms of all parameters, each read, after every second step. */
+/* After every second step, computes the norms of all parameters and reads each of them. */
 KIND(norms_every_2)
 {
 	struct network net;
@@ -274,7 +274,7 @@ KIND(norms_every_2)
 	}
 }
 
-/* Shuffling at an epoch's begin, and a last batch of another shape. */
+/* Each epoch begins with a shuffle, and ends with a batch of another shape. */
 KIND(epochs)
 {
 	struct network net;
@@ -294,7 +294,7 @@ KIND(epochs)
 	}
 }
 
-/* Long evaluations: only the training before and after them is judged. */
+/* Long evaluations between training. Only the steps of the training are judged. */
 KIND(train_eval_train)
 {
 	struct network net;
@@ -307,7 +307,7 @@ KIND(train_eval_train)
 	}
 }
 
-/* Activations are computed again in the backward pass. */
+/* Activation checkpointing: activations are computed again in the backward pass. */
 KIND(checkpointed)
 {
 	struct network net;
@@ -324,7 +324,7 @@ KIND(checkpointed)
 	}
 }
 
-/* Which experts run, and how often, depends on the data. */
+/* Mixture of experts: which experts run, and how often, depends on the data. */
 KIND(experts)
 {
 	struct network net;
@@ -346,7 +346,11 @@ KIND(experts)
 	}
 }
 
-/* Gradients that overflow: the optimizer is skipped, often at first. Its runs are steps, too. */
+/*
+ * Gradient scaling. If gradients overflow, which is frequent in the first steps, the optimizer is
+ * skipped. By the first truth every iteration is a step, by the second one only those with an
+ * optimizer.
+ */
 KIND(scaler_skips)
 {
 	struct network net;
@@ -367,7 +371,10 @@ KIND(scaler_skips)
 	}
 }
 
-/* The rest of a step with forward and backward grids larger by `more`, as from a larger batch. */
+/*
+ * Appends a step from its forward pass on, with grids that are larger by `more`, as for a larger
+ * batch.
+ */
 static void step_of_shape(struct program *p, const struct network *net, uint32_t more)
 {
 	network_infer_more(p, net, more);
@@ -378,7 +385,7 @@ static void step_of_shape(struct program *p, const struct network *net, uint32_t
 	network_end_step(p, net);
 }
 
-/* Batches that grow: every launch that depends on the batch is new in every step. */
+/* Batches grow, so every launch that depends on the batch is new in every step. */
 KIND(lr_finder)
 {
 	struct network net;
@@ -391,7 +398,7 @@ KIND(lr_finder)
 	}
 }
 
-/* Sequence lengths: layers' grids are one of eight, or any. */
+/* Sequences of varying length: the grids of the layers have one of eight sizes, or any size. */
 KIND(dynamic_shapes)
 {
 	struct network net;
@@ -405,7 +412,7 @@ KIND(dynamic_shapes)
 	}
 }
 
-/* Every layer reads a number from the device. */
+/* The host reads a number from the device in every layer. */
 KIND(reads_per_layer)
 {
 	struct network net;
@@ -424,8 +431,8 @@ KIND(reads_per_layer)
 }
 
 /*
- * A rollout as long as the game, then some epochs over it, each of whose optimizer steps is a step,
- * too.
+ * Reinforcement learning. A rollout lasts as long as its game; four epochs of training follow. By
+ * the second truth, each epoch's optimizer step is a step.
  */
 KIND(reinforcement)
 {
@@ -451,7 +458,10 @@ KIND(reinforcement)
 	}
 }
 
-/* A policy that acts until the game is over, and learns from it once: PyTorch's REINFORCE. */
+/*
+ * REINFORCE, as in PyTorch's examples: a policy plays until the game is over, and then learns from
+ * the game once.
+ */
 KIND(rollouts)
 {
 	struct network net;
@@ -473,7 +483,7 @@ KIND(rollouts)
 }
 
 /*
- * LBFGS with a closure: a recurrent cell, once per element of the series, then all of it again to
+ * LBFGS with a closure: a recurrent cell runs once per element of a series, and then once more to
  * evaluate the result.
  */
 KIND(long_inner)
@@ -513,8 +523,9 @@ static void evaluate_closure(struct program *p, const struct network *net, bool 
 }
 
 /*
- * LBFGS with a line search: a varying number of evaluations of its closure, and after the step only
- * the loss is read. The launches of three trigrams distinguish one step from the next.
+ * LBFGS with a line search. The closure is evaluated a varying number of times per step, and
+ * between two steps only the loss is read. Only three trigrams distinguish a new step from a new
+ * evaluation.
  */
 KIND(closures)
 {
@@ -536,7 +547,7 @@ KIND(closures)
 	}
 }
 
-/* Four tasks, each of three steps by hand, before the optimizer's: MAML. */
+/* MAML: each step has four tasks, each with three updates by hand, and then an optimizer. */
 KIND(inner_steps)
 {
 	struct network net;
@@ -562,7 +573,10 @@ KIND(inner_steps)
 	}
 }
 
-/* Two evaluations before the first step and every 25, five micro-batches a step: nanoGPT. */
+/*
+ * nanoGPT: evaluates 20 batches before the first step and every 25 steps. Each step has five
+ * micro-batches.
+ */
 KIND(evaluate_first)
 {
 	struct network net;

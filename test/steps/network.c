@@ -1,6 +1,6 @@
 #include "test/steps/network.h"
 
-/* Lines of the user's loop. */
+/* Lines of the user's loop from which the phases launch. */
 enum { LINE_SET_UP = 5, LINE_DATA = 20, LINE_FORWARD, LINE_BACKWARD, LINE_OPTIMIZER, LINE_READ };
 
 static uint32_t next_kernel(struct program *p)

@@ -6,7 +6,7 @@ enum {
 	SWAPPED_PERCENT = 3,
 	THREADS_PERCENT = 10,
 	FIRST_THREAD = 10,
-	OTHER_KERNELS = 40000, /* numbers that no program uses */
+	OTHER_KERNELS = 40000, /* kernel numbers from here on are used by no program */
 };
 
 const char *const noise_names[NOISES] = { "none", "inserted", "dropped", "swapped", "threads" };
@@ -19,7 +19,7 @@ static void noise_insert(struct program *to, const struct program_event *next, u
 	to->events[to->n - 1].end_ns = to->events[to->n - 1].begin_ns + 300;
 }
 
-/* Swaps what two calls do; their times and threads stay. */
+/* Swaps the work of two calls. Their times and threads stay. */
 static void noise_swap(struct program_event *a, struct program_event *b)
 {
 	struct program_event was = *a;

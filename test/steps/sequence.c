@@ -1,4 +1,4 @@
-/* Runs step learning on launch sequences and compares it with the true steps. */
+/* Runs step learning on launch sequences, and compares its answers with the true steps. */
 #include "test/steps/sequence.h"
 
 #include "core/runtime/iteration.h"
@@ -61,7 +61,10 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Counts the anchor and its backup as the library does: whether each event ends a step. */
+/*
+ * Counts the anchor and its backup as the library does. Sets boundary[i] to whether event i ends a
+ * step, and returns the number of boundaries.
+ */
 static uint32_t sequence_boundaries(const struct sequence *s, const struct level_choice *c,
 				    bool *boundary)
 {
@@ -195,7 +198,7 @@ void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 	if (conclude && !r->locked) {
 		r->locked = levels_conclude(l, &r->choice);
 		note_numbers(r, s->n);
-		r->locked_at = 0; /* an export from the journal divides all steps */
+		r->locked_at = 0; /* an export from the journal divides all launches into steps */
 	}
 	r->seconds = now_s() - begin;
 	levels_free(l);

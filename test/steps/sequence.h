@@ -1,7 +1,7 @@
 /*
- * Launch sequences as input of step learning: a program's launches with its true steps, appended by
- * a test or made from a program (test/steps/trial.h). Every appended launch takes SEQUENCE_BUSY_NS
- * and begins SEQUENCE_APART_NS after the previous one.
+ * Launch sequences as input of step learning: launches, and the true steps. A test appends launches
+ * directly, or test/steps/trial.h makes the sequence from a program. Every launch that a test
+ * appends takes SEQUENCE_BUSY_NS and begins SEQUENCE_APART_NS after the previous one.
  */
 #ifndef TEST_STEPS_SEQUENCE_H
 #define TEST_STEPS_SEQUENCE_H
@@ -20,40 +20,46 @@ struct sequence_event {
 struct sequence {
 	struct sequence_event *events;
 	uint32_t n, allocated;
-	uint32_t *ends; /* true steps: the number of events before each one's end */
+	uint32_t *ends; /* for each true step, the number of events up to its end */
 	uint32_t n_ends, ends_allocated;
-	struct program_mark *marks; /* the same, and ends that are no step by the first truth */
+	/* Like `ends`, with further ends that are not a step's end by the first truth. */
+	struct program_mark *marks;
 	uint32_t n_marks, marks_allocated;
 	uint64_t now_ns;
 };
 
-/* If memory is short the program ends: these are tests. */
+/* These functions abort if memory is exhausted. */
 void sequence_add(struct sequence *s, uint32_t thread, uint64_t token, uint32_t hints);
 void sequence_end_step(struct sequence *s);
-void sequence_end(struct sequence *s, uint32_t ends); /* enum program_end */
+void sequence_end(struct sequence *s, uint32_t ends); /* `ends`: enum program_end */
 void sequence_free(struct sequence *s);
 
-/* What learning made of a sequence. */
+/* What step learning found in a sequence. */
 struct sequence_result {
+	/* There is an answer. */
 	bool locked;
 	struct level_choice choice;
-	uint32_t locked_at; /* number of events fed by then */
-	bool moved;	    /* since then: the same steps, which end at another launch */
-	bool corrected;	    /* the first answer, given at `tried_at`, differed */
+	uint32_t locked_at; /* number of events fed when the answer was given */
+	bool moved;	    /* afterwards the same steps were given other ends */
+	bool corrected;	    /* the first answer, given at `tried_at`, counted other steps */
 	uint32_t tried_at;
 	struct level_choice first; /* the first answer */
-	uint32_t numbered_at;	   /* events fed when steps were last numbered */
-	uint64_t n_before;	   /* steps counted by then */
-	double locked_steps;	   /* true steps that had passed by then, without the setup */
-	uint32_t n_steps;	   /* true steps from there on */
-	double one_per_step;	   /* share of those with exactly one boundary */
-	double exact;		   /* share of those whose end is a boundary */
-	int32_t typical_late;	   /* events from a true end to the nearest boundary, median */
-	double seconds;		   /* spent in learning */
-	uint32_t looks;		   /* boundaries in all */
+	uint32_t numbered_at;	   /* number of events fed when the steps were last numbered */
+	uint64_t n_before;	   /* number of steps counted at that time */
+	double locked_steps;	   /* number of true steps before the answer, without the set-up */
+	uint32_t n_steps;	   /* number of true steps after the answer */
+	double one_per_step;	   /* share of these steps with exactly one boundary */
+	double exact;		   /* share of these steps whose end is a boundary */
+	/* Median number of events from a true end to the nearest boundary. */
+	int32_t typical_late;
+	double seconds; /* time spent in step learning */
+	uint32_t looks; /* number of boundaries in the whole sequence */
 };
 
-/* Feeds the sequence in batches of `batch` events, votes after each, and concludes if asked. */
+/*
+ * Feeds the sequence in batches of `batch` events, and votes after each batch. With `conclude`,
+ * also asks for an answer at the end. Fills in `r`.
+ */
 void sequence_run(const struct sequence *s, uint32_t batch, bool conclude,
 		  struct sequence_result *r);
 

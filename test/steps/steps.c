@@ -1,14 +1,16 @@
 /*
- * Prints how well step learning works.
+ * Prints how often step learning is right.
  *
- * usage: steps [-k TEXT] [-v] [--clean] [--seeds N] [--first-seed M] FILE.tsv[.gz]...
+ * usage: steps [-k TEXT] [-v] [--clean] [--outcomes] [--seeds N] [--first-seed M] FILE.tsv[.gz]...
  *
- * Tries the named recorded programs and every kind of made program, each in three sizes and N
- * variants from number M (1) on: with the launches alone, with kernels' names, with what frames
- * say; clean and with noise.
+ * Tries the recorded programs FILE and all kinds of generated programs. Each kind has three sizes
+ * and N variants, from number M (default: 1) on. Each program is tried with launches alone, with
+ * kernels' names, and with Python frames; each time without noise and with noise.
  *
- * -k: only kinds and files with TEXT in their name; -v: a line for each that is not right or locks
- * late; --clean: without noise, in a fifth of the time; --outcomes: also a line for each answer.
+ * -k TEXT: only kinds and files with TEXT in their name
+ * -v: print a line for each program that is not right or is found late
+ * --clean: try without noise only; takes a fifth of the time
+ * --outcomes: also print a line for each answer
  */
 #include "test/steps/kinds.h"
 #include "test/steps/recorded.h"
@@ -23,7 +25,7 @@ struct goal {
 	double exact, false_locks, noise, locked_share, within_steps;
 };
 
-/* Goals of step learning in percent: with launches alone, with names, with frames. */
+/* Goals in percent: with launches alone, with names, with frames. */
 static const struct goal goals[EVIDENCES] = {
 	{ 97, 1, 90, 90, 8 },
 	{ 97, 1, 90, 90, 8 },
@@ -33,7 +35,7 @@ static const struct goal goals[EVIDENCES] = {
 struct table {
 	enum evidence evidence;
 	bool verbose, clean_only, outcomes;
-	struct tally clean, noisy; /* of all rows */
+	struct tally clean, noisy; /* all rows together */
 	struct calibration sure;
 };
 
@@ -89,7 +91,7 @@ static void print_wrong(const char *name, uint32_t size, uint32_t seed, enum noi
 		printf("abstains\n");
 }
 
-/* Prints an answer's features and whether it was right, for test/steps/fit.py. */
+/* Prints each answer's features and whether the answer was right, for test/steps/fit.py. */
 static void print_outcomes(const struct trial *t, bool has_step, enum noise noise, uint32_t seed)
 {
 	struct calibration_answer answers[2];
@@ -159,7 +161,7 @@ static void try_kind(struct table *table, const struct kind *kind, uint32_t firs
 	end_row(table, kind->name, &row);
 }
 
-/* A recorded program has no frames: names are used instead. Returns 0 or -errno. */
+/* Tries a recorded program. It has no frames, so names are used instead. Returns 0 or -errno. */
 static int try_file(struct table *table, const char *path)
 {
 	static struct row row;

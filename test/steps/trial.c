@@ -8,7 +8,7 @@
 
 const char *const evidence_names[EVIDENCES] = { "launches", "names", "frames" };
 
-/* What the engine learns about a call (core/steps/levels.h). Only this file makes its hints. */
+/* Returns the hints that the engine gets about an event (core/steps/levels.h). */
 static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 {
 	static const uint32_t of_what[] = {
@@ -35,7 +35,7 @@ static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 	return hints;
 }
 
-/* Programs do not begin when the machine starts. */
+/* Added to all times, because a program does not begin when the machine starts. */
 #define UP_NS 3600000000000ull
 
 void trial_sequence(struct sequence *s, const struct program *p, enum evidence evidence)
@@ -61,10 +61,10 @@ void trial_sequence(struct sequence *s, const struct program *p, enum evidence e
 
 struct judge {
 	const struct sequence *s;
-	uint32_t *before; /* [n]: boundaries among the first n events */
+	uint32_t *before; /* before[n]: number of boundaries among the first n events */
 	uint32_t truth;	  /* END_STEP or END_OTHER */
 	uint32_t from;	  /* events before this one are not judged */
-	uint32_t thread;  /* the one that launches the anchor */
+	uint32_t thread;  /* the thread that launches the anchor */
 };
 
 static uint32_t boundaries(const struct judge *j, int64_t begin, int64_t end)
@@ -92,8 +92,8 @@ static int32_t nearest(const struct judge *j, uint32_t end)
 }
 
 /*
- * Finds the next step by this truth from mark `*at` on: from mark *begin to mark *at. Returns false
- * if there is none.
+ * Finds the next step by this truth, from mark `*at` on. The step lies between marks `*begin` and
+ * `*at`. Returns false if there is none.
  */
 static bool next_step(const struct judge *j, uint32_t *begin, uint32_t *at)
 {
@@ -143,8 +143,8 @@ static void judge_place(const struct judge *j, struct trial *t)
 }
 
 /*
- * Returns the event `launches` launches of the anchor's thread after `at`, or before it: the number
- * of other threads' launches in between is random.
+ * Moves `at` by `launches` launches of the anchor's thread; a negative number moves back. Launches
+ * of other threads in between are not counted, because their number is random.
  */
 static int64_t later(const struct judge *j, int64_t at, int32_t launches)
 {
@@ -156,7 +156,10 @@ static int64_t later(const struct judge *j, int64_t at, int32_t launches)
 	return at;
 }
 
-/* Returns the anchor's thread's launches among the `late` events after a true end, or before it. */
+/*
+ * Returns how many of the `late` events after a true end belong to the anchor's thread. With
+ * negative `late`, looks at events before the end and returns a negative number.
+ */
 static int32_t late_launches(const struct judge *j, int64_t at, int32_t late)
 {
 	int32_t n = 0;
@@ -167,7 +170,10 @@ static int32_t late_launches(const struct judge *j, int64_t at, int32_t late)
 	return n;
 }
 
-/* Like `late`, in launches of the anchor's thread. */
+/*
+ * Returns the median distance of the nearest boundary from a true end, in launches of the anchor's
+ * thread.
+ */
 static int32_t usual_late_launches(const struct judge *j)
 {
 	int32_t *late = calloc(j->s->n_marks + 1, sizeof(*late));
@@ -185,8 +191,9 @@ static int32_t usual_late_launches(const struct judge *j)
 }
 
 /*
- * A boundary that comes a little late in every step is still one per step. So steps are counted as
- * if they ended with it: `late` events later, or `launches` launches of its thread.
+ * Returns the share of the steps with exactly one boundary. A boundary that is a little late in
+ * every step still occurs once per step. So the true steps are shifted before they are compared: by
+ * `late` events and `launches` launches of the anchor's thread.
  */
 static double one_per_step(const struct judge *j, int32_t late, int32_t launches)
 {
@@ -225,7 +232,7 @@ static void judge_truth(struct judge *j, const struct sequence_result *r, struct
 	t->has_place = possible.n_place > 0;
 }
 
-/* Counts as the library does. */
+/* Fills in j->before. Counts boundaries as the library does. */
 static void find_boundaries(struct judge *j, const struct level_choice *c)
 {
 	const struct iteration_anchors anchors = { c->anchor, c->backup, c->backup_within,
@@ -278,7 +285,7 @@ static void judge(const struct sequence *s, const struct sequence_result *r, str
 	free(j.before);
 }
 
-/* Judges the first answer from the time it was given. */
+/* Compares the first answer with the truth, from the time on at which it was given. */
 static void judge_first(const struct sequence *s, const struct sequence_result *r, struct trial *t)
 {
 	struct sequence_result first = *r;
