@@ -112,9 +112,9 @@ static void skip_early(anchor_hits *hits, uint32_t n_early)
 
 /*
  * Fills in x->begins, the times at which steps begin. Each anchor begins a step. Two backups in a
- * row show that the anchor between them is missing, so one of the two backups stands for it. If the
- * backup follows the anchor within a step, the second backup is the closer one to the missing
- * anchor's place. If the backup precedes the anchor, the first backup is.
+ * row show that the anchor between them is missing. Then the backup that is nearer to the missing
+ * anchor begins the step: the second one if the backup follows the anchor within a step, else the
+ * first one.
  */
 static void find_begins(struct finder *x, bool backup_follows)
 {
@@ -150,7 +150,10 @@ static void find_numbered(struct finder *x, const struct launch_log *log, uint32
 	}
 }
 
-/* Returns whether the last calls of any thread are the anchor's, or those that a step ends with. */
+/*
+ * Returns whether the last calls of any thread complete the anchor, or are those with which a step
+ * ends.
+ */
 static bool ends_whole(const struct finder *x, uint64_t end)
 {
 	for (size_t i = 0; i < x->threads.n; i++) {

@@ -25,7 +25,7 @@ struct logged_thread {
  */
 struct logged_generation {
 	uint32_t generation;
-	uint64_t counted_ticks; /* when STEP_COUNTED 1 was written; 0: never */
+	uint64_t counted_ticks; /* ticks of STEP_COUNTED 1; 0: no such record */
 	uint64_t first_ticks;	/* begin of the earliest step; UINT64_MAX: no step */
 	/* The highest step number, and when that step began. 0: no step. */
 	uint64_t last_number, last_ticks;

@@ -170,9 +170,9 @@ bool learn_is_feeding(const struct learn *l)
 }
 
 /*
- * Sets whether only steps that an optimizer ends are accepted. They are while the anchor is
- * overdue, because the program may just be evaluating between the training of one model and the
- * next.
+ * Sets whether only steps that an optimizer ends are accepted. Other steps are not accepted while
+ * the anchor is overdue, because the program may just be evaluating between the training of one
+ * model and the next.
  */
 static void demand_optimizer(struct learn *l, const struct ingest *f)
 {
@@ -182,8 +182,8 @@ static void demand_optimizer(struct learn *l, const struct ingest *f)
 }
 
 /*
- * Handles the first launch of a search. Reads wants_optimizer only here, because the library may
- * not have set it yet when the journal was opened.
+ * Handles the first launch of a search. Reads wants_optimizer now and not when the journal is
+ * opened, because the library may not have set it by then.
  */
 static void note_first(struct learn *l, const struct ingest *f, const struct rec_call *c)
 {
@@ -291,7 +291,8 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 	}
 	vec_push(&l->counted, *step);
 	/*
-	 * Keep the lowest number first: the thread that counted it may be read later than others.
+	 * Keep the record with the lowest number first. It may be read late, because its thread may
+	 * be read after others.
 	 */
 	struct rec_step *first = &l->counted.at[0];
 	if (step->number < first->number) {

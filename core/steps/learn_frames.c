@@ -49,10 +49,10 @@ static struct learn_code code_of(struct learn_frames *x, const struct dict *d, u
  * Returns hints about the optimizer. `codes` are the code objects of a stack's frames, innermost
  * first.
  *
- * The innermost frame with a part other than PART_NONE decides. So a forward pass that an
- * optimizer's closure makes is not part of the optimizer's step, and neither is other work of the
- * closure, such as printing the loss. If the optimizer calls code outside the framework (the user's
- * or a trainer's), that code is a closure, unless its function is named `step`: then it is an
+ * The innermost frame with a part other than PART_NONE decides, so a forward pass in an optimizer's
+ * closure is not part of the optimizer's step. Other work of the closure, such as printing the
+ * loss, is not part of it either: if an optimizer calls code outside the framework (the user's or a
+ * trainer's), that code is a closure. If the function of that code is named `step`, it is an
  * optimizer written there.
  */
 static uint32_t part_hints(const struct learn_code *codes, size_t n)

@@ -17,7 +17,8 @@
 
 struct function_launch {
 	uint64_t hash;
-	uint32_t at; /* place in the function's code that launched, in bytes, or FUNCTION_OUTSIDE */
+	/* offset in bytes of the function's instruction that launched, or FUNCTION_OUTSIDE */
+	uint32_t at;
 	/* line of the function's outermost loop that contains the place; 0: none */
 	uint32_t loop;
 };

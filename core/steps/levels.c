@@ -9,9 +9,9 @@
 
 /*
  * A vote is one search for the step. The first vote takes place after FIRST_VOTE_EVENTS events.
- * Each later vote takes place when the number of events has grown by this factor. Below
- * OFTEN_EVENTS events votes are more frequent, because the program may be short, or its step small.
- * Above, all votes together take five times as long as the last one.
+ * Each later vote takes place when the number of events has grown by a factor. The factor is
+ * smaller below OFTEN_EVENTS events, because the program may be short or have a small step. Above
+ * OFTEN_EVENTS, all votes together take five times as long as the last one.
  */
 #define FIRST_VOTE_EVENTS 5u
 #define OFTEN_EVENTS	  16384u
@@ -25,9 +25,9 @@
 #define VOTES_WANTED_ENDED 1u
 /*
  * If no loop fills all events, their latter parts are searched. The smallest part is the last
- * quarter of the events. Where graphs run, the smallest part is EVENTS_OF_GRAPHS events: a step
- * with graphs needs few calls, so the eager steps before, often run as warm-up, may fill any share
- * of the events.
+ * quarter of the events. Where graphs run, the smallest part is about EVENTS_OF_GRAPHS events: a
+ * step with graphs needs few calls, so the eager steps before, often run as warm-up, may fill any
+ * share of the events.
  */
 #define PARTS		 4u
 #define EVENTS_OF_GRAPHS 12u
@@ -639,10 +639,11 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 }
 
 /*
- * Returns whether the provisional answer is still a guess at the end of the program. It is one if
- * it has had more iterations than nearly any loop needs without being confirmed. In a noisy loop it
- * is one if there were only a few iterations, or if it replaced another answer: both may look right
- * by chance. Answered requests are not a guess, however few there were.
+ * Returns whether the provisional answer is still a guess at the end of the program. The answer is
+ * a guess if it has had more iterations than nearly any loop needs without being confirmed. In a
+ * noisy loop, it is also a guess if there were only a few iterations, or if it replaced another
+ * answer, because it may look right by chance. Answered requests are not a guess, however few there
+ * were.
  */
 static bool is_guess(const struct levels *l)
 {

@@ -40,17 +40,17 @@ enum level_hint {
 	LEVEL_FRAMED = 128,
 	/*
 	 * According to the frames, the code that launches is before the optimizer's last launch. So
-	 * the loop around both has begun its next iteration.
+	 * the loop around the optimizer has begun its next iteration.
 	 */
 	LEVEL_BEFORE_OPTIMIZER = 256,
 	/*
 	 * According to the frames, the code that launches is after the optimizer's last launch. So
-	 * the loop around both has not begun its next iteration.
+	 * the loop around the optimizer has not begun its next iteration.
 	 */
 	LEVEL_AFTER_OPTIMIZER = 512,
 	/*
-	 * According to the frames, no optimizer's step is active, or the active one evaluates its
-	 * closure at the first of the places in its code that do so.
+	 * According to the frames, no optimizer's step is active, or it evaluates its closure at
+	 * the first place in its code that does so.
 	 */
 	LEVEL_NO_REEVALUATION = 1024,
 	/*
@@ -91,7 +91,7 @@ enum level_change {
 	 * of the run differs.
 	 */
 	LEVEL_MOVED,
-	LEVEL_CORRECTED, /* the steps are others */
+	LEVEL_CORRECTED, /* the steps are different ones */
 };
 
 /* The features of an answer from which its confidence is computed (core/steps/levels_sure.c). */

@@ -311,8 +311,8 @@ static bool may_hide_outer_loop(const struct levels_level *level)
 
 /*
  * Returns whether at least half of the iterations are within one optimizer's step, which may
- * evaluate its closure twenty times. Then the loop around that step has not been found yet, or it
- * contains nothing but that step.
+ * evaluate its closure twenty times. Then the loop around that step has not been found yet, or that
+ * loop contains nothing else.
  */
 static bool may_be_evaluation(const struct levels_level *level)
 {

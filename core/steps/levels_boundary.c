@@ -106,16 +106,17 @@ struct after_optimizer {
 	 */
 	uint32_t last_after;
 	/*
-	 * The first launch after that one in the loop's next iteration; NO_TARGET if there is none.
+	 * The first later launch that belongs to the loop's next iteration; NO_TARGET if there is
+	 * none.
 	 */
 	uint32_t first_before;
 };
 
 /*
  * Examines the launches between the optimizer's last launch `end` and the next optimizer launch
- * `next`. Layers that are alike share their stacks, so the layers of an evaluation after the
- * optimizer may have the stacks of the training pass: the loop then only seems to have begun its
- * next iteration. A later launch that is still after the optimizer shows that it has not.
+ * `next`. Only two stacks are known per trigram. If layers are alike, both may be from the training
+ * pass. Then an evaluation after the optimizer looks as if the loop had begun its next iteration. A
+ * later launch that is still after the optimizer shows that the loop has not.
  */
 static struct after_optimizer boundary_look_after(const struct boundary *b, uint32_t end,
 						  uint32_t next)

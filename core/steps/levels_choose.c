@@ -33,7 +33,10 @@
  */
 #define MANY_NETWORKS 4.5
 
-/* Another network's step has at least this share of the launches of this one's step. */
+/*
+ * Another network's step, in the outer loop only, has at least this share of an inner iteration's
+ * launches.
+ */
 #define OTHER_NETWORK 0.5
 
 /* A step makes fewer copies to the host and waits than this. */
@@ -47,17 +50,17 @@
 #define OTHER_SHAPES	    0.1
 
 /*
- * A request loop replaces a loop of which it has at least this many times the iterations: that loop
- * then contains only some of the requests.
+ * A request loop with at least this many times the iterations of another loop replaces that loop,
+ * because that loop contains only some of the requests.
  */
 #define REQUEST_LOOP_MORE 1.1
 
 /* If an iteration has more exchanges than this, they form a loop within it. */
 #define EXCHANGES_OF_ONE 4u
 /*
- * In a loop with several exchanges per iteration, at least SAME_EXCHANGES of the iterations have
- * the usual number of exchanges, and an iteration has on average at least ALIKE_EXCHANGES of its
- * events in common with the next one. Noise reduces both shares.
+ * In a loop with the same few exchanges in each iteration, at least SAME_EXCHANGES of the
+ * iterations have the usual number of exchanges, and an iteration has on average at least
+ * ALIKE_EXCHANGES of its events in common with the next one. Noise reduces both shares.
  */
 #define SAME_EXCHANGES	0.66
 #define ALIKE_EXCHANGES 0.75

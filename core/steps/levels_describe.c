@@ -27,7 +27,7 @@
  */
 #define NEAR_SHARE 4u
 
-/* How often the anchor occurred. */
+/* How often the anchor occurred, and what occurred before it. */
 struct anchor_count {
 	uint64_t n;
 	int64_t n_missed;
@@ -36,11 +36,11 @@ struct anchor_count {
 };
 
 /*
- * Returns how many steps ended before the first anchor was complete. 0 for steps of three launches
- * or more, because an anchor has three. Each launch of the first anchor that equals its last
- * launch, which ends a step, also ends one. So two steps of one launch each have ended before. Of
- * steps of two launches, one has; also of steps of one launch, if another launch precedes the first
- * step.
+ * Returns how many steps ended before the first anchor was complete. An anchor has three launches,
+ * so this happens only to steps of one or two launches. The anchor's last launch ends a step, and
+ * so does each of its earlier launches that equals the last one. For steps of one launch, two steps
+ * ended before, or one if another launch precedes the first step. For steps of two launches, one
+ * ended before.
  */
 static int64_t count_short(const struct levels_store *s, const struct levels_level *level,
 			   uint32_t trigram)
@@ -203,8 +203,8 @@ static bool is_as_long(const struct level_choice *a, const struct level_choice *
 }
 
 /*
- * The state of a comparison of two choices: goes through the ends of steps that they find, in the
- * order in which these occur. Choice 0 is the earlier one.
+ * The state of a comparison of two choices. The comparison goes through the step ends that either
+ * choice finds, in the order of their occurrence. Choice 0 is the earlier choice.
  */
 struct comparison {
 	bool is_alike, is_noisy, ends_alike;
@@ -217,7 +217,7 @@ struct comparison {
 	uint32_t at;	 /* the event of the last end */
 	uint32_t before; /* number of events between the last two ends */
 	/*
-	 * The last end is the second in a row of the same choice, but the other choice's may still
+	 * The last two ends were found by the same choice, but the other choice's end may still
 	 * follow.
 	 */
 	bool is_pending;
@@ -226,8 +226,8 @@ struct comparison {
 };
 
 /*
- * Notes that the other choice missed an end, because the last end is the second in a row of the
- * same choice.
+ * Notes that the other choice missed an end, because the last two ends were found by the same
+ * choice.
  */
 static void miss_one(struct comparison *c)
 {

@@ -201,9 +201,9 @@ static bool is_member(const struct candidate *c, const struct levels_level *leve
 }
 
 /*
- * Returns whether a candidate of another group occurs in nearly all iterations of the level, which
- * is noisy. In a noisy loop it is a matter of chance which trigrams occur in all of the few
- * iterations seen.
+ * Returns whether the level is noisy, and a candidate of another group occurs in nearly all of its
+ * iterations. Such candidates become members because in a noisy loop chance decides which trigrams
+ * occur in all of the few iterations seen.
  */
 static bool is_nearly_member(struct search *q, const struct candidate *c,
 			     const struct levels_level *level)

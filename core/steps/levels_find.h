@@ -108,9 +108,10 @@ struct levels_level {
 	bool mostly_alike;
 	/* the iterations are similar, apart from work that only some of them have */
 	bool has_rare_work;
-	bool optimizer;	      /* most iterations contain an optimizer phase, and other work */
-	bool threads;	      /* most iterations launch from more than one thread */
-	bool rarely_threaded; /* few iterations launch from more than one thread */
+	bool optimizer; /* most iterations contain an optimizer phase, and other work */
+	bool threads;	/* most iterations launch from more than one thread */
+	/* few iterations launch from more than one thread: those between two runs of the loop */
+	bool rarely_threaded;
 	/*
 	 * Each iteration does more work between the backward thread's last launch and the next
 	 * input.

@@ -42,9 +42,9 @@
  */
 #define TAIL_CALLS 2u
 /*
- * The longest round of differing iterations that is searched for. Rounds must have a share of
- * events in common that is larger than that of iterations by ROUND_ADVANTAGE, and at least
- * SAME_WORK.
+ * The longest round of differing iterations that is searched for. Iterations that are one round
+ * apart must have a share of events in common of at least SAME_WORK, and by ROUND_ADVANTAGE more
+ * than neighbouring iterations.
  */
 #define MAX_ROUND	4u
 #define ROUND_ADVANTAGE 0.1
@@ -57,14 +57,14 @@
 /*
  * An iteration with optimizer launches is a step only if at least this share of its events had
  * occurred before the first optimizer launch. A loop over the parameters within the first optimizer
- * phase has only new events. One graph that was launched before is enough, because it takes few
- * calls. So is a closure that the optimizer evaluates: the history of L-BFGS makes a thousand
- * launches per evaluation.
+ * phase has only new events. A graph that was launched before that phase suffices as well, however
+ * few calls it takes. A closure that the optimizer evaluates suffices, too: the history of L-BFGS
+ * makes a thousand launches per evaluation.
  */
 #define MIN_OLD 0.1
 /*
- * If a smaller share of iterations has a backward pass, the backward pass separates two rounds of
- * iterations.
+ * If a smaller share of the iterations contains a backward pass, the backward pass does not belong
+ * to the loop, but separates two runs of the loop.
  */
 #define FEW_WITH_THREADS 0.34
 
@@ -75,8 +75,8 @@
 #define MOSTLY 0.66
 
 /*
- * At least this many iterations have an optimizer. With micro-batches, two iterations in a row
- * never do.
+ * The first iterations may lack an optimizer if at least this many others have one. With
+ * micro-batches, two iterations in a row never have one.
  */
 #define OPTIMIZER_AGAIN 2u
 
@@ -105,9 +105,8 @@ struct iterations {
 	uint32_t since_optimizer;
 	uint32_t with_threads; /* iterations on two threads or more */
 	/*
-	 * Iterations in which the thread that drives them does this. with_fed: copies to the
-	 * device. with_graph: launches graphs. with_read: copies to the host or waits. with_answer:
-	 * copies to the host.
+	 * Iterations in which their own thread copies to the device (with_fed), launches graphs
+	 * (with_graph), copies to the host or waits (with_read), copies to the host (with_answer).
 	 */
 	uint32_t with_fed, with_graph, with_read, with_answer;
 };
@@ -389,10 +388,10 @@ static uint32_t iterations_common(struct search *q, const uint32_t *at, uint32_t
 }
 
 /*
- * Returns the mean share of work that iterations at a distance of `lag` have in common. The share
- * is of the shorter iteration for the work of their own thread, because an evaluation after a step
- * does not make the step a different one. It is of the longer iteration for the work of other
- * threads, because an additional backward pass does.
+ * Returns the mean share of work that iterations at a distance of `lag` have in common. For the
+ * iterations' own thread, the share is relative to the shorter iteration, because an evaluation
+ * after a step does not make it a different step. For other threads, the share is relative to the
+ * longer iteration, because an additional backward pass makes it a different step.
  */
 static double search_alike(struct search *q, const struct levels_level *level, uint32_t lag)
 {
@@ -510,10 +509,10 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	const uint32_t *at = levels_index_of(q->index, g->reference);
 	search_describe(q, group, level);
 	/*
-	 * If few trigrams occur once per iteration, the level is a loop only if one of these holds.
-	 * If a few kernels are repeated, the iterations must be exactly the same. If the optimizer,
-	 * after several micro-batches, consists of one or two launches, iterations have even
-	 * lengths. If a solver iterates until it converges, it then waits for the result.
+	 * A group of few trigrams is a loop only in three cases. Either a few kernels are repeated,
+	 * and all iterations are exactly the same. Or an optimizer of one or two launches follows
+	 * several micro-batches, and the iterations have even lengths. Or a solver iterates until
+	 * it converges, and then waits for the result.
 	 */
 	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_iteration &&
 		      !search_has_whole_steps(q, level);

@@ -285,13 +285,13 @@ static void count_new_kernels(struct search *q, const struct levels_level *level
 }
 
 /*
- * Returns how many of their usual launches are missing in those iterations that have new launches,
- * summed up. `values` are the rows of search_compare(), with `n` values each: 2 new launches, 3
- * launches of the backward thread, 4 all launches, 5 launches of new kernels, 6 scratch space.
+ * Adds up how many of their usual launches are missing in iterations that have new launches.
+ * `values` are the rows of search_compare(), with `n` values each: 2 new launches, 3 launches of
+ * the backward thread, 4 all launches, 5 launches of new kernels, 6 scratch space.
  *
  * An iteration with a multiple of the usual launches of the backward thread counts as several
- * iterations, because the loop's trigram may not have occurred between these. It does not if its
- * kernels are new, because then they belong to another network.
+ * iterations, because the loop's trigram may not have occurred between these. If its kernels are
+ * new, they belong to another network, and the iteration is not counted at all.
  */
 static int64_t sum_replaced(int64_t *values, uint32_t n)
 {

@@ -10,8 +10,8 @@
 #include "core/steps/levels_find.h"
 
 /*
- * A property belongs to the loop if at least this share of the iterations has it. The first and the
- * last iteration may differ.
+ * Something belongs to the loop if at least this share of the iterations contains it. The first and
+ * the last iteration may differ.
  */
 #define MOST_ITERATIONS 0.8
 #define NO_GROUP	UINT32_MAX

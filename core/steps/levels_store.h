@@ -55,7 +55,7 @@ struct levels_store {
 	struct levels_stored *events;
 	uint32_t n, allocated;
 	uint64_t n_forgotten; /* number of older events that were dropped */
-	uint32_t n_sorted;    /* this many events, the first ones, are sorted by begin_ns */
+	uint32_t n_sorted;    /* the first n_sorted events are sorted by begin_ns */
 	struct levels_intern tokens, trigrams, threads;
 	/*
 	 * Kernels are tokens without sizes, and forms are trigrams of kernels. So iterations on
