@@ -23,7 +23,7 @@
  * trigram; with more, in one of 32 more.
  */
 #define FEW_ITERATIONS 16u
-/* The number of launches from backup to anchor may vary by one part in this many. */
+/* The number of launches from backup to anchor may vary by 1/SPREAD_MOST of its median. */
 #define SPREAD_MOST 4
 /* The backup must occur in at least this share of the iterations. */
 #define ITERATIONS_LEAST 0.66

@@ -28,8 +28,8 @@
 
 /*
  * An agent trains fewer networks than this between two exchanges with the host, for example two
- * critics, an actor and a temperature. At least one in this many steps of an agent trains all of
- * its networks.
+ * critics, an actor and a temperature. If an agent trains some of its networks only now and then,
+ * it trains all of them at least once in this many steps.
  */
 #define MANY_NETWORKS 4.5
 
@@ -228,8 +228,8 @@ static bool is_part(struct search *q, const struct levels_level *inner,
 	    (!inner->optimizer || outer->mostly_alike))
 		return true;
 	/*
-	 * Inner iterations may be steps of a GAN's critic, whose generator steps once every few of
-	 * them.
+	 * Inner iterations may be steps of a GAN's critic. The generator then steps once in every
+	 * few of them.
 	 */
 	if (inner->optimizer)
 		return extra.optimizers >= 0.5 &&

@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 
-/* The lengths of iterations of the same loop differ by at most one part in this many. */
+/* The lengths of iterations of the same loop differ by at most 1/ALIKE_SHARE of the longer one. */
 #define ALIKE_SHARE 8u
 /*
- * If the later choice misses more than one in this many of the steps, it counts other steps than
- * the earlier choice. It may miss steps with a branch in which its anchor does not occur.
+ * If the later choice misses more than 1/MISSED_SHARE of the steps, it counts other steps than the
+ * earlier choice. It may miss fewer: steps with a branch in which its anchor does not occur.
  */
 #define MISSED_SHARE 20u
 /*
@@ -21,10 +21,7 @@
  */
 #define MISSED_SHARE_NOISY 3u
 
-/*
- * Two ends belong to the same step if they are no further apart than one part in this many of an
- * iteration.
- */
+/* Two ends that are no further apart than 1/NEAR_SHARE of an iteration belong to the same step. */
 #define NEAR_SHARE 4u
 
 /* How often the anchor occurred, and what occurred before it. */

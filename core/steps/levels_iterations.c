@@ -19,10 +19,10 @@
 #define MIN_ALIKE 0.5
 /*
  * An exception to MIN_ALIKE: iterations that differ only by rare work, such as a checkpoint after
- * every second or third step. Then each iteration is similar to one of the two before it, and this
- * is the least mean share in common with that one. If the additional work trains as well, the
- * iterations are different steps: the numbers of optimizer launches must be equal up to one part in
- * NEARLY.
+ * every second or third step. Each iteration is then similar to one of the two before it, and has
+ * on average at least this share of its events in common with that one. If the rare work trains as
+ * well, it makes other steps. So neighbouring iterations must have the same number of optimizer
+ * launches, give or take 1/NEARLY.
  */
 #define ALIKE_EITHER 0.66
 #define NEARLY	     4
@@ -50,8 +50,8 @@
 #define ROUND_ADVANTAGE 0.1
 #define SAME_WORK	0.9
 /*
- * If less than one event in this many belongs to the level's trigrams, its iterations must be
- * steady (levels_shape.h).
+ * If less than 1/SPARSE of the events belong to the level's trigrams, the iterations must be steady
+ * (levels_shape.h).
  */
 #define SPARSE 50u
 /*
@@ -112,9 +112,9 @@ struct iterations {
 };
 
 /*
- * Returns where the number of the last iteration is stored that contains the six launches up to
- * this event: the three kernels of the event's form and the three before them on the same thread.
- * If there are only few kinds of kernels, three in a row often repeat in any order, but six hardly
+ * Returns a pointer to the number of the last iteration that contains the six launches up to this
+ * event: the three kernels of the event's form and the three before them on the same thread. If
+ * there are only few kinds of kernels, three in a row often repeat in any order, but six hardly
  * ever do.
  */
 static uint32_t *search_last_iteration(struct search *q, const struct levels_stored *e)

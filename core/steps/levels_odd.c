@@ -11,7 +11,7 @@
 /* More additional launches than this in an iteration are not due to chance. */
 #define MANY_MORE 3
 /*
- * The new kernels of an iteration are few if they are less than one in this many of its new
+ * The new kernels of an iteration are few if their launches are less than 1/FEW_NEW of its new
  * launches.
  */
 #define FEW_NEW 4
@@ -24,7 +24,7 @@
 
 /*
  * A kernel that occurs in fewer iterations than this may recur by chance. The distances between its
- * occurrences may deviate from their median by one part in GAP_OFF.
+ * occurrences may deviate by 1/GAP_OFF from their median.
  */
 #define RECURRENCES 4u
 #define GAP_OFF	    4

@@ -22,7 +22,7 @@
 #define WAITED_ITERATIONS 0.95
 /*
  * At least this share of a request loop's iterations is longer than half of the median iteration
- * and shorter than twice that.
+ * and shorter than twice the median iteration.
  */
 #define REQUEST_LOOP_LIKE 0.95
 /* Two optimizer phases are separated by at least this many other launches. */
