@@ -6,11 +6,15 @@
 #include "core/runtime/log.h"
 #include "core/runtime/ranks.h"
 
-/* The collector itself waits a third of this: the limit is reached only if it no longer runs. */
+/*
+ * How much longer than the collector this rank waits for the other ranks. So this rank's wait ends
+ * without an answer only if the collector no longer runs.
+ */
 #define PATIENCE_FACTOR 3
 /*
- * Wait this many steps as well: later steps may be much longer than earlier ones. The collector
- * compares ranks over 8 steps at least (export/ranks_apart.c).
+ * The rank also waits for at least this many steps, because later steps may be much longer than the
+ * steps from which the time limit is computed. The collector compares the ranks' step numbers over
+ * at least 8 steps (core/source/process/ranks_apart.c).
  */
 #define STEPS_LEAST 24
 
@@ -27,7 +31,7 @@ void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of ki
 	a->waits = true;
 	atomic_store_explicit(&shared->current, current, memory_order_relaxed);
 	atomic_store_explicit(&shared->start_of, kind, memory_order_relaxed);
-	/* release: a reader of waits_for_start also sees `current` and `start_of` */
+	/* release: a collector that reads waits_for_start also sees `current` and `start_of` */
 	atomic_store_explicit(&shared->waits_for_start, ++a->asked, memory_order_release);
 }
 

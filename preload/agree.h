@@ -1,7 +1,8 @@
 /*
- * Makes all ranks of one job record the same steps. A rank that knows its steps does not start its
- * schedule at once. It waits for the start step that the job's collector names
- * (core/runtime/record.h, struct journal_steps). Used only by the thread that crosses a boundary.
+ * Makes all ranks of one job record the same steps. A rank that has detected its steps does not
+ * start its schedule at once. It waits until the job's collector has chosen a start step for all
+ * ranks (core/runtime/record.h, struct journal_steps). Only the thread that crosses a step boundary
+ * calls these functions.
  */
 #ifndef PRELOAD_AGREE_H
 #define PRELOAD_AGREE_H
@@ -11,22 +12,22 @@
 #include <stdbool.h>
 
 struct agree {
-	bool waits;
-	uint32_t asked;			  /* number of agree_begin() calls */
-	uint64_t until_ticks, until_step; /* waiting ends when both have passed */
+	bool waits;			  /* this rank waits for the common start step */
+	uint32_t asked;			  /* how often agree_begin() was called */
+	uint64_t until_ticks, until_step; /* the wait ends when both have passed */
 };
 
 /*
- * Begins to wait: steps are known now, and step `current` is under way. Replaces a wait that was
- * begun before.
+ * Starts to wait for a common start step and asks the collector to choose one. `current` is the
+ * step under way, `kind` says which steps were detected. Replaces an earlier wait.
  */
 void agree_begin(struct agree *a, struct journal_steps *shared, enum start_of kind,
 		 uint64_t current);
 
 /*
- * Returns whether the wait is over when step `number` begins at `ticks`. If so, sets `*start` to
- * the step at which the schedule's first recorded step falls in all ranks, or to `number` if the
- * collector named none in time.
+ * Returns whether the wait is over. Called when step `number` begins at `ticks`. When the wait is
+ * over, sets `*start` to the step at which the schedule's first recorded step falls in all ranks.
+ * If the collector has not chosen one in time, sets `*start` to `number` and logs a warning.
  */
 bool agree_is_over(struct agree *a, struct journal_steps *shared, uint64_t number, uint64_t ticks,
 		   uint64_t *start);

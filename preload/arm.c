@@ -28,7 +28,7 @@ static enum sched_action scheduled(const struct arm *a, uint64_t number)
 {
 	if (a->schedule.always)
 		return SCHED_RECORD;
-	/* steps before the shift were over when numbers became known: the schedule starts later */
+	/* the schedule, which was moved by `shift` steps, has not begun yet */
 	if (a->is_held || number < a->shift)
 		return SCHED_NONE;
 	return schedule_action(&a->schedule, number - a->shift);
@@ -59,7 +59,10 @@ static enum sched_action asked(const struct arm *a, uint64_t number)
 	return number + 1 < window_end(a) ? SCHED_RECORD : SCHED_RECORD_AND_SAVE;
 }
 
-/* enum sched_action is ordered by how much an action does, so the larger one includes the other. */
+/*
+ * Returns the larger one of the two actions. enum sched_action is ordered by how much an action
+ * does, so the larger one includes the other.
+ */
 enum sched_action arm_action(const struct arm *a, uint64_t number)
 {
 	enum sched_action one = scheduled(a, number), other = asked(a, number);

@@ -13,7 +13,10 @@ static inline uint64_t note_at(const block_note *notes, uint32_t i)
 	return atomic_load_explicit(&notes[i], memory_order_relaxed);
 }
 
-/* Returns the slot of the address, or a free slot for it: half of the slots always stay free. */
+/*
+ * Returns the slot that has the address, or else a free slot for it. A free slot always exists,
+ * because there are 512 slots for at most 255 notes.
+ */
 HOT static inline uint32_t find_place(const struct block_notes_index *x, const block_note *notes,
 				      uint64_t address)
 {

@@ -1,8 +1,9 @@
 /*
- * The latest memory reports of a device, packed into one word each. They are collected here before
- * they go into its table of live blocks (block_table.h). Most blocks are freed within the step that
- * allocated them, so most reports never reach the table. In a program that keeps the caches busy a
- * report therefore costs a third of a table update (test/bench/block_bench.sh).
+ * A note is one of PyTorch's memory reports (blocks.h), packed into one word. The latest reports of
+ * a device are collected as notes before they are applied to the device's table of live blocks
+ * (block_table.h). Most blocks are freed within the step that allocated them. The notes of such a
+ * block cancel each other and never reach the table. In a program that keeps the CPU's caches busy,
+ * a report therefore costs a third of a table update (test/bench/block_bench.sh).
  */
 #ifndef PRELOAD_BLOCK_NOTES_H
 #define PRELOAD_BLOCK_NOTES_H
@@ -12,9 +13,10 @@
 #include <stdint.h>
 
 enum {
-	BLOCK_NOTES = 255,	/* a step of ten layers with Adam has 220 */
-	BLOCK_GRANULE_BITS = 9, /* address and size of PyTorch's blocks are multiples of 512 */
-	BLOCK_SIZE_BITS = 25,	/* in granules, sign included */
+	BLOCK_NOTES = 255, /* room per device; a step of ten layers with Adam has 220 */
+	/* address and size of PyTorch's blocks are multiples of 512 bytes */
+	BLOCK_GRANULE_BITS = 9,
+	BLOCK_SIZE_BITS = 25, /* for the size in units of 512 bytes, sign included */
 	BLOCK_ADDRESS_BITS = 48,
 };
 
@@ -26,12 +28,13 @@ static inline uint64_t block_rotate(uint64_t v)
 }
 
 /*
- * Packs an allocation, or a free if `bytes` is negative. Returns false if it does not fit: address
- * or size is not a multiple of 512, or the size is 8 GiB or more.
+ * Packs an allocation of `bytes` at `address` into `*note`. A negative `bytes` means a free.
+ * Returns false if the report does not fit into a note: address or size is not a multiple of 512
+ * bytes, or the size is 8 GiB or more.
  */
 static inline bool block_note_pack(uint64_t address, int64_t bytes, uint64_t *note)
 {
-	/* after the rotation a value that is not a multiple has bits set at the top */
+	/* a value that is not a multiple of 512 has bits set at the top after the rotation */
 	uint64_t where = block_rotate(address),
 		 size = block_rotate((uint64_t)bytes +
 				     (1ull << (BLOCK_GRANULE_BITS + BLOCK_SIZE_BITS - 1)));
@@ -51,25 +54,27 @@ static inline int64_t block_note_bytes(uint64_t note)
 	return granules * (1 << BLOCK_GRANULE_BITS);
 }
 
-/* A hash table from address to its last note. */
+/* A hash table that maps an address to the last note about it. */
 struct block_notes_index {
-	uint8_t places[512]; /* number of the note + 1; 0: free */
+	uint8_t places[512]; /* index of the note, plus 1; 0: the slot is free */
 };
 
-/* `n` at most BLOCK_NOTES. */
+/* Fills `index` from `n` notes, at most BLOCK_NOTES. */
 void block_notes_index(const block_note *notes, uint32_t n, struct block_notes_index *index);
 
-/* Returns the number of the address's last note, or -1 if it has none. */
+/* Returns the index of the last note about `address`, or -1 if there is none. */
 int block_notes_last(const struct block_notes_index *index, const block_note *notes,
 		     uint64_t address);
 
-/* The net effect of a list of notes; one bit per note. */
+/* The net effect of a list of notes on the set of live blocks. Each note has one bit. */
 struct block_notes_net {
-	uint64_t gone[BLOCK_NOTES / 64 + 1]; /* frees a block that no earlier note allocated */
-	uint64_t made[BLOCK_NOTES / 64 + 1]; /* allocates a block that no later note frees */
+	/* the note frees a block that no earlier note allocated */
+	uint64_t gone[BLOCK_NOTES / 64 + 1];
+	/* the note allocates a block that no later note frees */
+	uint64_t made[BLOCK_NOTES / 64 + 1];
 };
 
-/* `n` at most BLOCK_NOTES. Uses 512 bytes of stack. */
+/* Computes the net effect of `n` notes, at most BLOCK_NOTES. Uses 512 bytes of stack. */
 void block_notes_settle(const block_note *notes, uint32_t n, struct block_notes_net *net);
 
 #endif

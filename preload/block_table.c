@@ -7,10 +7,11 @@
 #include <sys/mman.h>
 
 enum {
-	TABLES = 4, /* per device */
+	TABLES = 4, /* hash tables per device */
 	FIRST_BITS = 12,
-	MORE_BITS = 2, /* each table is four times the previous one: 350,000 blocks in all */
-	WITHIN = 16,   /* slots that are probed */
+	/* each table has four times the slots of the previous one; together 350,000 */
+	MORE_BITS = 2,
+	WITHIN = 16, /* slots that are probed per table, beginning at a block's hash */
 };
 
 struct details {
@@ -19,16 +20,16 @@ struct details {
 } __attribute__((aligned(32)));
 
 /*
- * A table of 1 << bits slots. The addresses (0: free) are kept apart from the details, because most
- * look-ups read nothing else. One thread at a time writes, which avoids locked instructions (9 ns);
- * any thread may read.
+ * One hash table, of 1 << bits slots. The addresses (0: the slot is free) have an array of their
+ * own, because most look-ups read nothing else. Only one thread at a time writes, so no locked
+ * instructions are needed; one takes 9 ns. Any thread may read.
  */
 struct places {
 	_Atomic uint64_t *addresses;
 	struct details *details;
 };
 
-/* NULL until first needed. */
+/* The memory of each table; NULL until the table is first needed. */
 static _Atomic(void *) tables[BLOCK_DEVICES][TABLES];
 
 static inline struct places places_of(void *table, unsigned bits)
@@ -37,8 +38,9 @@ static inline struct places places_of(void *table, unsigned bits)
 }
 
 /*
- * Returns the slot that holds `wanted` (0: a free slot) among the WITHIN slots from the hash of
- * `address` on, or -1. Blocks begin at multiples of 512 bytes, so the lowest 9 bits are dropped.
+ * Searches WITHIN slots, beginning at the hash of `address`. Returns the first slot that contains
+ * `wanted` (0: the first free slot), or -1. Blocks begin at multiples of 512 bytes, so the hash
+ * omits the lowest 9 bits of the address.
  */
 static inline int64_t find(const _Atomic uint64_t *addresses, unsigned bits, uint64_t address,
 			   uint64_t wanted)
@@ -51,7 +53,10 @@ static inline int64_t find(const _Atomic uint64_t *addresses, unsigned bits, uin
 	return -1;
 }
 
-/* Release stores: whoever reads one of these also sees that the slot's previous block is gone. */
+/*
+ * Release stores: a reader that sees one of the new values also sees that the previous block of the
+ * slot was removed. each_of() checks for that.
+ */
 static inline void fill(struct places p, int64_t at, const struct block_entry *e)
 {
 	struct details *d = &p.details[at];
@@ -81,7 +86,7 @@ static void *table_at(unsigned device, unsigned level)
 	return atomic_load_explicit(&tables[device][level], memory_order_acquire);
 }
 
-/* Returns NULL if there is no memory. Keeps errno. */
+/* Maps the memory of a table. Returns NULL if there is no memory. Keeps errno. */
 static void *make_table(unsigned device, unsigned level)
 {
 	int saved = errno;
@@ -139,7 +144,7 @@ static void each_of(unsigned device, unsigned level,
 			atomic_load_explicit(&p.details[at].made_ticks, memory_order_relaxed);
 		e.stack = atomic_load_explicit(&p.details[at].stack, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
-		/* skip it if the slot was reused meanwhile: the details may be the new block's */
+		/* skip a slot that was reused meanwhile: its details may belong to the new block */
 		if (atomic_load_explicit(&p.addresses[at], memory_order_relaxed) == e.address)
 			each(context, &e);
 	}

@@ -1,9 +1,10 @@
 /*
- * See blocks.h. The reporting function is called ten times as often as kernels are launched, inside
- * the allocator's lock. test/bench/block_bench.sh and docs/memory.md have its cost.
+ * See blocks.h. PyTorch calls the reporting function ten times as often as it launches kernels, and
+ * holds the allocator's lock while it does. test/bench/block_bench.sh measures the cost of a
+ * report; docs/internals/pytorch-memory.md lists the results.
  *
- * PyTorch reports since 1.9. In 2.1 the symbol names and argument types changed, but the registers
- * stayed the same.
+ * PyTorch has had the function since version 1.9. Version 2.1 changed the symbol names and argument
+ * types, but the arguments are still passed in the same registers.
  */
 #include "preload/blocks.h"
 
@@ -22,9 +23,9 @@
 enum {
 	CUDA = 1, /* c10::DeviceType */
 	/*
-	 * The first blocks take a stack even outside recorded steps, which costs some milliseconds
-	 * in all. Parameters and optimizer state are allocated before steps are recorded, mostly
-	 * before they are detected.
+	 * The first allocations take a stack even outside recorded steps, which costs some
+	 * milliseconds in all. They include parameters and optimizer state, which are allocated
+	 * before steps are recorded, and mostly before steps are detected.
 	 */
 	FIRST_BLOCKS = 20000,
 };
@@ -37,18 +38,24 @@ struct c10_device {
 enum { NOT_LISTED = UINT32_MAX };
 
 /*
- * The state of one device. It fills a page, so that a report touches only one TLB entry. The first
- * cache line has all that most reports need besides their note.
+ * The memory of one device as PyTorch reports it. The struct fills a page, so that a report needs
+ * only one TLB entry. The first cache line has everything that most reports need, except for their
+ * note.
  */
 struct held {
 	_Atomic uint64_t allocated, reserved, peak_allocated;
-	_Atomic uint32_t n_notes, most_notes; /* most_notes 0: no notes, note() handles reports */
-	_Atomic(void *) real;		      /* function wrapped by the wrapper that takes notes */
+	/* most_notes 0: no notes are taken, note() handles all reports */
+	_Atomic uint32_t n_notes, most_notes;
+	/* PyTorch's own function, which follows a noted report */
+	_Atomic(void *) real;
 	_Atomic uint64_t peak_reserved;
-	uint64_t notes_ticks; /* when the step of the notes began */
-	/* totals and peaks as last written to the journal */
+	uint64_t notes_ticks; /* when the step in which the notes were taken began */
+	/* totals and peaks that were last written to the journal */
 	uint64_t written[4] __attribute__((aligned(64)));
-	/* number of notes in the journal's list of live blocks; NOT_LISTED: no list was written */
+	/*
+	 * how many of the notes are in the list of live blocks that was last written to the
+	 * journal; NOT_LISTED: no list was written
+	 */
 	_Atomic uint32_t n_listed;
 	block_note notes[BLOCK_NOTES] __attribute__((aligned(64)));
 } __attribute__((aligned(4096)));
@@ -56,10 +63,12 @@ struct held {
 static struct held held[BLOCK_DEVICES];
 
 static HOT_DATA struct {
+	/* when the current step began */
 	_Atomic uint64_t step_ticks;
 	_Atomic uint32_t devices; /* one bit per device that has reported */
-	_Atomic uint32_t n_lost;
-	_Atomic uint32_t n_first; /* blocks that may still take a stack outside recorded steps */
+	_Atomic uint32_t n_lost;  /* blocks for which the table had no room */
+	/* allocations that may still take a stack outside recorded steps */
+	_Atomic uint32_t n_first;
 	bool is_wanted, takes_stacks;
 } g;
 
@@ -69,7 +78,7 @@ HOT static void write_block(enum block_event event, unsigned device, uint32_t st
 			    uint64_t address, uint64_t bytes, uint64_t allocated, uint64_t reserved)
 {
 	uint32_t depth = hook_thread.depth;
-	hook_thread.depth = 1; /* CUDA calls of a signal handler are not recorded meanwhile */
+	hook_thread.depth = 1; /* a signal handler's CUDA calls must not write records meanwhile */
 	struct rec_block *r = journal_reserve(&hook_thread.writer, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
@@ -160,8 +169,9 @@ static void list_entry(void *context, const struct block_entry *e)
 }
 
 /*
- * Publishes the number of listed notes before it reads the count again. A report that settles
- * further notes meanwhile thus either sees that they are not listed, or is seen here.
+ * Copies the device's notes to `l` and publishes their number, then reads the count of notes again.
+ * Another thread may settle further notes at the same time (settle_notes()). Then either that
+ * thread sees that those notes are not listed, or this function sees the new count and tries again.
  */
 static void take_notes(struct listing *l, struct held *h)
 {
@@ -175,7 +185,10 @@ static void take_notes(struct listing *l, struct held *h)
 	block_notes_index(l->notes, l->n, &l->index);
 }
 
-/* Reads the notes before the table: a note that is settled in between is then seen in both. */
+/*
+ * Writes the device's live blocks to the journal. Reads the notes before the table, so that a note
+ * which is settled in between is found in both. list_entry() then skips the block in the table.
+ */
 static void list_device(struct listing *l)
 {
 	struct held *h = &held[l->device];
@@ -192,7 +205,8 @@ static void list_device(struct listing *l)
 
 static void list_all(uint64_t ticks)
 {
-	static struct listing l; /* one thread at a time crosses a boundary */
+	/* static is safe: only one thread at a time crosses a step boundary */
+	static struct listing l;
 	for (uint32_t left = g.devices; left; left &= left - 1) {
 		l.device = (unsigned)__builtin_ctz(left);
 		l.ticks = ticks;
@@ -234,7 +248,10 @@ void blocks_configure(const struct config *config, bool may_record)
 	set_mode(false);
 }
 
-/* Reports made by other threads during the switch are in the list of live blocks or recorded. */
+/*
+ * A report that another thread makes while recording is switched on is not lost: it is in the list
+ * of live blocks, or it gets a record of its own, or both.
+ */
 void blocks_record(bool recorded)
 {
 	bool was = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed) &
@@ -246,7 +263,8 @@ void blocks_record(bool recorded)
 	if (recorded && g.is_wanted)
 		write_block(BLOCK_KNOWN, DEVICE_UNKNOWN, 0, ticks, 0, 0, 0, 0);
 	set_mode(recorded);
-	atomic_thread_fence(memory_order_seq_cst); /* pairs with has_begun_meanwhile() */
+	/* pairs with the fence in has_begun_meanwhile() */
+	atomic_thread_fence(memory_order_seq_cst);
 	if (recorded && g.is_wanted)
 		list_all(ticks);
 }
@@ -275,7 +293,10 @@ static inline void raise_to(_Atomic uint64_t *peak, uint64_t value)
 		atomic_store_explicit(peak, value, memory_order_relaxed);
 }
 
-/* Reports of one device never overlap: they are made inside its allocator's lock. */
+/*
+ * Relaxed loads and stores suffice. Reports of one device never overlap, because PyTorch makes them
+ * while it holds the device's allocator lock.
+ */
 static inline void set_totals(unsigned device, uint64_t allocated, uint64_t reserved)
 {
 	struct held *h = &held[device];
@@ -292,7 +313,9 @@ static void count_first(unsigned mode)
 	uint32_t left = atomic_load_explicit(&g.n_first, memory_order_relaxed);
 	if (mode & BLOCKS_RECORDED)
 		return;
-	/* compare and swap: if recording begins at this moment, its new mode must stay */
+	/*
+	 * compare and swap: if recording begins at this moment, the mode that it has set must stay
+	 */
 	uint8_t was = (uint8_t)mode;
 	if (left)
 		atomic_store_explicit(&g.n_first, left - 1, memory_order_relaxed);
@@ -317,7 +340,10 @@ static void add(unsigned device, uint64_t address, uint64_t bytes, uint64_t tick
 		atomic_fetch_add_explicit(&g.n_lost, 1, memory_order_relaxed);
 }
 
-/* Writes records of the notes that are missing in the journal's list of live blocks. */
+/*
+ * Writes a record for each of the notes `from` to `to` - 1, because the list of live blocks in the
+ * journal does not include them.
+ */
 static void write_notes(unsigned device, uint32_t from, uint32_t to)
 {
 	const struct held *h = &held[device];
@@ -329,12 +355,15 @@ static void write_notes(unsigned device, uint32_t from, uint32_t to)
 	}
 }
 
-/* Applies the notes to the table: frees first, since a new block may lie where a freed one was. */
+/*
+ * Applies the device's notes to the table of live blocks. Frees come first, because a new block may
+ * have the address of a freed one.
+ */
 HOT static void settle_notes(unsigned device)
 {
 	struct held *h = &held[device];
 	struct block_notes_net net;
-	atomic_thread_fence(memory_order_seq_cst); /* pairs with take_notes() */
+	atomic_thread_fence(memory_order_seq_cst); /* pairs with the fence in take_notes() */
 	uint32_t n = n_notes(h),
 		 n_listed = atomic_load_explicit(&h->n_listed, memory_order_acquire);
 	block_notes_settle(h->notes, n, &net);
@@ -355,8 +384,9 @@ HOT static void settle_notes(unsigned device)
 }
 
 /*
- * Allows the next reports to be notes, unless recording has begun meanwhile. blocks_record() sets
- * the mode and then ends notes; the order here is the reverse, so one of the two sees the other.
+ * Lets the next reports become notes, unless recording has begun meanwhile. blocks_record() first
+ * sets the mode and then ends the taking of notes. This function first allows notes and then reads
+ * the mode. So at least one of the two functions sees what the other has done.
  */
 static void begin_notes(unsigned device, void *real)
 {
@@ -369,8 +399,9 @@ static void begin_notes(unsigned device, void *real)
 }
 
 /*
- * Returns whether recording has begun since the mode was read. The list of live blocks may then
- * lack what was just put into the table: blocks_record() sets the mode, then reads the table.
+ * Returns whether recording has begun since the caller read the mode. If so, the list of live
+ * blocks may lack what the caller has just put into the table, because blocks_record() sets the
+ * mode before it reads the table. The caller then writes a record of its own.
  */
 static bool has_begun_meanwhile(void)
 {
@@ -383,7 +414,7 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 {
 	bool is_recorded = mode & BLOCKS_RECORDED;
 	if (n_notes(&held[device]))
-		settle_notes(device); /* they came before this report */
+		settle_notes(device); /* the notes are older than this report */
 	uint64_t ticks = is_recorded ? hook_ticks()
 				     : atomic_load_explicit(&g.step_ticks, memory_order_relaxed);
 	uint32_t stack = 0;
@@ -400,11 +431,13 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 	if (!is_recorded)
 		is_recorded = has_begun_meanwhile();
 	/*
-	 * Read the time after the table has changed. Recording may end and begin again while this
-	 * thread is preempted. With an earlier time the record would be older than the new list of
-	 * live blocks, which was made before the change, and would be lost.
+	 * The time is read only now that the table has changed. While this thread was preempted,
+	 * recording may have ended and begun again, and a new list of live blocks may have been
+	 * written before the table changed. With an earlier time the record would be older than
+	 * that list and would be lost.
 	 *
-	 * depth above 0: a signal handler that interrupted a hooked call while it wrote a record
+	 * A depth above 0 means that this is a signal handler, which has interrupted a hooked call
+	 * while that was writing a record.
 	 */
 	if (is_recorded && LIKELY(!hook_thread.depth))
 		write_block(bytes > 0 ? BLOCK_MADE : BLOCK_FREED, device, stack, hook_ticks(),
@@ -412,15 +445,15 @@ HOT static void note(unsigned mode, const struct unwind_regs *regs, void *real, 
 }
 
 /*
- * The fast path of note(), for most reports: nothing is recorded, the peaks stay the same, and
- * there is room for another note. Returns the real function; or NULL if the report is not of this
- * kind, having done nothing.
+ * The fast path of note(). It handles most reports: nothing is recorded, the reserved bytes and the
+ * peaks stay the same, and there is room for another note. Returns PyTorch's own function. Returns
+ * NULL, and has no effect, if the report is of another kind.
  */
 static inline __attribute__((always_inline)) void *
 keep_note(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
 {
 	struct held *h = &held[device];
-	__asm__("" : "+r"(h)); /* makes GCC compute one address, not one for each member */
+	__asm__("" : "+r"(h)); /* makes GCC compute the address once, not for each member */
 	uint32_t n = atomic_load_explicit(&h->n_notes, memory_order_relaxed);
 	uint64_t note;
 	if (UNLIKELY(n >= atomic_load_explicit(&h->most_notes, memory_order_relaxed)) ||
@@ -432,7 +465,7 @@ keep_note(uint64_t address, int64_t bytes, uint64_t allocated, uint64_t reserved
 	atomic_store_explicit(&h->n_notes, n + 1, memory_order_release);
 	atomic_store_explicit(&h->allocated, allocated, memory_order_relaxed);
 	void *real = atomic_load_explicit(&h->real, memory_order_relaxed);
-	if (!real) /* begin_notes() has set it */
+	if (!real) /* begin_notes() sets it before it allows notes */
 		__builtin_unreachable();
 	return real;
 }
@@ -457,8 +490,10 @@ static void ignore_report(void)
 }
 
 /*
- * PyTorch is loaded RTLD_LOCAL, so RTLD_NEXT does not find its function. If there is none, reports
- * are not passed on to the application's own profiler, and the search is not repeated.
+ * Returns PyTorch's own function. Because PyTorch is loaded with RTLD_LOCAL, RTLD_NEXT does not
+ * find the function, so the search begins with libc10.so. If there is no function, returns
+ * ignore_report(). Reports then do not reach PyTorch's own profiler, and the search is not
+ * repeated.
  */
 static void *find_real(const char *symbol, void *ours)
 {
@@ -498,7 +533,10 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 	return next;
 }
 
-/* As in hooks.c: the first function handles most calls in few instructions and ends in a jump. */
+/*
+ * As in hooks.c, the first function handles most calls in few instructions and ends in a jump. The
+ * second function, noted_NAME, handles all other calls.
+ */
 #define USAGE(name, symbol)                                                                        \
 	static HOT_DATA _Atomic(void *) real_##name;                                               \
 	static usage_function noted_##name;                                                        \
@@ -544,7 +582,9 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 		next(bytes, allocated, reserved, device);                                         \
 	}
 
-/* Out of memory is rare, so it is recorded outside recorded steps too. */
+/*
+ * Records an allocation that failed. This is rare, so it is recorded outside recorded steps, too.
+ */
 static void note_out_of_memory(const struct unwind_regs *regs, int64_t bytes, uint64_t allocated,
 			       uint64_t reserved, unsigned device)
 {

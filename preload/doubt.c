@@ -3,32 +3,35 @@
 #include <stdbool.h>
 
 enum {
-	NEXT_FIRST = 512, /* steps before the first look; provisional ones were looked at anyway */
+	/* steps before the first look; steps of a provisional anchor are checked anyway */
+	NEXT_FIRST = 512,
 	/*
-	 * "Likely" means that something follows each backward pass. It may be the step of an
-	 * adversarial attack or the saving of a chunk's gradient, with an optimizer every few of
-	 * those. So the first look comes after NEXT_LIKELY steps and takes at least LIKELY_LEAST.
+	 * is_likely only means that some work follows each backward pass. This may be an optimizer,
+	 * but also the step of an adversarial attack or the saving of a chunk's gradient, with an
+	 * optimizer only after every few of those. So the first look comes after NEXT_LIKELY steps
+	 * and covers at least LIKELY_LEAST.
 	 */
 	NEXT_LIKELY = 24,
 	LIKELY_LEAST = 24,
 	/*
-	 * A look takes one in LOOK_SHARE of the steps so far. The number of steps doubles from one
-	 * look to the next, so the second half of a run has one.
+	 * A regular look covers one in LOOK_SHARE of the steps so far. The number of steps doubles
+	 * from one look to the next, so the second half of a run has one look.
 	 */
 	LOOK_SHARE = 64,
 	/*
-	 * LONGER steps in a row that take over 1.5 times the mean of the first USUAL ones are a
-	 * reason to look: a training step takes three times as long as an evaluation step. Such a
-	 * look takes one in LONGER_SHARE of the steps so far, at least LONGER_LEAST.
+	 * A look also begins if LONGER steps in a row take over 1.5 times the mean of the first
+	 * USUAL steps, because a training step takes three times as long as an evaluation step.
+	 * Such a look covers one in LONGER_SHARE of the steps so far, at least LONGER_LEAST.
 	 */
 	USUAL = 32,
 	LONGER = 8,
 	LONGER_SHARE = 8,
 	LONGER_LEAST = 32,
 	/*
-	 * Longer steps may mean nothing, nor may a new thread: each epoch's data loader may start
-	 * one. So such a look waits until at most one in LONGER_EVERY steps was looked at. With the
-	 * look itself, an eighth of the steps, that makes one in six at most.
+	 * Longer steps or a new thread need not mean that training has begun: each epoch's data
+	 * loader may start a thread. So a look for these reasons begins only if at most one in
+	 * LONGER_EVERY of the steps so far was in a look. The new look covers an eighth of the
+	 * steps, so at most one step in six is in a look.
 	 */
 	LONGER_EVERY = 16,
 };
@@ -52,8 +55,8 @@ static bool are_longer(struct doubt *d, uint64_t ticks)
 }
 
 /*
- * Returns whether more threads have called CUDA than at the last look. The first backward pass
- * brings a thread of its own, however long a step takes.
+ * Returns whether more threads have called CUDA than at the last look. This shows the first
+ * backward pass, which runs on a thread of its own, however long a step takes.
  */
 static bool has_new_thread(struct doubt *d, uint32_t n_threads)
 {
