@@ -1,7 +1,8 @@
 /*
- * The statements used in hooks.def's rows: they copy a call's facts into its record. They run
- * inside a wrapper, before or after the real call. An output is read only if the call succeeded and
- * the caller passed a pointer for it.
+ * Macros and functions for the `before` and `after` columns of hooks.def. They copy a call's
+ * arguments and results into its record, struct rec_call. They run inside the wrapper, before or
+ * after the real call. They read an output argument only if the call succeeded and the caller
+ * passed a pointer for it.
  */
 #ifndef PRELOAD_CAPTURE_H
 #define PRELOAD_CAPTURE_H
@@ -17,7 +18,10 @@
 
 #define NOTHING ((void)0)
 
-/* `stream_` and `arg_` may be handles, pointers, device addresses or numbers. */
+/*
+ * Records stream, argument and size. `stream_` and `arg_` may be handles, pointers, device
+ * addresses or numbers.
+ */
 #define take(c, stream_, arg_, bytes_)                        \
 	do {                                                  \
 		(c)->stream = (uint64_t)(uintptr_t)(stream_); \
@@ -73,16 +77,20 @@
 		}                                                                               \
 	} while (0)
 
-/* Must expand to no comma outside parentheses, because the row itself is expanded once more. */
+/*
+ * The expansion must have no comma outside parentheses, because it is one argument of the macros
+ * that expand a row of hooks.def.
+ */
 #define take_launch(c, shape, function, gx, gy, gz, bx, by, bz, shared, stream)           \
 	capture_launch(c, shape, (uint64_t)(uintptr_t)(function), gx, gy, gz, bx, by, bz, \
 		       (uint32_t)(shared), (uint64_t)(uintptr_t)(stream))
 
 /*
- * Counts a launch, before the call. capture_shape() writes the shape to the journal only after the
- * call: by then the prefetched table entry is in the cache. The shape is kept only while launches
- * are recorded. If another thread starts recording during this call, the next launch of the same
- * shape writes it.
+ * Counts a launch for step detection, before the real call. While launches are recorded, it also
+ * fills `*shape` and prefetches the entry of the shape's table. capture_shape() writes the shape to
+ * the journal after the real call, when the entry is in the cache. If another thread starts
+ * recording during this call, this launch's shape is not written; the next launch of the same shape
+ * writes it.
  */
 HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *shape,
 				       uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
@@ -109,8 +117,8 @@ HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *
 }
 
 /*
- * `shape` NULL: the wrapper asks whether this launch may be counted without being hashed
- * (steps_passes). Sets c->seq to true if so.
+ * Counts a launch. If `shape` is NULL, counts it only if it need not be hashed (steps_passes()),
+ * and then sets c->seq to true.
  */
 static inline __attribute__((always_inline)) void
 capture_launch(struct rec_call *c, struct launch_shape *shape, uint64_t function, uint32_t gx,
@@ -124,7 +132,10 @@ capture_launch(struct rec_call *c, struct launch_shape *shape, uint64_t function
 			(struct hook_passed){ function, { gx, gy, gz }, { bx, by, bz } };
 }
 
-/* After a recorded launch: writes its shape to the dictionary before its record to the journal. */
+/*
+ * Writes the shape of a recorded launch to the dictionary, if it is new. Called after the real
+ * call, before the launch's own record is written.
+ */
 static inline void capture_shape(uint64_t token, const struct launch_shape *shape)
 {
 	if (UNLIKELY(shape->function && !launch_is_known(token)))
@@ -149,7 +160,7 @@ static inline void take_launch_ex(struct rec_call *c, struct launch_shape *shape
 			    config->blockDimZ, config->sharedMemBytes, config->hStream);
 }
 
-/* One call launches on several devices: the first launch stands for all. */
+/* For a call that launches on several devices: records only the first launch. */
 static inline void take_launch_many(struct rec_call *c, struct launch_shape *shape,
 				    const CUDA_LAUNCH_PARAMS *list, unsigned count)
 {
@@ -159,7 +170,10 @@ static inline void take_launch_many(struct rec_call *c, struct launch_shape *sha
 			    list->sharedMemBytes, list->hStream);
 }
 
-/* The same for the runtime: struct cudaLaunchParams, which CUDA 13's headers no longer have. */
+/*
+ * Does what take_launch_many() does, for the runtime. `list` is the address of an array of struct
+ * cudaLaunchParams, which CUDA 13's headers no longer declare.
+ */
 static inline void take_launch_list(struct rec_call *c, struct launch_shape *shape, uintptr_t list,
 				    uint32_t count)
 {
@@ -250,8 +264,9 @@ static inline uint64_t driver_array_bytes(CUarray_format format, unsigned channe
 }
 
 /*
- * Each level has an eighth of the bytes of the one above it (a quarter in 2-D). 8/7 of the first
- * level is accurate enough for a memory counter.
+ * Returns roughly the size of all levels of a mipmapped array. Each level has an eighth of the
+ * bytes of the previous one (a quarter in 2-D). 8/7 of the first level is accurate enough for a
+ * memory counter.
  */
 static inline uint64_t mipmapped_bytes(uint64_t first_level_bytes, unsigned levels)
 {
@@ -272,7 +287,10 @@ static inline void devices_reset(int status)
 		hook_thread.device = 0;
 }
 
-/* Called before a context ends: delivers its GPU records, which would be lost with it. */
+/*
+ * Called before a call that destroys or resets a context. Delivers the context's GPU records, which
+ * would be lost otherwise.
+ */
 void context_ending(void);
 
 #endif

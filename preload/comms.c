@@ -6,13 +6,15 @@
 #include <string.h>
 
 enum {
-	SLOTS = 256,	 /* communicators at a time; three kinds of parallelism need about ten */
+	/* most communicators at a time; a job with three kinds of parallelism has about ten */
+	SLOTS = 256,
 	IN_PROGRESS = 7, /* ncclInProgress */
 };
 
 struct comm {
-	_Atomic(void *) handle; /* NULL: never used, &gone: freed */
-	uint64_t name;		/* the same in all ranks; 0: unknown */
+	/* NULL: the slot was never used; &gone: the communicator was destroyed */
+	_Atomic(void *) handle;
+	uint64_t name; /* the same in all ranks; 0: unknown */
 	uint32_t n_ranks, rank;
 	_Atomic uint32_t sequence, n_splits;
 };
@@ -87,7 +89,10 @@ void comms_learn_all(int status, void *const *comms, int n)
 		put(comms[i], token_fold((uintptr_t)comms[0], TOKEN_K1) | 1, i, n);
 }
 
-/* Asks NCCL: rank and size after a split depend on what the other ranks passed. */
+/*
+ * Gets the communicator's rank and size from NCCL, because after a split they depend on what the
+ * other ranks passed. Sets -1 for what NCCL does not return.
+ */
 static void ask_nccl(void *handle, int *rank, int *n_ranks)
 {
 	static _Atomic(void *) cached[2];
@@ -115,7 +120,10 @@ void comms_learn_split(int status, void *comm, int color, void *const *made)
 {
 	struct comm *parent = find(comm);
 	uint32_t n = parent ? atomic_fetch_add(&parent->n_splits, 1) + 1 : 0;
-	/* a communicator still in progress is queried when it is first used (comms_count) */
+	/*
+	 * If NCCL is still creating the communicator, its rank is queried at its first collective,
+	 * in comms_count().
+	 */
 	if (status || !made || !*made)
 		return;
 	uint64_t name = parent && parent->name

@@ -1,6 +1,6 @@
 /*
- * Calls the driver directly, not through this library's wrappers. None of these calls needs a
- * context or changes the runtime's last error.
+ * See devices.h. The functions call the driver directly, not through this library's wrappers. No
+ * function of the driver that is called here needs a context or changes the runtime's last error.
  */
 #include "preload/devices.h"
 

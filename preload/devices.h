@@ -1,14 +1,14 @@
-/* Describes the process's GPUs in the journal. Cold. */
+/* Writes descriptions of the process's GPUs to the journal. Not on the hot path. */
 #ifndef PRELOAD_DEVICES_H
 #define PRELOAD_DEVICES_H
 
 /*
- * Writes DICT_DEVICE for each device, once per process. Does nothing if the driver is not
+ * Writes a DICT_DEVICE record for each device, once per process. Does nothing if the driver is not
  * initialized yet; a later call tries again.
  */
 void devices_describe(void);
 
-/* Called in a forked child. */
+/* Called in a forked child, so that the child describes the devices in its own journal. */
 void devices_forget(void);
 
 #endif

@@ -1,8 +1,12 @@
 /*
- * Starts, stops and flushes CUPTI. gpu_cupti.c finds the library, gpu_records.c converts its
- * records. Never subscribes: there is only one subscriber per process (up to CUPTI 13.2), and the
- * application's own profiler needs it. A helper thread lives from gpu_start() to the end of the
- * window. It does the flushing, so that no application thread ever waits for that.
+ * Starts, stops and flushes CUPTI. gpu_cupti.c finds the library, gpu_records.c converts CUPTI's
+ * records. This file never subscribes to CUPTI, because a process can have only one subscriber (up
+ * to CUPTI 13.2), and the application's own profiler needs to be the one.
+ *
+ * In this file a window is the time from gpu_start() to gpu_stop(). A call with GPU work is
+ * announced (gpu_push) if its GPU records are expected. A helper thread lives from gpu_start()
+ * until the window's records have been delivered. It does the flushing, so that no application
+ * thread has to wait for a flush in the middle of a step.
  */
 #include "preload/gpu.h"
 
@@ -28,21 +32,26 @@
 #include <time.h>
 
 enum {
-	FLUSH_EVERY_MS = 50, /* a step's trace is then written well within a second of its end */
+	/* so that a step's trace is written well within a second of the step's end */
+	FLUSH_EVERY_MS = 50,
 	DRAIN_EVERY_MS = 5,
-	/* limited: calls without GPU work (host-to-host copies, failed launches) deliver nothing */
+	/*
+	 * The wait has a limit, because some announced calls have no GPU work (host-to-host copies,
+	 * failed launches), so that no record is delivered for them.
+	 */
 	DRAIN_AT_MOST_MS = 2000,
 	/*
-	 * With pairing by order, no record says which calls belong to the window, so GPU work is
-	 * counted instead. Work that a long kernel on another stream delays is given this much more
-	 * time.
+	 * With pairing by order, no record says which calls belong to the window, so the helper
+	 * thread counts delivered GPU work instead. When the count is complete it waits this much
+	 * longer, for work that a long kernel on another stream delays.
 	 */
 	LINGER_MS = 50,
-	SETTLE_MS = 20,
-	YIELD_DRAIN_AT_MOST_MS = 100, /* the application's profiler waits for this */
-	YIELD_AT_MOST_MS = 500,
-	START_AT_MOST_MS = 50,	       /* for a window that begins while CUPTI is taken down */
-	FINISH_DRAIN_AT_MOST_MS = 100, /* must not be noticeable at the end of the process */
+	SETTLE_MS = 20,		      /* see settle() */
+	YIELD_DRAIN_AT_MOST_MS = 100, /* the application's profiler waits for this drain */
+	YIELD_AT_MOST_MS = 500,	      /* longest wait in gpu_yield() */
+	/* longest wait of a window that begins while CUPTI is being taken down */
+	START_AT_MOST_MS = 50,
+	FINISH_DRAIN_AT_MOST_MS = 100, /* the end of the process must not be delayed noticeably */
 };
 
 static struct gpu_cupti cupti;
@@ -58,8 +67,9 @@ static const CUpti_ActivityKind kinds_of_copies[] = {
 };
 
 /*
- * Kinds that make every API call slower, as call records do: cudaGetDevice takes 480 ns instead of
- * 75 on an H100. Enabled only if calls are recorded anyway.
+ * Kinds of records that make every API call slower: cudaGetDevice takes 480 ns instead of 75 on an
+ * H100. Records of calls cost as much, so these kinds are enabled only if calls are recorded
+ * anyway.
  */
 static const CUpti_ActivityKind kinds_of_calls[] = {
 	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
@@ -78,26 +88,32 @@ static struct {
 	char library[PATH_MAX];
 	enum gpu_pairing pairing;
 	bool unavailable, loaded, on;
-	bool wanted;	   /* the current steps are recorded */
-	bool took_over;	   /* our callbacks are registered: CUPTI may hold buffers of ours */
-	bool took_clock;   /* our clock is registered */
-	bool no_copies;	   /* enabling copies again would break CUPTI (gpu_teardown.h) */
-	bool yielded;	   /* the application's own profiler has CUPTI */
-	_Atomic bool left; /* it has disabled its last kind, and may still flush */
+	bool wanted;	 /* the current steps are recorded */
+	bool took_over;	 /* our callbacks are registered: CUPTI may hold buffers of ours */
+	bool took_clock; /* our clock is registered */
+	bool no_copies;	 /* enabling copies again would break CUPTI (gpu_teardown.h) */
+	bool yielded;	 /* the application's own profiler has CUPTI */
+	/* the application's profiler has disabled its last kind of record, and may still flush */
+	_Atomic bool left;
 	uint32_t version;
-	/* orders start, stop and finish, and guards what the helper thread waits for */
+	/* serializes start, stop and finish, and guards what the helper thread waits for */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool agent_runs;
-	/* one stream for all helper threads: there may be one per hour, for days */
+	/*
+	 * The journal stream of all helper threads, which use it one after the other: a run of
+	 * several days may start one every hour.
+	 */
 	struct journal_writer agent;
 	enum agent_order order;
-	bool going_down; /* cuptiFinalize() is under way, and the lock is not held */
+	bool going_down; /* cuptiFinalize() is running, and the lock is not held */
 	uint64_t window_end_ticks;
 	bool gave_way; /* the window ended because the application's own profiler started */
-	bool forced;   /* work launched after the window was flushed by force, so it has no times */
-	_Atomic int64_t pushed;	     /* calls announced by gpu_push in this window */
-	_Atomic uint32_t n_sessions; /* how often CUPTI was started, or came back to us */
+	/* work launched after the window was flushed by force, so its records have no times */
+	bool forced;
+	_Atomic int64_t pushed; /* calls of this window announced by gpu_push() */
+	/* how often CUPTI was started, or came back from the application's profiler */
+	_Atomic uint32_t n_sessions;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 void gpu_configure(const char *library, enum gpu_pairing pairing)
@@ -115,7 +131,7 @@ static void give_up(const char *what, CUptiResult result)
 	if (result && cupti.cuptiGetResultString)
 		cupti.cuptiGetResultString(result, &why);
 	snprintf(text, sizeof(text), "no GPU times: %s%s%s", what, why ? ": " : "", why ? why : "");
-	/* the launcher prints this itself at the end */
+	/* the launcher prints this text itself at the end of the run */
 	log_once(start_env_get("PROF_LAUNCHED") ? LOG_INFO : LOG_WARN,
 		 "%s; calls are still timed on the host", text);
 	journal_put_info("cupti", text);
@@ -204,7 +220,10 @@ static const char *why_refused(CUptiResult result)
 	}
 }
 
-/* Registers our clock if CUPTI supports it: its own is CLOCK_REALTIME, which can jump. */
+/*
+ * Registers our callbacks and, if CUPTI supports it, our clock. CUPTI's own clock is
+ * CLOCK_REALTIME, which can jump. Returns false if CUPTI cannot be used.
+ */
 static bool take_over(void)
 {
 	bool own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
@@ -246,7 +265,9 @@ static void wait_ms(unsigned ms)
 
 static void flush(uint32_t flag)
 {
-	/* CUPTI calls our buffer callbacks and may take locks of its own */
+	/*
+	 * the lock is released, because CUPTI calls our buffer callbacks and may take its own locks
+	 */
 	pthread_mutex_unlock(&g.lock);
 	cupti.cuptiActivityFlushAll(flag);
 	pthread_mutex_lock(&g.lock);
@@ -254,7 +275,7 @@ static void flush(uint32_t flag)
 
 /*
  * Returns whether records of announced calls, or of their GPU work, are missing. CUPTI keeps a
- * buffer back while the work of any record in it is under way.
+ * buffer while the GPU work of any record in the buffer is under way.
  */
 static bool is_waiting(void)
 {
@@ -270,9 +291,10 @@ static uint64_t now_ms(void)
 }
 
 /*
- * Waits until the work launched in the window has been delivered. CUPTI stays on meanwhile, but new
- * calls are not announced. Other windows may begin and end in the meantime; then it waits for the
- * latest one.
+ * Waits until the work that was launched in the window has been delivered, but at most
+ * `at_most_ms`. CUPTI stays on meanwhile, but new calls are not announced. Other windows may begin
+ * and end during the wait; the function then waits for the latest one. It returns early if the
+ * order changes.
  */
 static void drain(enum agent_order order, unsigned at_most_ms)
 {
@@ -295,9 +317,10 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 	if (g.order != order)
 		return;
 	/*
-	 * CUPTI keeps a thread's buffer back while any record in it is under way, and records of
-	 * the window may be in it. What is under way was launched after the window, unless records
-	 * are still missing.
+	 * CUPTI keeps a thread's buffer while the work of any record in the buffer is under way,
+	 * and the buffer may contain records of the window. So all buffers are flushed by force. If
+	 * no record of the window is missing, all work under way was launched after the window, and
+	 * its records are dropped.
 	 */
 	g.forced = true;
 	if (order == AGENT_DRAIN && !is_waiting())
@@ -306,7 +329,10 @@ static void drain(enum agent_order order, unsigned at_most_ms)
 	gpu_records_want(GPU_WANTS_ALL);
 }
 
-/* CUPTI was taken down, by profrun or the application. Caller holds the lock. */
+/*
+ * Updates the state after CUPTI was taken down, by profrun or the application. Caller holds the
+ * lock.
+ */
 static void note_down(void)
 {
 	gpu_records_are_down();
@@ -315,15 +341,17 @@ static void note_down(void)
 }
 
 /*
- * Takes CUPTI down if that is safe. The window's records have been delivered; the rest was launched
- * after it. Caller holds the lock, which is released while CUPTI goes down: that took 0.9 s with
- * eight threads that only launch, and can take longer.
+ * Takes CUPTI down if that is safe, and returns whether it did. The window's records have been
+ * delivered by now; all other records are of work launched after the window. Caller holds the lock,
+ * which is released while CUPTI is taken down. That took 0.9 s in a program with eight threads that
+ * only launch, and can take longer.
  */
 static bool take_down(void)
 {
 	if (!cupti.cuptiFinalize || !gpu_teardown_begin(g.version))
 		return false;
-	gpu_records_want(GPU_WANTS_NONE); /* records of work still under way have no times */
+	/* the remaining records are of work still under way and have no times */
+	gpu_records_want(GPU_WANTS_NONE);
 	g.going_down = true;
 	pthread_mutex_unlock(&g.lock);
 	bool is_down = !cupti.cuptiFinalize();
@@ -339,10 +367,11 @@ static bool take_down(void)
 
 static void leave_cupti(void)
 {
-	switch_kinds(false); /* first: records made while CUPTI goes down would count as dropped */
+	/* done first, because records made while CUPTI is taken down would count as dropped */
+	switch_kinds(false);
 	if (take_down())
 		return;
-	/* a partly filled buffer of ours would collect the other profiler's records */
+	/* otherwise a partly filled buffer of ours would collect the other profiler's records */
 	if (g.order == AGENT_YIELD)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	if (gpu_records_saw_copy_on_device() && !g.no_copies) {
@@ -359,14 +388,16 @@ static void close_window(void)
 	g.on = false; /* a new window may begin from here on */
 	if (g.order != AGENT_FINISH)
 		leave_cupti();
-	/* records missing by now never come: the next window must not wait for them */
+	/*
+	 * Records that are still missing will never come; the next window must not wait for them.
+	 */
 	atomic_store_explicit(&g.pushed, gpu_records_pushed(), memory_order_relaxed);
 	gpu_write_state(GPU_FLUSHED, g.window_end_ticks, 0);
 }
 
 /*
- * Runs until a window is over and drained. If a new window begins while this one drains, CUPTI
- * stays on.
+ * Flushes regularly until the window is over, then drains it. If a new window begins while this one
+ * is drained, CUPTI stays on and the function continues with the new window.
  */
 static void serve(void)
 {
@@ -385,9 +416,9 @@ static void serve(void)
 }
 
 /*
- * Delivers work that was under way when the kinds were disabled while CUPTI stayed up; otherwise
- * its records would come late, at the end of the next window. A new window may begin meanwhile.
- * Caller holds the lock.
+ * Delivers the records of work that was under way when record kinds were disabled. If CUPTI was not
+ * taken down, these records would otherwise be delivered only at the end of the next window. A new
+ * window may begin meanwhile. Caller holds the lock.
  */
 static void settle(void)
 {
@@ -399,21 +430,26 @@ static void settle(void)
 }
 
 /*
- * From here on calls are announced, and their GPU records are expected. Calls are also journaled
- * while they are not announced, when steps are learned. Missing GPU records of those are no loss,
- * although CUPTI may still be on for the previous window. So the journal says when announcing, not
- * CUPTI, begins and ends.
+ * Starts to announce calls: from here on their GPU records are expected. Caller holds the lock.
+ *
+ * While steps are learned, calls are journaled without being announced. CUPTI may still be on for
+ * the previous window then, but GPU records of those calls may be missing without being reported as
+ * lost. So the journal says when announcing begins and ends, not when CUPTI is switched on and off.
  *
  * If CUPTI stayed on since the previous window, the work launched in between has records and is
- * paired like all other work, unless each call's id has to be pushed.
+ * paired like all other work. With pairing by id this is not possible, because the id of each call
+ * must be pushed.
  *
- * The clock is read on the window's side of the flag, so that a call which finds the window over
- * began after its end. Caller holds the lock.
+ * The clock is read after hook_switch.push is set here, and before it is cleared in
+ * end_announcing(). So a call that finds the flag cleared at a window's end began after that end.
  */
 static void begin_announcing(bool was_on)
 {
 	bool joins = was_on && !g.gave_way && !g.forced && g.pairing != GPU_BY_ID;
-	/* work launched while another profiler had CUPTI has no records here: do not await it */
+	/*
+	 * work launched while the application's profiler had CUPTI has no records here: do not wait
+	 * for it
+	 */
 	if (was_on && g.gave_way)
 		atomic_fetch_add_explicit(&g.n_sessions, 1, memory_order_relaxed);
 	g.forced = false;
@@ -424,11 +460,15 @@ static void begin_announcing(bool was_on)
 
 static void start_agent(void);
 
-/* A window begins or continues: starts CUPTI if possible. Caller holds the lock. */
+/*
+ * Begins or continues a window; starts CUPTI if it is off and can be started. Caller holds the
+ * lock.
+ */
 static void switch_on(void)
 {
 	bool was_on = g.on;
-	gpu_records_want(GPU_WANTS_ALL); /* draining the previous window may have reduced it */
+	/* drain() may have restricted the records for the previous window */
+	gpu_records_want(GPU_WANTS_ALL);
 	if (!g.on && take_over()) {
 		switch_kinds(true);
 		g.on = true;
@@ -454,7 +494,7 @@ static void *agent(void *unused)
 		serve();
 		close_window();
 		if (g.order == AGENT_FLUSH && !g.on && g.wanted && !g.yielded)
-			switch_on(); /* gpu_start() did not wait for take_down() */
+			switch_on(); /* a window began while CUPTI was taken down */
 		settle();
 	} while (g.on);
 	journal_release(&hook_thread.writer);
@@ -486,8 +526,8 @@ static void start_agent(void)
 /* ---- Start, stop, finish ---- */
 
 /*
- * State of an application thread to restore when it leaves this file. It must not be cancelled in
- * here: CUPTI's locks and ours would stay held.
+ * The state of an application thread, which leave() restores. The thread must not be cancelled in
+ * between, because CUPTI's locks and ours would stay locked.
  */
 struct visit {
 	int error, cancel;
@@ -511,7 +551,7 @@ static void leave(struct visit v)
 	errno = v.error;
 }
 
-/* The window ends; records of its work are still to be delivered. */
+/* Ends the window. Records of its work may still be missing. */
 static void end_announcing(enum gpu_state state)
 {
 	g.window_end_ticks = hook_ticks();
@@ -557,7 +597,10 @@ void gpu_stop(void)
 	leave(v);
 }
 
-/* Waits until `until` for the helper thread to carry out the order. Caller holds the lock. */
+/*
+ * Gives the helper thread an order and waits until it has ended, at the latest until `until`.
+ * Caller holds the lock.
+ */
 static void wait_for_agent(enum agent_order order, const struct timespec *until)
 {
 	g.order = order;
@@ -567,8 +610,8 @@ static void wait_for_agent(enum agent_order order, const struct timespec *until)
 }
 
 /*
- * Flushes a buffer that was begun while the last window drained: it would collect the other
- * profiler's records. Caller holds the lock.
+ * Flushes by force if CUPTI may still have a buffer of ours from the drain of the last window.
+ * Otherwise the buffer would collect the other profiler's records. Caller holds the lock.
  */
 static void flush_left_open(void)
 {
@@ -579,8 +622,8 @@ static void flush_left_open(void)
 }
 
 /*
- * Registers the clock that the application would have without us: CUPTI cannot unregister one.
- * Caller holds the lock.
+ * Registers the clock that the application would have without profrun, because CUPTI cannot
+ * unregister a clock. Caller holds the lock.
  */
 static void give_clock_back(void)
 {
@@ -592,7 +635,7 @@ static void give_clock_back(void)
 void gpu_yield(void)
 {
 	struct visit v = visit();
-	g.yielded = true; /* first, so that no window begins any more */
+	g.yielded = true; /* set first, so that no further window begins */
 	g.left = false;
 	leave(v);
 	gpu_teardown_application(); /* from now on the helper thread never takes CUPTI down */
@@ -648,7 +691,10 @@ void gpu_finish(unsigned timeout_ms)
 	int saved = errno, cancel;
 	struct timespec until = deadline(timeout_ms);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* timed: the lock holder may be stuck in CUPTI, and the application must still end */
+	/*
+	 * Timed, because the lock's holder may be stuck in CUPTI and the application must still
+	 * end.
+	 */
 	if (!pthread_mutex_timedlock(&g.lock, &until)) {
 		if (g.on && g.wanted)
 			end_announcing(GPU_OFF);
@@ -661,10 +707,11 @@ void gpu_finish(unsigned timeout_ms)
 }
 
 /*
- * Returns by how many calls `number` advances g.pushed. With pairing by order, delivered GPU work
- * is counted. If CUPTI was on since the previous window, the work of the thread's calls in between
- * is delivered as well, so they are included. Otherwise their work would make the window's look
- * delivered too early.
+ * Returns how many calls the announced call `number` adds to g.pushed: usually 1. With pairing by
+ * order, g.pushed is compared with the number of delivered pieces of GPU work. If CUPTI stayed on
+ * since the thread's last announced call, the work of the calls in between is delivered as well, so
+ * these calls are included. If they were not, their work would count for the window, which would
+ * then look delivered too early.
  */
 static uint32_t calls_since(uint32_t number)
 {

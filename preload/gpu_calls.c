@@ -1,13 +1,15 @@
 /*
- * Enables the two kinds of API records as a whole, then disables the functions that are not needed.
- * CUPTI's header also allows enabling single functions, but that yields no records once a context
- * exists (13.0 on an H100; without a context it works).
+ * Enables records of all functions of the runtime and the driver, then disables the functions that
+ * are not needed. According to CUPTI's header, functions can also be enabled one by one, but then
+ * no records are made once a context exists (13.0 on an H100; without a context it works).
  *
- * A disabled function still pays for CUPTI's own entry. cudaGetDevice, which PyTorch calls a
- * thousand times a step, takes 180 ns instead of 45, and 240 to 340 ns if it is recorded.
+ * A call of a disabled function still passes through CUPTI's own code. cudaGetDevice, which PyTorch
+ * calls a thousand times a step, takes 180 ns instead of 45 ns, and 240 to 340 ns if it is
+ * recorded.
  *
- * Both kinds are needed. A runtime call has only the runtime's record, and that one has the
- * kernel's correlation id; cuBLAS and Triton launch through the driver.
+ * Records of both the runtime and the driver are needed. A launch through the runtime has only the
+ * runtime's record, which has the kernel's correlation id. cuBLAS and Triton launch through the
+ * driver.
  */
 #include "preload/gpu_calls.h"
 
@@ -28,7 +30,10 @@ static struct {
 static const CUpti_CallbackDomain domains[DOMAINS] = { CUPTI_CB_DOMAIN_RUNTIME_API,
 						       CUPTI_CB_DOMAIN_DRIVER_API };
 
-/* CUPTI's names end in a version, after the suffix of a twin: cudaLaunchKernel_ptsz_v7000. */
+/*
+ * Returns whether CUPTI's name of a function is that of a call that launches GPU work. CUPTI's
+ * names end in a version, which follows the suffix of a twin: cudaLaunchKernel_ptsz_v7000.
+ */
 static bool makes_work(const char *name)
 {
 	char symbol[128];
@@ -43,7 +48,10 @@ static bool makes_work(const char *name)
 	return row >= 0 && (record_gpu_work >> hook_rows[row].category & 1);
 }
 
-/* Runs once: 4,000 names take half a millisecond. */
+/*
+ * Determines which functions are needed. Runs once: looking up 4,000 names takes half a
+ * millisecond.
+ */
 static void find(const struct gpu_calls_cupti *cupti)
 {
 	for (unsigned d = 0; d < DOMAINS; d++)

@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Paths of mapped libraries. Not copied, since the application's stack may be small. */
+/*
+ * Paths of mapped libraries, in the loader's memory. They are not copied, because the application's
+ * stack may be small.
+ */
 struct mapped {
 	const char *cupti, *cudart;
 };
@@ -19,7 +22,7 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	(void)size;
-	/* take the first one loaded: the application's own calls are bound to it */
+	/* use the library that was loaded first: the application's calls are bound to that one */
 	if (!m->cupti && !strncmp(file, "libcupti.so", 11))
 		m->cupti = info->dlpi_name;
 	if (!m->cudart && !strncmp(file, "libcudart.so", 12))
@@ -29,7 +32,7 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *context)
 
 static void *open_near(const char *library, const char *relative, const char *file)
 {
-	static char path[PATH_MAX + 64]; /* static: only one thread at a time comes here */
+	static char path[PATH_MAX + 64]; /* static is safe: only one thread at a time opens CUPTI */
 	const char *slash = strrchr(library, '/');
 	if (!slash)
 		return NULL;
@@ -38,9 +41,9 @@ static void *open_near(const char *library, const char *relative, const char *fi
 }
 
 /*
- * CUPTI must match the driver: a newer one returns errors, an older one may deliver nothing. The
- * one shipped with the application's own runtime matches. If a CUPTI is mapped already, only that
- * one is right.
+ * Opens libcupti, whose version must match the driver: a newer CUPTI returns errors, and an older
+ * one may deliver nothing. The CUPTI that was shipped with the application's own runtime matches.
+ * If the process has already loaded a CUPTI, no other one may be used.
  */
 static void *open_cupti(const char *library)
 {

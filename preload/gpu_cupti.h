@@ -1,12 +1,15 @@
-/* CUPTI's functions, of the library that matches the application. Loaded once and kept. */
+/*
+ * Finds CUPTI's functions in the libcupti that matches the application. The library is loaded once
+ * and never unloaded.
+ */
 #ifndef PRELOAD_GPU_CUPTI_H
 #define PRELOAD_GPU_CUPTI_H
 
-#include "preload/hook.h" /* before cuda.h, whose macros rename what the table names */
+#include "preload/hook.h" /* before cuda.h, whose macros rename functions that hooks.def names */
 
 #include <cupti.h>
 
-/* Every function may be missing: CUPTI 11 to 13 differ. */
+/* Any of these functions may be missing, because CUPTI 11 to 13 differ. */
 #define CUPTI_FUNCTIONS(X)                        \
 	X(cuptiGetVersion)                        \
 	X(cuptiGetResultString)                   \
@@ -31,9 +34,10 @@ struct gpu_cupti {
 };
 
 /*
- * Fills `to`. `library` is a path, or "auto" for the library shipped with the application's own
- * runtime. Returns NULL, or a static text for the user that says what is wrong. One thread at a
- * time, within a hooked call. May change the text of dlerror().
+ * Fills `to`; a function that is missing becomes NULL. `library` is a path, or "auto" for the
+ * library that was shipped with the application's own runtime. Returns NULL on success, or a static
+ * text that tells the user what is wrong. Called by one thread at a time, within a hooked call. May
+ * change what dlerror() returns.
  */
 const char *gpu_cupti_open(const char *library, struct gpu_cupti *to);
 

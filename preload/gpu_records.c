@@ -1,7 +1,8 @@
 /*
- * Runs on CUPTI's threads and on whichever thread flushes, never on the hot path. Each record is
- * read through the oldest struct version that has the needed fields. CUPTI 11 to 13 only appended
- * fields, so records of a newer library can be read in the same way.
+ * See gpu_records.h. This code runs on CUPTI's threads and on threads that flush, never on the hot
+ * path. Each record is read through the oldest version of its struct that has the needed fields.
+ * CUPTI 11 to 13 only appended fields, so the records of a newer library can be read in the same
+ * way.
  */
 #include "preload/gpu_records.h"
 
@@ -16,25 +17,25 @@
 #include <sys/mman.h>
 
 enum {
-	BUFFER_BYTES = 2 << 20, /* about 7,000 launches */
-	MAX_BUFFERS = 256,	/* CUPTI 13 holds one per thread, but touches little of each */
-	POPULATED_BUFFERS = 8,
-	READY_BUFFERS = 3, /* creating them takes 1.5 ms */
-	CUPTI_11_8 = 18,   /* has graph ids and pool sizes */
-	CUPTI_12_9 = 27,   /* does not crash if it gets no buffer */
+	BUFFER_BYTES = 2 << 20, /* room for about 7,000 launches */
+	MAX_BUFFERS = 256,	/* CUPTI 13 holds a buffer per thread, but touches little of each */
+	POPULATED_BUFFERS = 8,	/* see make_buffer() */
+	READY_BUFFERS = 3,	/* created in advance (keep_ready()); creating them takes 1.5 ms */
+	CUPTI_11_8 = 18,	/* the first version whose records have graph ids and pool sizes */
+	CUPTI_12_9 = 27,	/* the first version that does not crash if it gets no buffer */
 	FLIGHT_SLOTS = 65536,
 	KERNEL_SLOTS = 16384,
 };
 
 struct kernel {
-	char *name; /* a copy; NULL: the slot is free */
+	char *name; /* an own copy; NULL: the slot is free */
 	uint32_t block[3], registers, static_bytes, dynamic_bytes;
 	uint32_t id;
 };
 
 /*
- * The owner of a buffer. ABANDONED: CUPTI had it when it was taken down, and a thread may still
- * write to it. It becomes free when CUPTI is taken down the next time.
+ * Who may use a buffer. ABANDONED: CUPTI had the buffer when CUPTI was taken down, so a thread may
+ * still write to it. Such a buffer becomes free when CUPTI is taken down the next time.
  */
 enum owner { OURS, CUPTIS, ABANDONED };
 
@@ -46,18 +47,25 @@ static struct {
 	_Atomic uint32_t n_buffers;
 	_Atomic(uint8_t *) made[MAX_BUFFERS];
 	_Atomic uint8_t owners[MAX_BUFFERS]; /* enum owner */
-	pthread_mutex_t lock; /* guards what follows: buffers may complete on two threads at once */
+	/* guards the members below, because two threads may complete buffers at once */
+	pthread_mutex_t lock;
 	struct kernel kernels[KERNEL_SLOTS];
 	uint32_t n_kernels;
-	/* by correlation id: its upper bits << 2 | SEEN_* */
+	/*
+	 * At index id % FLIGHT_SLOTS, for correlation id `id`: its upper bits << 2 | SEEN_* bits.
+	 */
 	uint32_t flight[FLIGHT_SLOTS];
+	/*
+	 * outstanding: delivered calls whose GPU work is missing; pushed: announced calls that were
+	 * delivered
+	 */
 	_Atomic int64_t outstanding, pushed;
-	uint32_t id_shift; /* added to CUPTI's ids, which restart when it was taken down */
-	uint32_t last_id;  /* highest id so far, id_shift included */
-	uint32_t first_id; /* struct rec_gpu_state */
+	uint32_t id_shift; /* added to CUPTI's ids, which restart after CUPTI was taken down */
+	uint32_t last_id;  /* highest journal id so far, id_shift included */
+	uint32_t first_id; /* first id of this CUPTI session: struct rec_gpu_state */
 	_Atomic bool saw_copy_on_device;
 	_Atomic enum gpu_wanted wanted;
-	double ticks_per_ns; /* used without own_clock */
+	double ticks_per_ns; /* with `origin`: converts CUPTI's own clock, without own_clock */
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -73,7 +81,10 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 		       CUptiResult (*lost)(CUcontext, uint32_t, size_t *), uint32_t version,
 		       bool own_clock, bool by_work)
 {
-	/* not in gpu_records_forget(): this touches 1 MB, and most forked children never need it */
+	/*
+	 * `stale`: a forked child still has its parent's tables. They are cleared here, not in
+	 * gpu_records_forget(), because that touches 1 MB, which most forked children never need.
+	 */
 	if (g.stale) {
 		memset(g.kernels, 0, sizeof(g.kernels));
 		memset(g.flight, 0, sizeof(g.flight));
@@ -90,7 +101,10 @@ void gpu_records_setup(CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **)
 	keep_ready();
 }
 
-/* Threads whose first record came from CUPTI: usually CUPTI's own worker. */
+/*
+ * Number of threads whose first record in the journal came from CUPTI. Usually that is CUPTI's own
+ * worker.
+ */
 static _Atomic uint32_t n_threads;
 
 void gpu_records_forget(void)
@@ -122,7 +136,10 @@ bool gpu_records_saw_copy_on_device(void)
 	return atomic_load_explicit(&g.saw_copy_on_device, memory_order_relaxed);
 }
 
-/* Returns the journal's correlation id, which no earlier call has. Caller holds the lock. */
+/*
+ * Converts CUPTI's correlation id to the journal's, which no call of an earlier CUPTI session has.
+ * Caller holds the lock.
+ */
 static uint32_t id_of(uint32_t correlation)
 {
 	uint32_t id = correlation + g.id_shift;
@@ -147,8 +164,9 @@ static uint8_t *make_buffer(void)
 {
 	uint32_t number = atomic_fetch_add(&g.n_buffers, 1);
 	/*
-	 * The first buffers are populated here, so that the launches that fill them take no page
-	 * faults. Programs with hundreds of threads fill few of the other buffers.
+	 * The first buffers are populated here, so that the launches that fill them cause no page
+	 * faults. Later buffers are not, because programs with hundreds of threads fill few of
+	 * them.
 	 */
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (number < POPULATED_BUFFERS ? MAP_POPULATE : 0);
 	uint8_t *b = MAP_FAILED;
@@ -163,7 +181,7 @@ static uint8_t *make_buffer(void)
 	return b;
 }
 
-/* Returns MAX_BUFFERS if the buffer is not ours. */
+/* Returns the buffer's index, or MAX_BUFFERS if the buffer is not ours. */
 static uint32_t number_of(const uint8_t *buffer)
 {
 	uint32_t n = atomic_load(&g.n_buffers);
@@ -224,8 +242,8 @@ void gpu_records_are_down(void)
 }
 
 /*
- * Creates the first buffers at a step boundary, so that the launch in which CUPTI asks for one does
- * not have to.
+ * Creates the first buffers. Called at a step boundary, so that a launch in which CUPTI asks for a
+ * buffer need not create one.
  */
 static void keep_ready(void)
 {
@@ -240,8 +258,8 @@ static void keep_ready(void)
 /* ---- Clock ---- */
 
 /*
- * CUPTI without our clock uses CLOCK_REALTIME. It is converted to ticks at the mean rate since the
- * journal's first clock point.
+ * Relates CUPTI's own clock to ticks. Without our clock, CUPTI uses CLOCK_REALTIME, which is
+ * converted at the mean rate since the journal's first clock point.
  */
 static void relate_clock(void)
 {
@@ -297,7 +315,9 @@ void gpu_write_state(enum gpu_state state, uint64_t ticks, uint64_t detail)
 	COMMIT(r);
 }
 
-/* ---- Calls in flight: a call and its GPU record may come in either order ---- */
+/*
+ * ---- Calls in flight: the records of a call and of its GPU work may arrive in either order ----
+ */
 
 enum { SEEN_PUSH = 1, SEEN_WORK = 2 };
 
@@ -306,7 +326,9 @@ static void note_flight(uint32_t correlation, uint32_t seen)
 	uint32_t *slot = &g.flight[correlation % FLIGHT_SLOTS],
 		 tag = correlation / FLIGHT_SLOTS << 2;
 	uint32_t before = *slot;
-	/* the slot has an id 65,536 calls older: stop waiting for its work if that is missing */
+	/*
+	 * the slot belongs to an id at least 65,536 lower: stop waiting for the work of that call
+	 */
 	if ((before & ~3u) != tag) {
 		if ((before & 3) == SEEN_PUSH)
 			atomic_fetch_sub_explicit(&g.outstanding, 1, memory_order_relaxed);
@@ -332,9 +354,10 @@ static bool same_kernel(const struct kernel *k, const CUpti_ActivityKernel10 *r)
 }
 
 /*
- * Hashes the text, not the pointer: unloading a module frees its names, and taking CUPTI down frees
- * all of them. Names of templates have a thousand characters, and related ones may differ anywhere.
- * So about 64 characters are used, spread over the whole length.
+ * Hashes the text, not the pointer, because the pointer becomes invalid: unloading a module frees
+ * the module's names, and taking CUPTI down frees all names. A template's name may have a thousand
+ * characters, and related names may differ anywhere. So the hash uses about 64 characters, spread
+ * over the whole length.
  */
 static uint64_t hash_name(const char *name)
 {
@@ -375,7 +398,7 @@ static void intern(struct kernel *k, const CUpti_ActivityKernel10 *r)
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
-/* Returns 0 if the table is full or the kernel has no name. */
+/* Returns the DICT_KERNEL id, 0 if the table is full or the kernel has no name. */
 static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
 {
 	if (!r->name)
@@ -415,7 +438,10 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 	return r;
 }
 
-/* Sets where the work ran. All kinds of GPU work have these fields under the same names. */
+/*
+ * Sets where the work ran. A macro, because all kinds of GPU work have these fields under the same
+ * names, but in different structs.
+ */
 #define SET_PLACE(r, work)                               \
 	do {                                             \
 		(r)->device = (uint8_t)(work)->deviceId; \
@@ -427,7 +453,10 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 		}                                        \
 	} while (0)
 
-/* As reserve_gpu(), for work of a call in flight. Marks it as seen even if the journal is full. */
+/*
+ * Does what reserve_gpu() does, for GPU work. Notes the work as seen, even if the journal is full.
+ * Returns NULL also if the work has no end time and only work with times is wanted.
+ */
 static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 				    uint32_t correlation)
 {
@@ -545,7 +574,7 @@ static void take_external(const CUpti_Activity *record)
 {
 	const CUpti_ActivityExternalCorrelation *e = (const void *)record;
 	if (e->externalKind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2)
-		return; /* the application's profiler has its own */
+		return; /* the id was pushed by the application's own profiler */
 	struct rec_external *r = RESERVE(REC_EXTERNAL, rec_external);
 	note_flight(id_of(e->correlationId), SEEN_PUSH);
 	if (!r)
@@ -612,7 +641,8 @@ void CUPTIAPI gpu_buffer_completed(CUcontext context, uint32_t stream, uint8_t *
 	}
 	if (!journal_header())
 		return;
-	hook_thread.depth = 1; /* CUPTI's worker, or the application's own thread inside a flush */
+	/* the thread is CUPTI's worker, or an application thread inside a flush */
+	hook_thread.depth = 1;
 	pthread_mutex_lock(&g.lock);
 	if (buffer != scratch && atomic_load(&g.wanted) != GPU_WANTS_NONE)
 		take_all(buffer, valid_bytes);

@@ -4,18 +4,25 @@
 #include <time.h>
 
 enum {
-	CUPTI_12_6 = 24, /* the first that survives being taken down; PyTorch's Kineto agrees */
+	/* first version that survives being taken down; PyTorch's Kineto has the same limit */
+	CUPTI_12_6 = 24,
 	WAIT_US = 100,
-	WAIT_AT_MOST_MS = 5000, /* usually 2 to 20 ms; 0.9 s with eight threads only launching */
+	/*
+	 * Taking CUPTI down usually takes 2 to 20 ms; it took 0.9 s with eight threads that only
+	 * launch.
+	 */
+	WAIT_AT_MOST_MS = 5000,
 };
 
 /*
- * Each side announces what it is about to do before it checks what the other one does. All accesses
- * are sequentially consistent, so at least one side sees the other.
+ * One side takes CUPTI down; the other side makes graphs or contexts, or uses CUPTI itself. Each
+ * side announces what it is about to do before it checks what the other side does. All accesses are
+ * sequentially consistent, so at least one side sees the other's announcement.
  */
 static struct {
 	_Atomic bool has_graphs, has_contexts, is_shared, is_up, is_going_down;
-	atomic_int contexts_under_way; /* calls that create or destroy a context */
+	/* number of calls under way that create or destroy a context */
+	atomic_int contexts_under_way;
 } g;
 
 static void wait_until_down(void)
@@ -35,8 +42,8 @@ static void forbid(_Atomic bool *reason)
 }
 
 /*
- * Checks has_graphs first: a thread that finds it set by another one then also sees is_going_down,
- * and waits as that one does.
+ * Checks has_graphs before is_going_down. If another thread has set has_graphs while CUPTI was
+ * being taken down, this thread then also sees is_going_down. It waits as the other thread does.
  */
 void gpu_teardown_graph(void)
 {

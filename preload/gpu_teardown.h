@@ -1,17 +1,19 @@
 /*
- * Decides whether CUPTI may be taken down (cuptiFinalize) between two windows. Measured on an H100
- * with CUDA 13.0 (docs/measurements, 2026-11-23):
+ * Decides whether CUPTI may be taken down (cuptiFinalize) between two windows of recorded steps.
+ * Measured on an H100 with CUDA 13.0 (docs/measurements, 2026-11-23):
  *
  * - If record kinds are only disabled, launches stay up to a third slower for the rest of the
- *   process. And if a device-to-device copy is under way at that moment, CUPTI breaks once kernels
- *   and copies are both enabled again: it crashes on a thread of its own, or delivers no kernels
- *   any more. cuptiFinalize() avoids both.
- * - cuptiFinalize() breaks every executable graph: its next launch fails. It also removes the
- *   application's own subscription.
- * - cuptiFinalize() crashes while a context is created or destroyed.
+ *   process.
+ * - If a device-to-device copy is under way when record kinds are disabled, CUPTI breaks once
+ *   kernels and copies are both enabled again: it crashes on one of its own threads, or delivers no
+ *   more kernels.
+ * - cuptiFinalize() avoids both. But it breaks every executable graph, whose next launch fails, and
+ *   it removes the application's own CUPTI subscription. It crashes while a context is created or
+ *   destroyed.
  *
  * So CUPTI is taken down only if there never was a graph, the application has not used CUPTI, and
- * no context was created or destroyed while CUPTI was up. Otherwise copies are no longer recorded.
+ * no context was created or destroyed while CUPTI was up. Otherwise record kinds are only disabled.
+ * If a device-to-device copy was recorded by then, copies are no longer recorded.
  */
 #ifndef PRELOAD_GPU_TEARDOWN_H
 #define PRELOAD_GPU_TEARDOWN_H
@@ -19,31 +21,32 @@
 #include "preload/hook.h"
 
 /*
- * Called before each call that creates, changes or launches a graph. Waits while CUPTI is being
- * taken down; it is never taken down again after that. Any thread.
+ * Called before each call that creates, changes or launches a graph. If CUPTI is being taken down,
+ * waits until it is down. After this call CUPTI is never taken down again. Any thread.
  */
 void gpu_teardown_graph(void);
 
 /*
- * gpu_teardown_context() is called before each call that creates or destroys a context,
- * gpu_teardown_context_over() after it. gpu_teardown_primary_context() is for references to a
- * device's primary context, most of which create or destroy none: it forbids taking CUPTI down only
+ * gpu_teardown_context() is called before each call that creates or destroys a context, and
+ * gpu_teardown_context_over() after that call. gpu_teardown_primary_context() is called instead of
+ * gpu_teardown_context() if the call takes or drops a reference to a device's primary context,
+ * because most of these calls create or destroy no context. It forbids taking CUPTI down only
  * during the call.
  */
 void gpu_teardown_context(void);
 void gpu_teardown_primary_context(void);
 void gpu_teardown_context_over(void);
 
-/* CUPTI is up in this process, or not any more. */
+/* Called when CUPTI is started in this process (true) or was taken down (false). */
 void gpu_teardown_is_up(bool up);
 
-/* The application uses CUPTI itself: it is never taken down again. */
+/* Called when the application uses CUPTI itself. From then on CUPTI is never taken down. */
 void gpu_teardown_application(void);
 
 /*
- * Called around taking down a CUPTI of `version` (cuptiGetVersion). gpu_teardown_begin() returns
- * false if that is not safe; gpu_teardown_end() must not be called then. Only record kinds of
- * profrun may be enabled.
+ * Called before and after CUPTI is taken down. `version`: from cuptiGetVersion.
+ * gpu_teardown_begin() returns false if taking CUPTI down is not safe; then gpu_teardown_end() must
+ * not be called. No record kinds but profrun's own may be enabled.
  */
 bool gpu_teardown_begin(uint32_t version);
 void gpu_teardown_end(void);

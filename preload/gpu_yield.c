@@ -1,12 +1,13 @@
 /*
- * Shares CUPTI with the application's own profiler. CUPTI has one pair of callbacks per process;
- * the last to register gets them. These exports see the other profiler start: libtorch calls CUPTI
- * through the PLT, XLA through dlsym. profrun's records are then flushed and its timing stops
- * first. It continues when the application has disabled its last kind of record and flushed its
- * records. In between calls are timed on the host only, and the trace says so.
+ * Shares CUPTI with the application's own profiler. A process has one pair of CUPTI callbacks; the
+ * last one to register gets all buffers. The functions exported here notice when the application's
+ * profiler starts: libtorch calls CUPTI through the PLT, XLA through dlsym. Then profrun's records
+ * are flushed and its GPU timing stops, before the profiler's call is passed on. GPU timing
+ * continues when the application has disabled its last kind of record and flushed its records. In
+ * between, calls are timed on the host only, and the trace says so.
  *
- * The clock of the records is also one for all; the application gets its own back. Cold: a few
- * calls per profiler session.
+ * A process also has only one clock for CUPTI's records. The application gets its own clock back
+ * when its profiler starts. This code is not on the hot path: a few calls per profiler session.
  */
 #include "preload/gpu_yield.h"
 
@@ -23,15 +24,16 @@
 #include <time.h>
 
 static struct {
-	_Atomic uint64_t kinds; /* enabled by the application, one bit each */
+	_Atomic uint64_t kinds; /* record kinds enabled by the application, one bit each */
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* registered by the application */
-	_Atomic(CUpti_TimestampCallbackFunc) clock;	      /* likewise */
+	_Atomic(CUpti_TimestampCallbackFunc) clock;	      /* registered by the application */
 } g;
 
 /*
- * Returns whether the caller is the application, not CUPTI itself and not this library. The depth
- * of hooked calls does not decide it: a tool that CUDA loads at its start (CUDA_INJECTION64_PATH),
- * or one in a CUPTI callback, calls within a hooked call.
+ * Enters a wrapper. Returns whether the application makes the call, rather than CUPTI or this
+ * library. The depth of hooked calls cannot decide that, because a tool may call CUPTI from within
+ * a hooked call: a tool that CUDA loads when CUDA starts (CUDA_INJECTION64_PATH), or one that runs
+ * in a CUPTI callback.
  */
 static bool enter(void *caller)
 {
@@ -44,7 +46,7 @@ static bool enter(void *caller)
 
 static void leave(void)
 {
-	if (hook_thread.depth) /* hook_was_left() may have set it to 0 meanwhile */
+	if (hook_thread.depth) /* hook_was_left() may have set the depth to 0 meanwhile */
 		hook_thread.depth--;
 }
 
@@ -63,7 +65,7 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 	if (ENTER()) {
 		gpu_yield();
 		atomic_store(&g.completed, completed);
-		if (completed) /* one of profrun's buffers may come back late */
+		if (completed) /* one of profrun's buffers may still be completed late */
 			completed = gpu_buffer_completed;
 	}
 	CUptiResult status = next ? next(requested, completed) : CUPTI_ERROR_NOT_INITIALIZED;
@@ -114,15 +116,16 @@ EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbac
 	CUptiResult status = next ? next(funcTimestamp) : CUPTI_ERROR_NOT_INITIALIZED;
 	if (is_application && !status)
 		atomic_store(&g.clock, funcTimestamp);
-	if (is_application && !atomic_load(&g.kinds)) /* nothing enabled: timing may continue */
+	/* the application has enabled no kind: timing may continue */
+	if (is_application && !atomic_load(&g.kinds))
 		gpu_left();
 	leave();
 	return status;
 }
 
 /*
- * Other functions with state in CUPTI, which taking CUPTI down would destroy. They do not conflict
- * with profrun's own timing, so that goes on.
+ * Wraps other functions that create state in CUPTI, because taking CUPTI down would destroy that
+ * state. These functions do not conflict with profrun's own GPU timing, so the timing continues.
  */
 #define SHARED(function, params, args)                                               \
 	EXPORT CUptiResult function params                                           \
@@ -150,7 +153,10 @@ SHARED(cuptiSetEventCollectionMode, (CUcontext context, CUpti_EventCollectionMod
 SHARED(cuptiProfilerInitialize, (CUpti_Profiler_Initialize_Params * params), (params))
 SHARED(cuptiPCSamplingEnable, (CUpti_PCSamplingEnableParams * params), (params))
 
-/* Takes CUPTI down for all users. It comes up again when profrun next enables a kind. */
+/*
+ * Takes CUPTI down for the application and for profrun. CUPTI starts again when profrun next
+ * enables a record kind.
+ */
 EXPORT CUptiResult cuptiFinalize(void)
 {
 	__typeof__(&cuptiFinalize) next = REAL(cuptiFinalize);
@@ -169,7 +175,10 @@ EXPORT CUptiResult cuptiFinalize(void)
 	return status;
 }
 
-/* `given`: the function that dlsym found in a CUPTI which lookup_cupti() does not find. */
+/*
+ * `given`: the real function as dlsym found it, if lookup_cupti() does not find the libcupti that
+ * has it.
+ */
 #define WRAPPER(function)                           \
 	{                                           \
 #function, (void *)(function), NULL \
