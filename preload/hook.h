@@ -1,6 +1,7 @@
 /*
- * Shared by all wrappers: the switch that they test first, the thread's state, and the inline code
- * around the real call. Hot path: takes no lock, makes no call and no system call, keeps errno.
+ * What all wrappers share: the switch that a wrapper tests first, the state of the calling thread,
+ * and the inline functions that read them. The inline functions are on the hot path: they take no
+ * lock, call no function except in rare cases, make no system call and keep errno.
  */
 #ifndef PRELOAD_HOOK_H
 #define PRELOAD_HOOK_H
@@ -16,13 +17,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 /*
- * The linker puts HOT functions next to each other: each page of code that a call touches costs a
- * TLB miss, up to 50 ns in a virtual machine.
+ * The linker puts HOT functions next to each other, because each page of code that a call touches
+ * may cost a TLB miss, up to 50 ns in a virtual machine.
  */
 #define HOT __attribute__((hot))
 /*
- * For the first function of a wrapper: keeps those of one kind together, whatever file they are
- * from (GNU ld sorts such sections by name). HOT_DATA keeps the data that they read in few pages.
+ * HOT_ENTRY_POINT is for the first function of a wrapper. It keeps all such functions of one `kind`
+ * together, whatever file they are from, because GNU ld sorts sections of this name. HOT_DATA keeps
+ * the data that these functions read in few pages.
  */
 #define HOT_ENTRY_POINT(kind) __attribute__((section(".text.sorted.entry." kind)))
 #define HOT_DATA	      __attribute__((section(".data.hot")))
@@ -39,51 +41,70 @@
 /* A series of queries of the same thing that all returned "not ready". */
 struct hook_polls {
 	uint32_t n;
-	uint64_t ticks;	       /* end of the first query */
-	uint64_t what;	       /* what was queried */
-	const uint8_t *cursor; /* end of the journal then; differs if a record was written since */
+	uint64_t ticks; /* end of the first query of the series */
+	uint64_t what;	/* hash of the function and the object queried */
+	/* journal cursor when the series began; differs if a record was written since */
+	const uint8_t *cursor;
 };
 
-/* A launch that was counted without being hashed (steps_passes): the input of its token. */
+/*
+ * A launch that was counted without being hashed (steps_passes()). Its token can still be computed
+ * from these members.
+ */
 struct hook_passed {
 	uint64_t function;
 	uint32_t grid[3], block[3];
 };
 
-/* The first two cache lines have what every call needs first. */
+/* The members that every call needs are in the first two cache lines. */
 struct hook_thread {
 	/*
-	 * Above 0 inside a hooked call and inside the library. Calls made from there are passed on
-	 * unrecorded, so nested calls count once, and CUPTI's and the library's own calls never.
+	 * Above 0 while the thread is inside a hooked call or this library. CUDA calls made
+	 * meanwhile are passed on without a record. So nested calls are recorded once, and calls
+	 * made by CUPTI or this library are not recorded.
 	 */
 	uint32_t depth;
-	uint32_t fills;		  /* calls with GPU work that are no tokens; counted with tokens */
-	uint32_t tokens;	  /* launches and copies; counted while steps are (steps.h) */
-	uint8_t device;		  /* the runtime's current device (cudaSetDevice) */
-	bool has_end;		  /* thread_ended() will run: its key is set */
-	bool wants_stack;	  /* the current call takes a stack, despite hook_switch.stacks */
-	bool has_ranges_to_write; /* has open ranges that are not in the journal: ranges.h */
-	uint8_t libraries;	  /* libraries whose functions the thread is in: libs.c */
-	uint32_t settled;	  /* how many of `tokens` are hashed into `window` */
-	const void *entered;	  /* stack pointer of the outermost wrapper's caller; NULL: none */
+	/*
+	 * Calls with GPU work that make no token, such as memsets. rec_call's `seq` is `fills` +
+	 * `tokens`.
+	 */
+	uint32_t fills;
+	/* launches and copies, counted while steps are counted (steps.h) */
+	uint32_t tokens;
+	uint8_t device; /* the runtime's current device (cudaSetDevice) */
+	bool has_end;	/* thread_ended() will run when the thread ends */
+	/* the current call takes a stack, whatever hook_switch.stacks says */
+	bool wants_stack;
+	/* the thread has open ranges that are not in the journal: ranges.h */
+	bool has_ranges_to_write;
+	/* bits of the libraries in whose functions the thread is: libs.c */
+	uint8_t libraries;
+	uint32_t settled; /* how many of `tokens` have been hashed into `window` */
+	/* stack pointer of the outermost wrapper's caller; NULL: not in a wrapper */
+	const void *entered;
 	struct stack_thread *stacks; /* stack.h; NULL until the first stack is taken */
 	struct journal_writer writer;
 	struct token_window window;
-	uint32_t announced, announced_in; /* number and session of the last gpu_push: gpu.c */
-	uint64_t step_seen;		  /* the step under way at the last look at `tokens` */
-	uint32_t tokens_then;		  /* `tokens` when that step was first seen */
+	/* `seq` of the last announced call, and its CUPTI session: gpu.c */
+	uint32_t announced, announced_in;
+	/* number of the step that the thread noticed last: steps_see() */
+	uint64_t step_seen;
+	uint32_t tokens_then; /* value of `tokens` when the thread noticed that step */
 	struct hook_polls polls;
-	bool in_context;  /* in a call that creates or destroys a context: gpu_teardown.h */
-	bool calls_cupti; /* calls CUPTI on profrun's behalf: gpu_yield.h */
-	/* the last two launches not in `window` yet, at index `tokens` % 2 */
+	/* the thread is in a call that creates or destroys a context: gpu_teardown.h */
+	bool in_context;
+	bool calls_cupti; /* the thread calls CUPTI for profrun: gpu_yield.h */
+	/*
+	 * the last two launches that are not in `window` yet; token number n, from 0, is at n % 2
+	 */
 	struct hook_passed passed[2] __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
 extern THREAD_LOCAL struct hook_thread hook_thread;
 
 /*
- * Returns the address of hook_thread, kept in a register: GCC would read the thread's base again
- * for each access to an array in it.
+ * Returns the address of hook_thread. Keeps it in a register, because otherwise GCC would read the
+ * thread's base address again for each access to an array in the struct.
  */
 static inline __attribute__((always_inline)) struct hook_thread *hook_thread_here(void)
 {
@@ -93,30 +114,38 @@ static inline __attribute__((always_inline)) struct hook_thread *hook_thread_her
 }
 
 /*
- * What step counting reads at every launch (steps.h). Kept in the switch's cache line, which a call
- * has fetched by then.
+ * What step counting reads at every launch (steps.h). It is a part of struct hook_switch, so that
+ * it lies in the cache line that the wrapper has already read.
  */
 struct steps_hot {
 	_Atomic uint64_t anchor; /* hash of three tokens after which a step ends; 0: none */
-	_Atomic uint64_t backup; /* replaces a missing anchor (core/runtime/iteration.h); 0: none */
-	/* function whose launch completes them; not a launch: STEPS_NO_FUNCTION; 0: not seen yet */
+	/* ends the step if the anchor is missing (core/runtime/iteration.h); 0: none */
+	_Atomic uint64_t backup;
+	/*
+	 * The functions whose launches complete anchor and backup. STEPS_NO_FUNCTION: a copy or a
+	 * graph launch completes it. 0: not seen yet.
+	 */
 	_Atomic uint64_t anchor_function, backup_function;
 	_Atomic bool passes;	/* launches of other functions need not be hashed */
 	_Atomic bool attention; /* the next token must go to steps_notice() */
 	_Atomic bool ranges;	/* PROF_STEP=nvtx: a range that begins may begin a step */
 };
 
-/* Bits are 1u << CAT_*. `watch` is all ones before the first call, which sets the library up. */
+/*
+ * Bit CAT_* of `watch`, `record` and `stacks` stands for a category. `watch` is all ones until the
+ * first hooked call, which sets the library up.
+ */
 struct hook_switch {
-	_Atomic uint32_t watch;	     /* categories that the wrappers handle in any way */
-	_Atomic uint32_t record;     /* categories that are journaled */
-	_Atomic uint32_t stacks;     /* categories of them whose calls take a stack */
-	_Atomic bool recorded;	     /* life_arm() is done */
-	_Atomic bool begins_by_name; /* PROF_STEP=kernel: launches are looked up by name first */
-	_Atomic bool push;	     /* GPU timing is on: calls with GPU work are announced */
-	_Atomic bool ranges;	     /* the application's own ranges are journaled */
-	_Atomic uint8_t libraries;   /* libraries whose calls are journaled: 1 << LIB_* */
-	_Atomic uint8_t blocks;	     /* enum blocks_mode */
+	_Atomic uint32_t watch;	 /* categories that the wrappers handle in any way */
+	_Atomic uint32_t record; /* categories whose calls are journaled */
+	_Atomic uint32_t stacks; /* journaled categories whose calls take a stack */
+	_Atomic bool recorded;	 /* life_arm() has set the library up */
+	/* PROF_STEP=kernel: a launch begins a step if its kernel's name matches */
+	_Atomic bool begins_by_name;
+	_Atomic bool push;	   /* GPU timing is on: calls with GPU work are announced */
+	_Atomic bool ranges;	   /* the application's own ranges are journaled */
+	_Atomic uint8_t libraries; /* libraries whose calls are journaled: 1 << LIB_* */
+	_Atomic uint8_t blocks;	   /* enum blocks_mode */
 	uint32_t clock_kind;
 	struct steps_hot steps;
 };
@@ -124,8 +153,9 @@ struct hook_switch {
 extern struct hook_switch hook_switch;
 
 /*
- * Returns whether the thread has left its hooked call by longjmp or an exception, and then resets
- * the depth. `frame`: stack pointer of the caller of the current wrapper. Cold.
+ * Returns whether the thread has left its previous hooked call by longjmp or an exception. If so,
+ * resets the thread's depth. `frame`: stack pointer of the caller of the current wrapper. Not on
+ * the hot path.
  */
 bool hook_was_left(const void *frame);
 
@@ -134,7 +164,10 @@ static inline bool hook_watches(unsigned category)
 	return atomic_load_explicit(&hook_switch.watch, memory_order_relaxed) >> category & 1;
 }
 
-/* Returns whether a call is made from within another hooked call. `frame`: as above. */
+/*
+ * Returns whether a call is made from within another hooked call. `frame`: stack pointer of the
+ * caller of the current wrapper.
+ */
 static inline bool hook_is_nested(const void *frame)
 {
 	return hook_thread.depth && !(hook_thread.entered && hook_was_left(frame));
@@ -155,7 +188,10 @@ static inline bool hook_begins_by_name(void)
 	return UNLIKELY(atomic_load_explicit(&hook_switch.begins_by_name, memory_order_relaxed));
 }
 
-/* Returns whether this call takes a stack: by its category, or because wants_stack is set. */
+/*
+ * Returns whether this call takes a stack, because of its category or of wants_stack, which is then
+ * cleared.
+ */
 static inline bool hook_asks_stack(unsigned category)
 {
 	if (hook_takes_stack(category))
@@ -180,16 +216,21 @@ enum hook_id {
 
 struct hook_row {
 	const char *symbol, *name;
-	uint16_t version; /* driver: version passed to cuGetProcAddress, divided by 10 to fit */
-	uint8_t is_twin;
+	/* driver functions: CUDA version of the signature, divided by 10 to fit */
+	uint16_t version;
+	uint8_t is_twin; /* per-thread-default-stream twin */
 	uint8_t entry_point, category, space;
 	void *wrapper;
+	/* where the real function's address is stored; NULL there: unknown */
 	_Atomic(void *) *real;
 };
 
 extern const struct hook_row hook_rows[HOOK_COUNT];
 
-/* Gives the thread a slot in the journal and arranges thread_ended(). Cold, once per thread. */
+/*
+ * Gives the thread a slot in the journal, and arranges that thread_ended() runs when the thread
+ * ends. Called once per thread, not on the hot path.
+ */
 void hook_thread_keep(void);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * The wrappers: every row of hooks.def becomes an exported function here. A wrapper has no policy.
- * It tests the switch, takes the row's facts, makes the real call between two clock readings, and
- * writes one record. The application's errno, result and arguments pass through unchanged.
+ * The wrappers. Every row of hooks.def becomes an exported function here. A wrapper decides nothing
+ * itself: it tests the switch, records the facts that the row names, makes the real call between
+ * two clock readings, and writes one record. The application's errno, result and arguments pass
+ * through unchanged.
  */
 /* makes the headers declare every symbol by its real name, twins included */
 #define __CUDA_API_VERSION_INTERNAL
@@ -28,7 +29,10 @@ THREAD_LOCAL struct hook_thread hook_thread;
 
 __attribute__((aligned(64))) struct hook_switch hook_switch = { .watch = UINT32_MAX, .record = 0 };
 
-/* Pointers to the real functions, set on demand. Typed, so the compiler checks each call. */
+/*
+ * Pointers to the real functions, set on demand. They are typed, so that the compiler checks each
+ * call.
+ */
 static HOT_DATA struct {
 #define HOOK(ret, symbol, name, version, twin, entry_point, check, category, space, params, ...) \
 	ret(*symbol) params;
@@ -40,9 +44,9 @@ static HOT_DATA struct {
 enum { MISSING_RUNTIME = cudaErrorUnknown, MISSING_DRIVER = CUDA_ERROR_NOT_INITIALIZED };
 
 /*
- * Numbers the thread's calls with GPU work. Most are tokens, which have been counted already. Calls
- * that are counted but not recorded also take numbers, so a gap before the next recorded call says
- * how many there were.
+ * Sets `seq` of a call with GPU work. Most of these calls make a token, which was counted already;
+ * the others are counted here. Calls that are counted but not recorded take numbers as well, so a
+ * gap between two recorded numbers shows how many calls are missing.
  */
 HOT static inline void take_number(struct rec_call *c, unsigned category)
 {
@@ -60,17 +64,19 @@ HOT static inline void call_begin(struct rec_call *c, bool pushed)
 			hook_thread_keep();
 		gpu_push((uint64_t)hook_thread.writer.slot << 32 | c->seq);
 	}
-	/* not touched since the last call, so probably no longer in the cache */
+	/*
+	 * the thread last touched these in its previous call, so they are probably not in the cache
+	 */
 	__builtin_prefetch(hook_thread.writer.chunk, 1);
 	__builtin_prefetch(hook_thread.stacks);
 	c->begin_ticks = hook_ticks();
 }
 
 /*
- * Returns whether a query needs no record. Polling loops would otherwise fill the journal. Of
- * queries of the same thing that returned "not ready", with no other record in between, only their
- * number and the time since the first one are kept, in the record of the query that ends the
- * series.
+ * Returns whether a query needs no record, because it returned "not ready". Polling loops would
+ * otherwise fill the journal. A series is several such queries of the same object, with no other
+ * record of the thread in between. The query that ends the series is recorded, with the number of
+ * queries in the series and the time since the first one.
  */
 static inline bool is_idle_poll(struct rec_call *c, uint32_t status, uint64_t end_ticks)
 {
@@ -95,9 +101,10 @@ static inline void put_word(uint64_t *to, uint64_t word)
 }
 
 /*
- * Builds the fields that change last in registers, and copies the rest word by word: a vector load
- * of fields that were just stored separately would wait for those stores, 12 ns. `stack` may be
- * taken after the real call, which leaves the frames of its callers unchanged.
+ * Copies a record to the journal. The words with fields that have just been set are built in
+ * registers, and the other words are copied one by one. A vector load would wait 12 ns for the
+ * separate stores of the fields. `stack` may be taken after the real call, because the real call
+ * leaves the frames of its callers unchanged.
  */
 static inline void fill_call(uint64_t *to, const struct rec_call *c, uint32_t stack,
 			     uint64_t outcome)
@@ -131,9 +138,10 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 enum { CALLERS_MOST_BYTES = 256 << 10 };
 
 /*
- * A caller's frame lies above its callee's. So a call made from a frame at or above the one of the
- * call under way is not nested in it. A signal handler's or coroutine's own stack says nothing;
- * those lie further away than callers do.
+ * A caller's frame has a higher address than its callee's frame. So a call made from a frame at or
+ * above that of the previous hooked call's caller cannot be nested in that call. Addresses say
+ * nothing on another stack, of a signal handler or a coroutine, but such a stack is further away
+ * than CALLERS_MOST_BYTES.
  */
 bool hook_was_left(const void *frame)
 {
@@ -150,8 +158,9 @@ bool hook_was_left(const void *frame)
 }
 
 /*
- * Declares `next` as the real function, or returns MISSING_*. With two CUDA runtimes in the process
- * the caller decides which one is meant; `real` stays empty then.
+ * Declares `next`, the real function. Makes the wrapper return MISSING_* if there is none. If the
+ * process has two CUDA runtimes, the caller of the wrapper determines which one is meant; `real` is
+ * then NULL.
  */
 #define FIND_REAL(symbol, ret, entry_point)                                                       \
 	__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED);           \
@@ -161,16 +170,18 @@ bool hook_was_left(const void *frame)
 	return (ret)MISSING_##entry_point
 
 /*
- * Each row has three functions, so that the first, where most calls end, has few registers to save.
- * It jumps to the others and to the real function without a frame of its own (GCC's sibling calls):
- * the stack looks as if its caller had called them directly.
+ * Each row becomes three functions, so that the first one, in which most calls end, has few
+ * registers to save. It jumps to the others and to the real function without a stack frame (GCC's
+ * sibling calls). The stack then looks as if the caller of the wrapper had called them directly.
  *
- * hooked_: the first test is the whole cost of a call that is not watched (1.1 ns). While steps are
- *	only counted, the second test handles most launches: capture_launch() sets `seq` if this
- *	launch need not be hashed.
- * aside_: the real function is not known yet, or depends on the caller; nested calls.
- * watched_: all other calls. While another thread sets the library up, a call is not recorded. Only
- *	what its thread must remember is kept (device, kernel names), since that needs no setup.
+ * hooked_: the exported function. A call that is not watched costs only its tests (1.1 ns).
+ * 	While steps are only counted, most launches end here, too: capture_launch() sets `seq`
+ * 	to true if the launch need not be hashed.
+ * aside_: handles nested calls, and calls whose real function is not known yet or depends on the
+ * 	caller.
+ * watched_: handles all other calls. While another thread sets the library up, a call is not
+ * 	recorded. Then the wrapper keeps only what its thread must remember (device, kernel
+ * 	names), because that needs no setup.
  */
 #define HOOK(ret, symbol, name, version, twin, entry_point_, check, category_, space, params,      \
 	     args, before, after)                                                                  \
@@ -260,7 +271,7 @@ bool hook_was_left(const void *frame)
 #undef HOOK
 #undef FIND_REAL
 
-/* deprecated functions are hooked as well */
+/* the table also contains functions that are deprecated */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /* A row that differs from the toolkit's own prototype does not compile. */
@@ -317,7 +328,10 @@ static void make_end_key(void)
 void hook_thread_keep(void)
 {
 	int saved = errno, cancel;
-	/* what follows may open files; a thread cancelled here would leave CUDA's locks held */
+	/*
+	 * The calls below may open files, which is a cancellation point. A thread that was
+	 * cancelled here would leave CUDA's locks locked.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_once(&end_key_once, make_end_key);
 	journal_introduce(&hook_thread.writer);

@@ -46,14 +46,17 @@ static void describe(uint64_t token, const struct launch_shape *shape, const cha
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
-/* Returns the nth place in which to look for the token. */
+/* Returns the token's `nth` place, from 0: its place in `near`, then successive slots. */
 static _Atomic uint64_t *place_of(uint64_t token, uint32_t nth)
 {
 	return nth ? &launch_table.slots[((token >> 1) + nth - 1) & (LAUNCH_SLOTS - 1)]
 		   : &launch_table.near[token >> 1 & (LAUNCH_NEAR - 1)];
 }
 
-/* Returns the number of the first place that has the token or is free; sets `*entry`, 0: free. */
+/*
+ * Returns the number of the first place that has the token or is free. Sets `*entry` to the content
+ * of that place; 0: free.
+ */
 static uint32_t find(uint64_t token, uint64_t *entry)
 {
 	uint32_t nth = 0;
@@ -80,7 +83,7 @@ bool launch_learn(uint64_t token, const struct launch_shape *shape)
 	const char *name = names_of(shape->function);
 	bool is_anchor = g.has_pattern && name && !regexec(&g.pattern, name, 0, NULL, 0);
 	uint64_t fresh = (token & ~1ull) | is_anchor, none = 0;
-	/* another thread may have taken the place: with another token, try the next place */
+	/* if another thread has taken the place for another token meanwhile, try the next place */
 	while (!atomic_compare_exchange_strong(place_of(token, nth), &none, fresh) &&
 	       !launch_is_of(none, token)) {
 		nth++;

@@ -1,7 +1,7 @@
 /*
- * The shapes of launches: writes each (function, grid, block) to the journal's dictionary once,
- * with the kernel's name if it is known. launch_is_known() is on the hot path while launches are
- * recorded: one table look-up.
+ * Writes the shape of each launch (function, grid, block) to the journal's dictionary once, with
+ * the kernel's name if it is known. A shape is identified by its token (core/runtime/token.h).
+ * launch_is_known() is on the hot path while launches are recorded; it costs one table look-up.
  */
 #ifndef PRELOAD_LAUNCH_H
 #define PRELOAD_LAUNCH_H
@@ -11,16 +11,17 @@
 #include <stdint.h>
 
 /*
- * Room for 65,536 shapes; PyTorch programs have hundreds to a few thousand. That is 512 KiB of zero
- * pages, touched as used. The first shapes, mostly those of a step, lie together in two pages:
- * spread over many pages they would cost a TLB miss at nearly every launch.
+ * LAUNCH_SLOTS is room for 65,536 shapes; PyTorch programs have hundreds to a few thousand. The
+ * slots are 512 KiB of zero pages, of which only the used ones are touched. The shapes that occur
+ * first, mostly those of a step, lie together in the two pages of LAUNCH_NEAR entries. Spread over
+ * many pages they would cost a TLB miss at nearly every launch.
  */
 #define LAUNCH_NEAR  1024u
 #define LAUNCH_SLOTS 65536u
 
 /*
- * An entry is the token, its lowest bit replaced by "this kernel begins a step"; 0: free. A token
- * whose place in `near` is taken goes to `slots`.
+ * An entry is a token whose lowest bit is replaced by "this kernel begins a step"; 0: free. A token
+ * whose place in `near` is taken is stored in `slots`.
  */
 struct launch_table {
 	_Atomic uint64_t near[LAUNCH_NEAR], slots[LAUNCH_SLOTS];
@@ -40,8 +41,8 @@ static inline bool launch_is_of(uint64_t entry, uint64_t token)
 }
 
 /*
- * Returns the token's entry if it is in one of its first two places, as nearly all are; else the
- * entry of another token, or 0.
+ * Looks in the token's first two places, where nearly all tokens are. Returns the token's entry if
+ * it is there, else another token's entry or 0.
  */
 static inline uint64_t launch_entry(uint64_t token)
 {
@@ -58,19 +59,19 @@ static inline bool launch_is_known(uint64_t token)
 	return launch_is_of(launch_entry(token), token);
 }
 
-/* Prefetches for a later launch_is_known(). */
+/* Prefetches the table entry for a later launch_is_known(). */
 static inline void launch_expect(uint64_t token)
 {
 	__builtin_prefetch(&launch_table.near[token >> 1 & (LAUNCH_NEAR - 1)]);
 }
 
 /*
- * Searches all places for the token; writes DICT_LAUNCH if it is new. Returns whether
- * PROF_STEP=kernel:REGEX matches its kernel.
+ * Searches all places for the token, and writes a DICT_LAUNCH record if the token is new. Returns
+ * whether the kernel's name matches PROF_STEP=kernel:REGEX.
  */
 bool launch_learn(uint64_t token, const struct launch_shape *shape);
 
-/* The same, with a fast path for tokens that are known. */
+/* Does what launch_learn() does, with a fast path for known tokens. */
 static inline bool launch_begins_step(uint64_t token, const struct launch_shape *shape)
 {
 	uint64_t entry = launch_entry(token);
@@ -78,12 +79,12 @@ static inline bool launch_begins_step(uint64_t token, const struct launch_shape 
 }
 
 /*
- * Launches of kernels whose name matches `pattern` (extended regular expression) begin a step.
- * Called before any launch.
+ * Sets `pattern`, an extended regular expression: launches of kernels whose name matches it begin a
+ * step. Called before any launch.
  */
 void launch_watch(const char *pattern);
 
-/* Clears what a forked child inherited. Called when the library sets up. */
+/* Clears what a forked child has inherited. Called when the library sets up. */
 void launch_reset(void);
 
 #endif

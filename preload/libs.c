@@ -1,11 +1,12 @@
 /*
- * The wrappers of libs.def's rows: the real call between two clock readings, and one record. While
- * nothing is recorded: a test of the switch, a test of the caller, and a jump to the real function,
- * as in hooks.c.
+ * The wrappers of the functions in libs.def. A wrapper makes the real call between two clock
+ * readings and writes one record. While nothing is recorded, a wrapper tests the switch, tests the
+ * caller and jumps to the real function, as in hooks.c.
  *
- * A function that a library calls itself (cublasGemmEx calls cublasLtMatmul, ncclBcast calls
- * ncclBroadcast) belongs to the application's call and gets no record. A library called by another
- * one (cuBLASLt by cuDNN) gets its own record, nested in the other's.
+ * If a library calls a function of its own (cublasGemmEx calls cublasLtMatmul, ncclBcast calls
+ * ncclBroadcast), the inner call belongs to the application's call and gets no record. If one
+ * library calls another (cuDNN calls cuBLASLt), the inner call gets its own record, nested in that
+ * of the outer call.
  */
 #include "preload/libs.h"
 
@@ -17,19 +18,25 @@
 
 #define NOTHING ((void)0)
 
-/* The error returned if the library is missing: its own "not initialized" or "system error". */
+/*
+ * The errors that wrappers return if the library is missing: the library's own code for "not
+ * initialized", or "system error" for NCCL.
+ */
 enum { MISSING_NCCL = 2, MISSING_BLAS = 1, MISSING_BLASLT = 1, MISSING_DNN = 1001 };
 
 /* Bits of hook_thread.libraries. Families whose functions call each other share a bit. */
 enum { INSIDE_NCCL = 1, INSIDE_BLAS = 2, INSIDE_BLASLT = INSIDE_BLAS, INSIDE_DNN = 4 };
 
-/* Only NCCL's rows run code at every call: for communicators and the order of their collectives. */
+/*
+ * 1: the family's rows run code at every call, recorded or not. Only NCCL's rows do, to track
+ * communicators and to number their collectives.
+ */
 enum { ALWAYS_NCCL = 1, ALWAYS_BLAS = 0, ALWAYS_BLASLT = 0, ALWAYS_DNN = 0 };
 
 /*
- * Therefore an NCCL wrapper is one function, with watched_ inlined. Otherwise it would have to jump
- * there to keep the caller's return address. That is impossible if an ncclUniqueId is passed by
- * reference to a copy (aarch64).
+ * watched_ is inlined into an NCCL wrapper, because every call needs it. A separate function would
+ * have to be reached by a jump, which keeps the caller's return address. The jump is impossible on
+ * aarch64, where an ncclUniqueId is passed as a pointer to a copy.
  */
 #define WATCHED_NCCL   inline __attribute__((always_inline))
 #define WATCHED_BLAS   __attribute__((noinline))
@@ -71,7 +78,7 @@ HOT static void write_library(struct rec_library *from)
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth;
 	ranges_before_record();
-	hook_thread.depth = 1; /* CUDA calls of a signal handler are not recorded meanwhile */
+	hook_thread.depth = 1; /* a signal handler's CUDA calls must not write records meanwhile */
 	struct rec_library *to = journal_reserve(w, sizeof(*to));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();

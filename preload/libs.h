@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* ncclUniqueId of nccl.h, which is passed by value. */
+/* ncclUniqueId of nccl.h. Functions take it by value. */
 struct nccl_id {
 	char bytes[128];
 };
@@ -29,37 +29,49 @@ struct library_row {
 
 extern const struct library_row library_rows[LIBRARY_COUNT];
 
-/* PROF_NCCL, PROF_BLAS. Called before the first step is recorded. */
+/*
+ * Sets whether NCCL (PROF_NCCL) and cuBLAS, cuBLASLt and cuDNN (PROF_BLAS) are recorded. Called
+ * before the first step is recorded.
+ */
 void libs_configure(bool nccl, bool blas);
 
-/* Writes the rows to the journal's dictionary. */
+/* Writes a DICT_LIBRARY record for each row. */
 void libs_describe(void);
 
-/* Steps are recorded from now on, or not any more. */
+/* Switches recording on or off. Called when the recording of steps begins or ends. */
 void libs_record(bool recorded);
 
-/* Returns the families whose wrappers have work to do now: bits 1 << enum record_library. */
+/*
+ * Returns the families whose wrappers have something to do at present, as bits 1 << enum
+ * record_library.
+ */
 uint8_t libs_watched(void);
 
 /* Returns the row of a symbol, or -1. */
 int libs_row(const char *symbol);
 
 /*
- * Returns what dlsym gives to the application: the wrapper of row `id` if that calls `found`, the
- * function that the real dlsym found; else `found`.
+ * Returns what dlsym returns to the application. `found` is the function that the real dlsym has
+ * found. Returns the wrapper of row `id` if the wrapper calls `found`; otherwise returns `found`.
  */
 void *libs_given(enum library_id id, void *found);
 
 /*
- * Returns the real function for a caller that returns to `return_address`. Returns NULL and logs
+ * Returns the real function for the caller that contains `return_address`. Returns NULL and logs
  * once if there is none. Defined in libs_real.c.
  */
 void *libs_find(enum library_id id, void *return_address);
 
-/* As libs_find(), for a library function that is not in the table; does not log. Cold. */
+/*
+ * Does what libs_find() does for a library function that is not in the table, but does not log. Not
+ * on the hot path.
+ */
 void *libs_helper(const char *symbol, enum record_library family, void *return_address);
 
-/* Code segments whose calls are known to go to the library of the family that was found first. */
+/*
+ * Code segments of callers. Calls from a segment in this table go to the library of the family that
+ * was found first.
+ */
 enum { LIBRARY_CALLERS = 4 };
 struct library_caller {
 	_Atomic uintptr_t begin;
@@ -69,8 +81,10 @@ extern struct library_caller library_callers[LIBRARIES][LIBRARY_CALLERS];
 extern _Atomic(void *) library_real[LIBRARY_COUNT];
 
 /*
- * A process may have two libraries of a family (from wheels of CUDA 12 and 13), and a handle of one
- * is not valid for the other. So a call goes to the library to which its caller is linked.
+ * Returns whether `return_address` lies in the segment `c`. The caller of a wrapper matters,
+ * because a process may have two libraries of a family (from wheels of CUDA 12 and 13), and a
+ * handle of one library is not valid for the other. A call therefore goes to the library to which
+ * its caller is linked.
  */
 static inline bool libs_is_caller(const struct library_caller *c, void *return_address)
 {
@@ -80,11 +94,12 @@ static inline bool libs_is_caller(const struct library_caller *c, void *return_a
 }
 
 /*
- * Returns whether all calls from the segment that begins at `code` go to the library of the family
- * that was found first.
+ * Returns whether the segment that begins at `code` is in library_callers: all its calls go to the
+ * library of the family that was found first.
  */
 bool libs_is_known_caller(enum record_library family, const void *code);
 
+/* Returns the real function for the caller that contains `return_address`; NULL: there is none. */
 static inline void *libs_real(enum library_id id, enum record_library family, void *return_address)
 {
 	void *real = atomic_load_explicit(&library_real[id], memory_order_relaxed);

@@ -1,4 +1,7 @@
-/* The statements of libs.def's rows: they copy a call's facts into its record, after the call. */
+/*
+ * Functions for the `facts` column of libs.def. They copy a call's facts into its record, after the
+ * real call.
+ */
 #ifndef PRELOAD_LIBS_FACTS_H
 #define PRELOAD_LIBS_FACTS_H
 
@@ -16,7 +19,10 @@ static inline void take_gemm(struct rec_library *l, int64_t m, int64_t n, int64_
 	l->gemm.batch = (uint32_t)batch;
 }
 
-/* The collective's number comes from comms_count(). */
+/*
+ * Records a collective. comms_fill() also sets the collective's number, which comms_count() has
+ * counted.
+ */
 static inline void take_collective(struct rec_library *l, size_t count, int type, int root,
 				   void *comm, void *stream)
 {
@@ -27,7 +33,10 @@ static inline void take_collective(struct rec_library *l, size_t count, int type
 	comms_fill(l, comm);
 }
 
-/* A message concerns two ranks only, so it has no number on the communicator. */
+/*
+ * Records a message to or from `peer`. Only two ranks take part, so the message has no number among
+ * the communicator's collectives.
+ */
 static inline void take_message(struct rec_library *l, size_t count, int type, int peer, void *comm,
 				void *stream)
 {
@@ -35,7 +44,10 @@ static inline void take_message(struct rec_library *l, size_t count, int type, i
 	l->nccl.sequence = 0;
 }
 
-/* Asks cuBLASLt for its opaque layouts (libs_layouts.c): A is m by k or k by m, D is m by n. */
+/*
+ * Records a matrix product of cuBLASLt. Reads the sizes from cuBLASLt's opaque layouts: A is m by k
+ * or k by m, D is m by n. Defined in libs_layouts.c.
+ */
 void take_layouts(struct rec_library *l, void *a, void *d, void *stream);
 
 #endif

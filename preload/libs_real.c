@@ -1,6 +1,6 @@
 /*
- * Finds the library to which a call goes. Cold: runs once per function and calling object, or at
- * each call if the process has two libraries of a family.
+ * Finds the library to which a call goes. Not on the hot path: runs once per function and calling
+ * object, or at each call if the process has two libraries of a family.
  */
 #include "preload/libs.h"
 
@@ -17,7 +17,7 @@
 HOT_DATA struct library_caller library_callers[LIBRARIES][LIBRARY_CALLERS];
 HOT_DATA _Atomic(void *) library_real[LIBRARY_COUNT];
 
-/* The first library found of each family. */
+/* The library of each family that was found first. */
 static _Atomic(const struct link_map *) first_of[LIBRARIES];
 
 static bool is_first(enum record_library family, void *real)
@@ -25,7 +25,7 @@ static bool is_first(enum record_library family, void *real)
 	const struct link_map *none = NULL, *object = object_of(real);
 	if (!atomic_compare_exchange_strong(&first_of[family], &none, object))
 		return none == object;
-	/* keep a reference: a stored pointer must not outlive its library */
+	/* take a reference, because a stored pointer must not outlive its library */
 	if (object && object->l_name[0])
 		dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	return true;
@@ -50,8 +50,8 @@ static int note_code(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 /*
- * Stores the segment in which the caller lies; returns whether it is new. If the table is full, the
- * segment's calls are looked up each time.
+ * Stores the code segment of the caller. Returns whether the segment is new. If the table is full,
+ * the segment is not stored, and each of its calls is looked up.
  */
 static bool remember_caller(enum record_library family, void *return_address)
 {
@@ -92,7 +92,8 @@ void *libs_find(enum library_id id, void *return_address)
 	enum record_library family = (enum record_library)row->family;
 	void *known = atomic_load_explicit(&library_real[id], memory_order_relaxed);
 	if (known && !object_of(return_address))
-		return known; /* the caller is code generated at run time */
+		/* the caller is code generated at run time, which is linked to no library */
+		return known;
 	int saved = errno;
 	void *found = lookup_library(row->symbol, family, return_address);
 	if (found && is_first(family, found)) {
@@ -100,7 +101,10 @@ void *libs_find(enum library_id id, void *return_address)
 		if (remember_caller(family, return_address) || !known)
 			plt_note(return_address);
 	}
-	/* a caller that got the wrapper from dlsym need not be linked to the library */
+	/*
+	 * a caller that got the wrapper from dlsym need not be linked to the library: use the first
+	 * one
+	 */
 	if (!found)
 		found = known;
 	if (!found)

@@ -1,7 +1,7 @@
 /*
- * Start, exit and fork of the process. The constructor does almost nothing: every child of the
- * application is preloaded too, and most never use CUDA. The first CUDA call sets the library up,
- * which may take a millisecond.
+ * Handles start, exit and fork of the process. The constructor does almost nothing, because every
+ * child process of the application is preloaded too, and most children never use CUDA. The first
+ * CUDA call sets the library up, which may take a millisecond.
  */
 #include "preload/life.h"
 
@@ -46,7 +46,11 @@ static struct {
 	atomic_flag arming;
 	struct config config;
 	char start_folder[PATH_MAX];
-	pid_t pid; /* of the process that was set up; a child that was not must not finish it */
+	/*
+	 * the process that was set up; a child that was not set up must not end the parent's
+	 * journal
+	 */
+	pid_t pid;
 	atomic_bool finished;
 } g = { .arming = ATOMIC_FLAG_INIT };
 
@@ -113,7 +117,10 @@ static void complain(void *unused, const char *line)
 	log_line(LOG_WARN, "%s", line);
 }
 
-/* Without the launcher no folder was given: makes the name that the launcher would choose. */
+/*
+ * Chooses the run's folder if PROF_OUT is not set, as is the case without the launcher. The name is
+ * the one that the launcher would choose.
+ */
 static void default_folder(char *folder, size_t bytes)
 {
 	char date[32];
@@ -126,8 +133,9 @@ static void default_folder(char *folder, size_t bytes)
 }
 
 /*
- * Makes `folder` absolute, relative to the working directory at the start of the process: the
- * application may have changed it since. Returns false if that is unknown or the path is too long.
+ * Makes `folder` an absolute path. A relative path refers to the working directory at the start of
+ * the process, because the application may have changed the directory since. Returns false if that
+ * directory is unknown or the path is too long.
  */
 static bool absolute(char *folder, size_t bytes)
 {
@@ -140,7 +148,10 @@ static bool absolute(char *folder, size_t bytes)
 	return snprintf(folder, bytes, "%s", joined) < (int)bytes;
 }
 
-/* Returns false if the journal cannot be opened or PROF_RANKS leaves this rank out; logs it. */
+/*
+ * Opens the journal. Returns false if it cannot be opened or if PROF_RANKS excludes this rank. Logs
+ * the reason.
+ */
 static bool open_journal(void)
 {
 	char folder[PATH_MAX];
@@ -187,7 +198,7 @@ static void arm(void)
 	bool all = step.mode == STEP_MODE_API && !g.config.schedule.set;
 	schedule_parse(all ? "always" : g.config.schedule.text, &schedule, NULL);
 	trigger_parse(g.config.trigger.text, &trigger, NULL);
-	/* without a collector nobody reads the steps that are counted for a trigger */
+	/* without a collector, no program reads the steps that are counted for a trigger */
 	if (schedule.off && !launched && !g.config.trigger.set)
 		trigger = (struct trigger_config){ 0 };
 	if (!open_journal()) {
@@ -268,8 +279,8 @@ void context_ending(void)
 }
 
 /*
- * libc's own functions. Looked up at the start: at exit dlsym might wait for the loader's lock,
- * which another thread can hold for any time.
+ * libc's own functions that end the process. They are looked up at the start, because at exit dlsym
+ * might wait for the loader's lock, which another thread can hold for any time.
  */
 static struct {
 	const char *symbol;
@@ -282,7 +293,10 @@ static void find_exits(void)
 		exits[i].real = (void (*)(int))lookup_dlsym(RTLD_NEXT, exits[i].symbol);
 }
 
-/* Python's os._exit() and multiprocessing workers end through these, without atexit handlers. */
+/*
+ * Ends the process through exits[i]. Python's os._exit() and multiprocessing workers end in this
+ * way, without atexit handlers.
+ */
 static void leave(size_t i, int status)
 {
 	life_finish();
@@ -290,7 +304,10 @@ static void leave(size_t i, int status)
 		find_exits();
 	if (exits[i].real)
 		exits[i].real(status);
-	for (;;) /* must not return; without libc's function there is no other way to end */
+	/*
+	 * The function must not return, and without libc's function there is no other way to end.
+	 */
+	for (;;)
 		kill(getpid(), SIGKILL);
 }
 
@@ -313,7 +330,7 @@ void _Exit(int status)
 
 EXPORT int dlclose(void *handle);
 
-/* Drops what was learned about the addresses of an object when it is unloaded. */
+/* When an object is unloaded, what was learned about its addresses must be dropped. */
 int dlclose(void *handle)
 {
 	static _Atomic(void *) real;
@@ -332,8 +349,8 @@ int dlclose(void *handle)
 /* ---- Fork ---- */
 
 /*
- * A forked child has its parent's memory, but neither its threads nor its CUDA state. Its own first
- * CUDA call sets the library up again.
+ * Resets the library in a forked child. The child has its parent's memory, but neither the parent's
+ * threads nor its CUDA state. The child's first CUDA call sets the library up again.
  */
 static void forget(void)
 {

@@ -1,7 +1,8 @@
 /*
- * Finds the real functions. Runs only for calls whose real function is not known yet. The entry
- * points that look functions up by name are in lookup_getproc.c and lookup_dlsym.c; the third one,
- * the exported symbol, needs no code. See docs/internals/entry-points.md.
+ * Finds the real functions. Runs only for calls whose real function is not known yet. A program
+ * reaches a CUDA function through one of three entry points. Two of them look functions up by name:
+ * dlsym (lookup_dlsym.c) and cuGetProcAddress (lookup_getproc.c). The third one, the exported
+ * symbol, needs no code. See docs/internals/entry-points.md.
  */
 #include "preload/lookup.h"
 
@@ -21,7 +22,10 @@ lookup_dlsym_function *lookup_real_dlsym;
 
 void lookup_find_dlsym(void)
 {
-	/* dlsym moved from libdl to libc in 2.34; the older versions are of x86-64 and aarch64 */
+	/*
+	 * dlsym moved from libdl to libc in glibc 2.34; the other two are the older versions on
+	 * x86-64 and aarch64
+	 */
 	static const char *const nodes[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17" };
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes) && !lookup_real_dlsym; i++)
 		lookup_real_dlsym = (lookup_dlsym_function *)dlvsym(RTLD_NEXT, "dlsym", nodes[i]);
@@ -39,7 +43,7 @@ void *lookup_dlsym(void *handle, const char *name)
 enum { INDEX_SLOTS = 1024 };
 _Static_assert(HOOK_COUNT * 2 < INDEX_SLOTS, "keep the index at most half full");
 
-static uint16_t symbol_index[INDEX_SLOTS]; /* row + 1 */
+static uint16_t symbol_index[INDEX_SLOTS]; /* index of the row in hook_rows, plus 1; 0: free */
 static pthread_once_t index_once = PTHREAD_ONCE_INIT;
 
 static uint32_t hash_name(const char *name)
@@ -110,9 +114,9 @@ void *lookup_find(const struct hook_row *row, void *return_address)
 }
 
 /*
- * Two runtimes in one process (from wheels of CUDA 12 and 13) have separate kernel registrations,
- * so a call must reach the one that its caller is linked to. Pointers to runtime functions are then
- * not cached; each call looks up its own, which takes about 100 ns.
+ * Two CUDA runtimes in one process (from wheels of CUDA 12 and 13) register kernels separately, so
+ * a call must reach the runtime to which its caller is linked. Pointers to runtime functions are
+ * then not cached. Each call looks up its own function, which takes about 100 ns.
  */
 static _Atomic(const struct link_map *) first_runtime;
 static atomic_bool many_runtimes;
@@ -167,8 +171,8 @@ void *lookup_cupti(const char *symbol, void *return_address)
 }
 
 /*
- * An interposer that comes before the library in global scope (another tool, a stand-in) gets the
- * call, as it would without us.
+ * If another interposer (another tool, or a stand-in for the library) comes before the library in
+ * global scope, it gets the call, as it would without profrun.
  */
 void *lookup_library(const char *symbol, enum record_library library, void *return_address)
 {
@@ -188,7 +192,10 @@ bool lookup_has_many_runtimes(void)
 	return atomic_load_explicit(&many_runtimes, memory_order_relaxed);
 }
 
-/* This case is rare, so a small direct-mapped cache by calling object and function is enough. */
+/*
+ * Finds the real function for one caller in a process with two runtimes. Such processes are rare,
+ * so a small direct-mapped cache is enough. Its keys are the calling object and the function.
+ */
 static void *find_for_caller(const struct hook_row *row, void *return_address)
 {
 	static struct {

@@ -7,8 +7,8 @@
 struct link_map;
 
 /*
- * Returns the real function of row `id` for a caller that returns to `return_address`. Returns NULL
- * and logs once if there is none. Cold.
+ * Returns the real function of row `id` for the caller that contains `return_address`. Returns NULL
+ * and logs once if there is none. Not on the hot path.
  */
 void *lookup_real(enum hook_id id, void *return_address);
 
@@ -19,24 +19,28 @@ int lookup_row(const char *symbol);
 void *lookup_dlsym(void *handle, const char *name);
 
 /*
- * Returns the runtime's function `symbol`, hooked or not, to which the caller that returns to
- * `return_address` is linked; NULL: none.
+ * Returns the CUDA runtime's function `symbol`, hooked or not. It is of the runtime to which the
+ * caller that contains `return_address` is linked. Returns NULL if there is none.
  */
 void *lookup_runtime(const char *symbol, void *return_address);
 
-/* Clears dlerror() after our own look-ups: the application must not get the message of one. */
+/* Clears the message of dlerror() after our own look-ups, which the application must not get. */
 void lookup_forget_error(void);
 
-/* The same as lookup_runtime() for the driver and for libcupti. */
+/* Do what lookup_runtime() does, for the driver and for libcupti. */
 void *lookup_driver(const char *symbol, void *return_address);
 void *lookup_cupti(const char *symbol, void *return_address);
 
-/* The same for NCCL, cuBLAS, cuBLASLt and cuDNN. */
+/* Does what lookup_runtime() does, for NCCL, cuBLAS, cuBLASLt and cuDNN. */
 void *lookup_library(const char *symbol, enum record_library library, void *return_address);
 
+/* Returns whether more than one CUDA runtime has been detected in the process. */
 bool lookup_has_many_runtimes(void);
 
-/* Called for a runtime's registration call, to detect a second runtime in the process. */
+/*
+ * Called when a program registers its kernels with a CUDA runtime, to detect a second runtime.
+ * `return_address` lies in the object that registers them.
+ */
 void lookup_notice_runtime(void *return_address);
 
 #endif

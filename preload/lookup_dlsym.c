@@ -1,7 +1,7 @@
 /*
  * The entry point dlsym. Every library of the process calls it, at any time, even before
- * constructors run. So its filter allocates nothing and handles only names of functions of CUDA and
- * its libraries. See docs/internals/entry-points.md.
+ * constructors run. So lookup_filter() allocates nothing and handles only the names of functions of
+ * CUDA and its libraries. See docs/internals/entry-points.md.
  */
 #include "preload/gpu_yield.h"
 #include "preload/libs.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * NVIDIA's own tools and parts of the driver look driver functions up in order to bypass
- * interposers. They get the real functions.
+ * Returns whether the caller is one of NVIDIA's tools, a part of the driver or this library. They
+ * look driver functions up in order to bypass interposers, so they get the real functions.
  */
 static bool is_driver_side(const struct link_map *caller)
 {
@@ -24,6 +24,10 @@ static bool is_driver_side(const struct link_map *caller)
 	       object_is_named(caller, prefixes, sizeof(prefixes) / sizeof(*prefixes));
 }
 
+/*
+ * Returns the wrapper of `found`, the function that the real dlsym has found. Returns NULL if the
+ * application is to get `found` itself.
+ */
 static void *wrap_found(int row_number, const char *name, void *found)
 {
 	if (row_number < 0)
@@ -42,14 +46,17 @@ static void *wrap_found(int row_number, const char *name, void *found)
 		atomic_store_explicit(row->real, found, memory_order_relaxed);
 		known = found;
 	}
-	/* the function of a second runtime is not wrapped; its driver calls are still recorded */
+	/*
+	 * a second runtime's function is not wrapped; the driver calls that it makes are still
+	 * recorded
+	 */
 	return known == found ? row->wrapper : NULL;
 }
 
 /*
- * Returns whether the search would only find our own export, with no CUDA library that has the
- * function. (Our export is in global scope, and after the program itself for RTLD_NEXT.) The
- * application must then get NULL, since programs check in this way whether CUDA is installed. The
+ * Returns whether the search would find only our own export, because no CUDA library has the
+ * function. (Our export is in global scope; for RTLD_NEXT it comes after the program itself.) The
+ * application must then get NULL, because programs check in this way whether CUDA is installed. The
  * failed search sets the message for dlerror.
  */
 static bool has_no_real_function(const struct hook_row *row, void *handle, void *found,
@@ -63,7 +70,10 @@ static bool has_no_real_function(const struct hook_row *row, void *handle, void 
 	return true;
 }
 
-/* These libraries look each other's functions up in order to bypass interposers. */
+/*
+ * Returns whether the caller is one of NVIDIA's libraries. They look up each other's functions in
+ * order to bypass interposers.
+ */
 static bool is_vendor(const struct link_map *caller)
 {
 	static const char *const prefixes[] = { "libcublas", "libcudnn", "libnccl" };
@@ -71,11 +81,14 @@ static bool is_vendor(const struct link_map *caller)
 	       object_is_named(caller, prefixes, sizeof(prefixes) / sizeof(*prefixes));
 }
 
-/* Values other than an address for the trampoline: call the real dlsym; return NULL. */
+/*
+ * What lookup_filter() returns instead of an address. PASS_ON: the trampoline jumps to the real
+ * dlsym. NOT_FOUND: the trampoline returns NULL.
+ */
 #define PASS_ON	  NULL
 #define NOT_FOUND ((void *)1)
 
-/* lookup_filter() for a row of libs.def. */
+/* Does what lookup_filter() does, for the functions in libs.def. */
 static void *filter_library(int row, void *handle, const char *name, void *return_address)
 {
 	bool is_next = handle == RTLD_NEXT;
@@ -93,7 +106,10 @@ static void *filter_library(int row, void *handle, const char *name, void *retur
 	return found ? libs_given((enum library_id)row, found) : PASS_ON;
 }
 
-/* lookup_filter() for CUPTI: its use by the application must be noticed in any case. */
+/*
+ * Does what lookup_filter() does, for CUPTI's functions. The application's use of CUPTI must always
+ * be noticed.
+ */
 static void *filter_cupti(void *handle, const char *name, void *return_address)
 {
 	void *wrapper = gpu_yield_wrapper(name);
@@ -119,8 +135,8 @@ static bool is_library_name(const char *name)
 }
 
 /*
- * Returns what dlsym(handle, name) shall return to the caller at `return_address`: an address,
- * PASS_ON or NOT_FOUND.
+ * Returns what dlsym(handle, name) is to return to the caller that contains `return_address`: an
+ * address, PASS_ON or NOT_FOUND.
  */
 void *lookup_filter(void *handle, const char *name, void *return_address);
 HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
@@ -154,7 +170,7 @@ HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 	struct hook_row wanted = { .symbol = name,
 				   .entry_point = getter ? ENTRY_POINT_DRIVER
 							 : hook_rows[row].entry_point };
-	/* RTLD_NEXT depends on the caller, so the real dlsym must do that search */
+	/* the result of RTLD_NEXT depends on the caller, so only the real dlsym can search */
 	if (handle != RTLD_NEXT && !is_driver_side(object_of(return_address)))
 		found = lookup_dlsym(handle, name);
 	if (has_no_real_function(&wanted, handle, found, return_address))
@@ -166,9 +182,9 @@ HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 }
 
 /*
- * The real dlsym identifies the caller by its return address (RTLD_NEXT, RTLD_DEFAULT, dlerror), so
- * ours must not call it. It calls the filter and then jumps to the real one, with the stack as the
- * caller left it.
+ * The exported dlsym, a trampoline. The real dlsym identifies its caller by the return address (for
+ * RTLD_NEXT, RTLD_DEFAULT and dlerror), so the trampoline must not call the real dlsym. Instead it
+ * calls lookup_filter() and then jumps to the real dlsym, with the stack as the caller left it.
  */
 #if defined(__x86_64__)
 __asm__(".text\n"

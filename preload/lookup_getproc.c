@@ -1,6 +1,6 @@
 /*
- * The entry point cuGetProcAddress. A statically linked runtime looks up some 440 functions by it.
- * See docs/internals/entry-points.md.
+ * The entry point cuGetProcAddress. A statically linked CUDA runtime looks up some 440 functions
+ * through it. See docs/internals/entry-points.md.
  */
 #include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
@@ -9,12 +9,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* The table knows signatures up to this version; a newer one may mean an unknown signature. */
+/*
+ * hooks.def has signatures up to this CUDA version; for a newer version a name may have an unknown
+ * signature
+ */
 enum { KNOWN_VERSION = CUDA_VERSION, TWIN_FLAG = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM };
 
 /*
- * Returns the newest row of that name which is not newer than the caller's version. `twin`: among
- * rows of per-thread-default-stream twins.
+ * Returns the newest row of the function `name` whose version is at most `version`; NULL: there is
+ * none. `twin`: searches only the rows of per-thread-default-stream twins, otherwise only the other
+ * rows.
  */
 static const struct hook_row *row_for(const char *name, int version, bool twin)
 {
@@ -31,8 +35,9 @@ static const struct hook_row *row_for(const char *name, int version, bool twin)
 }
 
 /*
- * Returns our wrapper for `function`, which the driver returned for (name, version, flags), or
- * `function` itself. The per-thread flag means nothing for a name without a twin.
+ * Returns our wrapper for `function`, which the driver returned for (name, version, flags). Returns
+ * `function` itself if there is no wrapper. If the name has no twin, the per-thread flag is
+ * ignored.
  */
 static void *wrapper_for(const char *name, int version, uint64_t flags, void *function)
 {
@@ -57,7 +62,10 @@ static CUresult get_v1(const char *symbol, void **function, int version, cuuint6
 static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
 		       CUdriverProcAddressQueryResult *status);
 
-/* cuGetProcAddress also returns itself; since 12.0 that name means the second form. */
+/*
+ * Replaces `*function`, which the driver has just returned, by our wrapper. A program may also look
+ * up cuGetProcAddress itself; since CUDA 12.0 that name means the second form.
+ */
 static void replace(const char *symbol, void **function, int version, cuuint64_t flags)
 {
 	int saved = errno;

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* In libc since 2.35; lock-free, unlike dladdr. */
+/* in libc since glibc 2.35; takes no lock, unlike dladdr */
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 const struct link_map *object_of(void *address)
@@ -47,7 +47,10 @@ bool object_is_named(const struct link_map *object, const char *const *prefixes,
 	return false;
 }
 
-/* Prefixes: older wheels have their own name for the runtime, as libcudart-d0da41ae.so.11.0. */
+/*
+ * Prefixes of the libraries' file names. The runtime's prefix is short, because older wheels rename
+ * the runtime, for example to libcudart-d0da41ae.so.11.0.
+ */
 static const char *const entry_point_library[] = {
 	[ENTRY_POINT_RUNTIME] = "libcudart",
 	[ENTRY_POINT_DRIVER] = "libcuda.so",

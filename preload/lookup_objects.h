@@ -1,4 +1,7 @@
-/* Loaded objects: finds them by address, by CUDA library, and by what they were linked against. */
+/*
+ * Finds loaded objects (the program and its libraries) by address, by CUDA library, or by what an
+ * object was linked against.
+ */
 #ifndef PRELOAD_LOOKUP_OBJECTS_H
 #define PRELOAD_LOOKUP_OBJECTS_H
 
@@ -8,11 +11,12 @@
 
 /* Continues enum record_entry_point for libraries whose functions are not in hooks.def. */
 enum {
-	ENTRY_POINT_CUPTI = ENTRY_POINT_DRIVER + 1, /* the few functions of gpu_yield.c */
-	ENTRY_POINT_LIBRARIES, /* plus enum record_library, for the rows of libs.def */
+	/* CUPTI, of which only the functions in gpu_yield.c are wrapped */
+	ENTRY_POINT_CUPTI = ENTRY_POINT_DRIVER + 1,
+	ENTRY_POINT_LIBRARIES, /* the first of the libraries in libs.def; add enum record_library */
 };
 
-/* Returns the object in which an address lies, or NULL. */
+/* Returns the object in which an address lies, or NULL. Any thread. */
 const struct link_map *object_of(void *address);
 
 /* Returns libprofrun.so itself. */
@@ -22,21 +26,21 @@ const struct link_map *object_own(void);
 bool object_is_named(const struct link_map *object, const char *const *prefixes, size_t n);
 
 /*
- * Returns whether the object is the library that has the entry point's real functions: by file
- * name, or by soname for a stand-in with another file name.
+ * Returns whether the object is the library that has the entry point's real functions. It is
+ * identified by its file name, or by its soname if a stand-in has another file name.
  */
 bool object_is_entry_point(const struct link_map *object, unsigned entry_point);
 
 /*
- * Returns a handle of a library that is mapped already; loads nothing. The reference is never
- * dropped: a cached pointer must not outlive its library.
+ * Returns a handle of a library that is mapped already; NULL: it is not. Loads nothing. The
+ * library's reference is never dropped, because cached pointers must not outlive the library.
  */
 void *object_mapped(const char *name);
 
 /*
- * Returns a handle of the entry point's library that the caller was linked against (DT_NEEDED).
- * That is right also with two runtimes in one process, and for a caller loaded RTLD_LOCAL, for
- * which RTLD_NEXT finds nothing.
+ * Returns a handle of the entry point's library that the caller was linked against (DT_NEEDED);
+ * NULL: there is none. The result is right even with two runtimes in one process, and for a caller
+ * loaded with RTLD_LOCAL, for which RTLD_NEXT finds nothing.
  */
 void *object_needed_by(const struct link_map *caller, unsigned entry_point);
 
