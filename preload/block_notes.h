@@ -16,7 +16,7 @@ enum {
 	BLOCK_NOTES = 255, /* room per device; a step of ten layers with Adam has 220 */
 	/* address and size of PyTorch's blocks are multiples of 512 bytes */
 	BLOCK_GRANULE_BITS = 9,
-	BLOCK_SIZE_BITS = 25, /* for the size in units of 512 bytes, sign included */
+	BLOCK_SIZE_BITS = 25, /* bits of a size in units of 512 bytes, sign included */
 	BLOCK_ADDRESS_BITS = 48,
 };
 

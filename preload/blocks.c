@@ -399,9 +399,10 @@ static void begin_notes(unsigned device, void *real)
 }
 
 /*
- * Returns whether recording has begun since the caller read the mode. If so, the list of live
- * blocks may lack what the caller has just put into the table, because blocks_record() sets the
- * mode before it reads the table. The caller then writes a record of its own.
+ * Returns whether recording has begun since the caller read the mode. If not, a later list of live
+ * blocks will include the caller's change to the table, because blocks_record() sets the mode
+ * before it reads the table. If so, the list may lack the change, and the caller writes a record of
+ * its own.
  */
 static bool has_begun_meanwhile(void)
 {

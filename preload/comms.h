@@ -13,9 +13,9 @@
 struct nccl_id;
 
 /*
- * Called after a call that created one communicator (comms_learn), one per device (comms_learn_all)
- * or a part of an existing one (comms_learn_split). Do nothing if `status` is neither success nor
- * "in progress".
+ * These functions are called after a call that created one communicator (comms_learn), one per
+ * device (comms_learn_all) or a part of an existing one (comms_learn_split). They add no
+ * communicator if `status` is neither success nor "in progress".
  */
 void comms_learn(int status, void *const *comm, const struct nccl_id *id, int rank, int n_ranks);
 void comms_learn_all(int status, void *const *comms, int n);

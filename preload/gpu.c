@@ -68,8 +68,8 @@ static const CUpti_ActivityKind kinds_of_copies[] = {
 
 /*
  * Kinds of records that make every API call slower: cudaGetDevice takes 480 ns instead of 75 on an
- * H100. Records of calls cost as much, so these kinds are enabled only if calls are recorded
- * anyway.
+ * H100. Records of calls make them slower, too, so these kinds are enabled only if calls are
+ * recorded anyway.
  */
 static const CUpti_ActivityKind kinds_of_calls[] = {
 	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,

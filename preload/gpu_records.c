@@ -202,7 +202,7 @@ void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_
 	uint8_t *b = take_free_buffer();
 	if (!b)
 		b = make_buffer();
-	*max_records = 0; /* as many as fit */
+	*max_records = 0; /* 0: no limit */
 	*bytes = b ? BUFFER_BYTES : 0;
 	*buffer = b;
 	if (!b) {

@@ -36,7 +36,7 @@ void *gpu_yield_wrapper(const char *name);
  */
 bool gpu_yield_stands_for(const char *name, void *found, void *caller);
 
-/* Called in a forked child. */
+/* Forgets what the application has registered. Called in a forked child. */
 void gpu_yield_forget(void);
 
 #endif

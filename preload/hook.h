@@ -38,7 +38,7 @@
  */
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
-/* A series of queries of the same thing that all returned "not ready". */
+/* A series of queries of the same object that all returned "not ready". */
 struct hook_polls {
 	uint32_t n;
 	uint64_t ticks; /* end of the first query of the series */
@@ -65,8 +65,8 @@ struct hook_thread {
 	 */
 	uint32_t depth;
 	/*
-	 * Calls with GPU work that make no token, such as memsets. rec_call's `seq` is `fills` +
-	 * `tokens`.
+	 * Calls with GPU work that make no token (core/runtime/token.h): memsets. rec_call's `seq`
+	 * is `fills` + `tokens`.
 	 */
 	uint32_t fills;
 	/* launches and copies, counted while steps are counted (steps.h) */
@@ -80,7 +80,7 @@ struct hook_thread {
 	/* bits of the libraries in whose functions the thread is: libs.c */
 	uint8_t libraries;
 	uint32_t settled; /* how many of `tokens` have been hashed into `window` */
-	/* stack pointer of the outermost wrapper's caller; NULL: not in a wrapper */
+	/* stack pointer of the outermost wrapper's caller; NULL: not inside a real call */
 	const void *entered;
 	struct stack_thread *stacks; /* stack.h; NULL until the first stack is taken */
 	struct journal_writer writer;
@@ -127,7 +127,7 @@ struct steps_hot {
 	 */
 	_Atomic uint64_t anchor_function, backup_function;
 	_Atomic bool passes;	/* launches of other functions need not be hashed */
-	_Atomic bool attention; /* the next token must go to steps_notice() */
+	_Atomic bool attention; /* the next launch or copy must go to steps_notice() */
 	_Atomic bool ranges;	/* PROF_STEP=nvtx: a range that begins may begin a step */
 };
 
@@ -136,7 +136,7 @@ struct steps_hot {
  * first hooked call, which sets the library up.
  */
 struct hook_switch {
-	_Atomic uint32_t watch;	 /* categories that the wrappers handle in any way */
+	_Atomic uint32_t watch;	 /* categories whose calls are counted, journaled or both */
 	_Atomic uint32_t record; /* categories whose calls are journaled */
 	_Atomic uint32_t stacks; /* journaled categories whose calls take a stack */
 	_Atomic bool recorded;	 /* life_arm() has set the library up */

@@ -175,13 +175,13 @@ bool hook_was_left(const void *frame)
  * sibling calls). The stack then looks as if the caller of the wrapper had called them directly.
  *
  * hooked_: the exported function. A call that is not watched costs only its tests (1.1 ns).
- * 	While steps are only counted, most launches end here, too: capture_launch() sets `seq`
- * 	to true if the launch need not be hashed.
+ *	While steps are only counted, most launches end here, too: capture_launch() sets `seq`
+ *	to true if the launch need not be hashed.
  * aside_: handles nested calls, and calls whose real function is not known yet or depends on the
- * 	caller.
+ *	caller.
  * watched_: handles all other calls. While another thread sets the library up, a call is not
- * 	recorded. Then the wrapper keeps only what its thread must remember (device, kernel
- * 	names), because that needs no setup.
+ *	recorded. Then the wrapper keeps only what its thread must remember (device, kernel
+ *	names), because that needs no setup.
  */
 #define HOOK(ret, symbol, name, version, twin, entry_point_, check, category_, space, params,      \
 	     args, before, after)                                                                  \

@@ -47,7 +47,7 @@ void libs_record(bool recorded);
  */
 uint8_t libs_watched(void);
 
-/* Returns the row of a symbol, or -1. */
+/* Returns the row of `symbol`, or -1 if libs.def does not have it. */
 int libs_row(const char *symbol);
 
 /*

@@ -330,7 +330,7 @@ void _Exit(int status)
 
 EXPORT int dlclose(void *handle);
 
-/* When an object is unloaded, what was learned about its addresses must be dropped. */
+/* Wraps dlclose, so that what was learned about an unloaded object's addresses is dropped. */
 int dlclose(void *handle)
 {
 	static _Atomic(void *) real;

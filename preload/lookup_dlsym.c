@@ -99,7 +99,7 @@ static void *filter_library(int row, void *handle, const char *name, void *retur
 		found = lookup_library(name, (enum record_library)library_rows[row].family,
 				       return_address);
 		if (!found)
-			lookup_dlsym(RTLD_NEXT, name); /* sets the message for dlerror */
+			lookup_dlsym(RTLD_NEXT, name); /* fails: sets the message for dlerror */
 		if (!found || is_next)
 			return found ? PASS_ON : NOT_FOUND;
 	}
@@ -119,7 +119,7 @@ static void *filter_cupti(void *handle, const char *name, void *return_address)
 	if (found && object_of(found) == object_own()) {
 		if (lookup_cupti(name, return_address))
 			return wrapper;
-		lookup_dlsym(RTLD_NEXT, name); /* sets the message for dlerror */
+		lookup_dlsym(RTLD_NEXT, name); /* fails: sets the message for dlerror */
 		return NOT_FOUND;
 	}
 	return found && object_is_entry_point(object_of(found), ENTRY_POINT_CUPTI) &&

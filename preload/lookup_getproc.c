@@ -100,7 +100,7 @@ static CUresult get_v2(const char *symbol, void **function, int version, cuuint6
 	return status;
 }
 
-/* Programs linked with -lcuda call these two directly. */
+/* Programs linked with -lcuda call these two functions directly. */
 EXPORT CUresult hooked_cuGetProcAddress(const char *symbol, void **function, int version,
 					cuuint64_t flags) __asm__("cuGetProcAddress");
 EXPORT CUresult
