@@ -1,11 +1,12 @@
 /*
- * Maps a kernel's handle to its name. nvcc's start-up code registers each kernel with the runtime
- * under the address of its host stub (24,000 times when PyTorch loads), and CUDA 13's stubs then
- * ask for a cudaKernel_t by that address. Those names are in the application's own image and are
- * kept by pointer. The driver's handles are requested by name.
+ * Maps a kernel's handle to its name. The start-up code that nvcc generates registers each kernel
+ * with the CUDA runtime under the address of the kernel's host stub (24,000 kernels when PyTorch
+ * loads). CUDA 13's stubs then exchange that address for a cudaKernel_t. The registered names are
+ * in the application's own image, so the table stores pointers to them. A driver handle's name is
+ * copied when the application requests the handle by name.
  *
- * cuFuncGetName is not used, because a launch may pass a CUkernel in place of a CUfunction. Runs
- * before the first CUDA call too, so it opens no file and starts nothing.
+ * cuFuncGetName is not used, because a launch may pass a CUkernel in place of a CUfunction. This
+ * code also runs before the first CUDA call, so it opens no file and does not start the profiler.
  */
 #include "preload/names.h"
 
@@ -25,13 +26,15 @@ struct name {
 
 static struct {
 	struct name *slots;
-	uint64_t n_slots, n_used; /* n_slots is a power of two, at most half used */
+	/* n_slots is 0 or a power of two; at most half of the slots are used */
+	uint64_t n_slots, n_used;
 	atomic_flag busy;
 } table = { .busy = ATOMIC_FLAG_INIT };
 
-/* Registration happens in constructors and dlopen, look-ups when a launch is first seen: both are
- * rare. If a child is forked while another thread holds the lock, the child finds it locked
- * forever; it then goes without names rather than hang. */
+/* Takes the table's lock. The lock is rarely contended: registrations run in constructors and
+ * dlopen, and look-ups only when a launch is first seen. If a child is forked while another thread
+ * holds the lock, the lock stays locked in the child forever. The child then gives up and records
+ * no names instead of hanging. */
 static bool table_lock(void)
 {
 	for (int tries = 0; tries < 100000; tries++) {
@@ -56,8 +59,8 @@ static struct name *slot_of(struct name *slots, uint64_t n_slots, uint64_t key)
 	return &slots[at];
 }
 
-/* mmap, not malloc: the application's allocator may not be initialized yet, or be the traced
- * one. */
+/* Grows the table fourfold. Uses mmap, not malloc: the application's allocator may not be
+ * initialized yet, or may be the function that is being traced. */
 static bool table_grow(void)
 {
 	uint64_t n = table.n_slots ? table.n_slots * 4 : 4096;
@@ -105,8 +108,8 @@ const char *names_of(uint64_t function)
 	return recall(function);
 }
 
-/* Copies a text. Allocates page by page and never frees; a program asks for a few thousand names at
- * most. */
+/* Copies a text into memory that is allocated 64 KiB at a time and never freed, because a program
+ * requests a few thousand names at most. Requires the lock. Returns NULL if there is no memory. */
 static char *copy_text(const char *text)
 {
 	enum { ARENA_BYTES = 1 << 16 };
@@ -141,7 +144,7 @@ void names_copy(uint64_t function, const char *name)
 	errno = saved;
 }
 
-/* ---- The registration calls: not in hooks.def, as they must not start the profiler ---- */
+/* ---- The registration calls: not in hooks.def, because they must not start the profiler ---- */
 
 static void *real_of(_Atomic(void *) *cached, const char *symbol, void *return_address)
 {

@@ -1,6 +1,6 @@
 /*
- * Converts NVTX's call variants (plain text, wide text, attributes with or without a registered
- * string) to the functions of ranges.h.
+ * Implements NVTX's functions. Each exists in several variants: plain text, wide text, or
+ * attributes with or without a registered string. All of them end in the functions of ranges.h.
  */
 #include "preload/nvtx.h"
 
@@ -12,8 +12,8 @@
 
 /* ---- Messages ---- */
 
-/* Converts UTF-32 (wchar_t on Linux) to UTF-8. Text that does not fit is cut at a whole
- * character. */
+/* Converts UTF-32 (wchar_t on Linux) to UTF-8. Cuts text that does not fit at a character
+ * boundary. */
 static const char *narrow(char to[RANGE_NAME_MOST + 1], const wchar_t *text)
 {
 	size_t n = 0;
@@ -31,7 +31,7 @@ static const char *narrow(char to[RANGE_NAME_MOST + 1], const wchar_t *text)
 	return to;
 }
 
-/* A message with room for its converted text. */
+/* A message, and a buffer for its text in UTF-8. */
 struct message {
 	struct range_message m;
 	char text[RANGE_NAME_MOST + 1];
@@ -54,7 +54,8 @@ static struct range_message *from_wide(struct message *to, const wchar_t *text)
 	return &to->m;
 }
 
-/* An older NVTX has shorter attributes; `size` is how long they are. */
+/* Reads the message and the color from the attributes. An older NVTX has a shorter struct; `size`
+ * is its length in bytes. */
 static struct range_message *from_attributes(struct message *to, const nvtxEventAttributes_t *a)
 {
 	to->m = (struct range_message){ .text = NULL };
@@ -205,9 +206,9 @@ struct entry {
 		NVTX_CB_MODULE_CORE2, NVTX_CBID_CORE2_##id, (NvtxFunctionPointer)(function) \
 	}
 
-/* Entries that are not listed stay empty, and NVTX returns at once: names of categories, threads
- * and handles; resources; destruction of a domain (a new one of the same name is the same
- * domain). */
+/* The NVTX functions that profrun handles. NVTX functions without an entry return at once: names of
+ * categories, threads and handles; resources; destruction of a domain (a later domain of the same
+ * name counts as the same domain). */
 static const struct entry entries[] = {
 	CORE(RangePushEx, push_ex),
 	CORE(RangePushA, push_a),
@@ -231,7 +232,7 @@ static const struct entry entries[] = {
 	CORE2(DomainCreateW, create_w),
 };
 
-/* An older NVTX has fewer entries. */
+/* Stores the function in NVTX's table, unless this NVTX is too old to have the entry. */
 static void fill(const NvtxExportTableCallbacks *callbacks, const struct entry *e)
 {
 	NvtxFunctionTable table = NULL;
@@ -243,7 +244,7 @@ static void fill(const NvtxExportTableCallbacks *callbacks, const struct entry *
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
-	/* too early for the settings, which are read at the first CUDA call */
+	/* The settings are read at the first CUDA call, which is later than this. */
 	const char *wanted = getenv("PROF_NVTX");
 	const NvtxExportTableCallbacks *callbacks = get_table ? get_table(NVTX_ETID_CALLBACKS)
 							      : NULL;

@@ -14,11 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* PyTorch with cuBLAS and cuDNN has some 150 slots in 10 objects. Slots beyond the limit keep their
- * wrappers. */
+/* Limits. PyTorch with cuBLAS and cuDNN has some 150 slots in 10 objects. Slots beyond the limit
+ * keep their wrappers. */
 enum { OBJECTS_MOST = 32, SLOTS_MOST = 512 };
 
-/* Bits of the watched groups: categories of hooks.def, families of libs.def, memory reports. */
+/* Bits of the mask that says which groups of functions are recorded or counted. Bits 0 to CAT_COUNT
+ * - 1 are the categories of hooks.def. Then follow the library families of libs.def, and one bit
+ * for the functions that report memory blocks. */
 enum { GROUP_LIBRARIES = CAT_COUNT, GROUP_BLOCKS = GROUP_LIBRARIES + LIBRARIES };
 
 struct function {
@@ -29,17 +31,20 @@ struct function {
 
 struct slot {
 	_Atomic uintptr_t *at;
-	uintptr_t base; /* load address of its object */
-	/* the object's dynamic section: another object may later have the same base */
+	uintptr_t base; /* load address of the object that contains the slot */
+	/* the dynamic section of that object: distinguishes it from an object that is later loaded
+	 * at `base` */
 	const void *dynamic;
 	struct function function;
-	uintptr_t opened; /* the real function that the slot holds now, 0: it holds the wrapper */
+	/* the real function if the slot holds it now; 0: the slot holds the wrapper */
+	uintptr_t opened;
 };
 
-/* All but `n_changes` belongs to the thread that has set `busy`. */
+/* Only the thread that has set `busy` may access the members, except `n_changes`. */
 static struct {
 	atomic_flag busy;
-	/* how often the switch changed; 0: everything is watched */
+	/* how often the switch has changed; 0: the profiler has not started, so all slots hold
+	 * wrappers */
 	_Atomic uint32_t n_changes;
 	/* load addresses of the objects that have called wrappers */
 	uintptr_t objects[OBJECTS_MOST];
@@ -54,10 +59,11 @@ static uint64_t watched_by_switch(void)
 	return watched | (uint64_t) !!atomic_load(&hook_switch.blocks) << GROUP_BLOCKS;
 }
 
-/* ---- The wrapper's function ---- */
+/* ---- From a wrapper to its real function ---- */
 
-/* The linker's symbol for the start of this library, which is one contiguous piece with data after
- * code. (The symbol for the end of its code, etext, would be exported.) */
+/* The linker's symbol for the start of this library. The library is one contiguous piece with its
+ * data after its code. (etext, the symbol for the end of the code, is not used because the library
+ * would then export it.) */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static bool is_own(uintptr_t address)
@@ -116,8 +122,8 @@ static bool find_table(const struct dl_phdr_info *object, struct table *t)
 	return t->relocations && has_addends;
 }
 
-/* Returns whether a slot can be written. The loader makes everything before the end of PT_GNU_RELRO
- * read-only once the object is relocated. */
+/* Returns whether the slot at `at` can be written. Once an object is relocated, the loader makes
+ * its memory up to the end of PT_GNU_RELRO read-only. */
 static bool may_be_written(const struct dl_phdr_info *object, uintptr_t at)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -132,9 +138,9 @@ static bool may_be_written(const struct dl_phdr_info *object, uintptr_t at)
 	return writable;
 }
 
-/* Returns whether the object's calls of `f` go to the function that the wrapper has found. A
- * library's function, called from code that its wrapper does not know, may be that of another copy
- * of the library. */
+/* Returns whether the object's calls of `f` go to the real function that the wrapper has found. Two
+ * copies of a library such as cuBLAS may be loaded. If the wrapper has not seen the object as a
+ * caller, the object's calls may belong to the other copy. */
 static bool goes_to_first(const struct dl_phdr_info *object, const struct function *f)
 {
 	if (f->group < GROUP_LIBRARIES || f->group >= GROUP_BLOCKS)
@@ -182,7 +188,8 @@ static bool is_in(const struct dl_phdr_info *object, uintptr_t address)
 	return false;
 }
 
-/* Puts the wrapper or the real function into a slot. `object` is the slot's own, NULL: unknown. */
+/* Puts the wrapper or the real function into a slot. `object` is the object that contains the slot,
+ * or NULL if it is not known. `watched`: the wrapper has something to do. */
 static void switch_slot(struct slot *s, const struct dl_phdr_info *object, bool watched)
 {
 	uintptr_t real = watched ? 0 : (uintptr_t)atomic_load(s->function.real);
@@ -194,16 +201,17 @@ static void switch_slot(struct slot *s, const struct dl_phdr_info *object, bool 
 		s->opened = real;
 		return;
 	}
-	/* the object was loaded again, and the linker fills the slot at its first use */
+	/* The object was unloaded and loaded again. The linker fills the slot at its first use. */
 	if (object && is_in(object, was))
 		s->opened = 0;
-	else if (s->opened && watched) /* leave the other library's change alone */
+	else if (s->opened && watched) /* keep what the other library put there */
 		log_once(LOG_WARN,
 			 "another library in this process has replaced functions in PLT slots: "
 			 "calls that go through those may not be recorded");
 }
 
-/* Called by dl_iterate_phdr; the loader unmaps nothing during it. */
+/* Updates the slots of one object. A callback of dl_iterate_phdr, during which the loader unmaps
+ * nothing. */
 static int switch_object(struct dl_phdr_info *object, size_t size, void *context)
 {
 	const uint64_t *watched = context;
@@ -215,7 +223,8 @@ static int switch_object(struct dl_phdr_info *object, size_t size, void *context
 	if (!is_known || !find_table(object, &table))
 		return 0;
 	take_slots(&table);
-	/* another object may be at the address of one with slots */
+	/* compare `dynamic` too: an object may have been loaded where an unloaded one with slots
+	 * was */
 	for (unsigned i = 0; i < g.n_slots; i++)
 		if (g.slots[i].base == object->dlpi_addr && g.slots[i].dynamic == table.dynamic)
 			switch_slot(&g.slots[i], object, *watched >> g.slots[i].function.group & 1);
@@ -231,11 +240,12 @@ static void note_object(const struct link_map *object)
 		g.objects[g.n_objects++] = object->l_addr;
 }
 
-/* How often enter() tries. The lock is held for some 10 to 100 us, longer if its holder is
- * preempted. */
+/* How often enter() tries to get the lock. A thread holds the lock for some 10 to 100 us, or longer
+ * if it is preempted. */
 enum { ONCE = 1, PATIENT = 100, BEFORE_FORK = 5000, YIELDS = 50, NAP_NS = 100000 };
 
-/* Takes the lock. `tries`: yields first, then sleeps. */
+/* Takes the lock. The first YIELDS tries yield the CPU, the others sleep for NAP_NS. Returns false
+ * after `tries` tries. */
 static bool enter(unsigned tries)
 {
 	for (unsigned i = 0; i < tries; i++) {
@@ -243,15 +253,16 @@ static bool enter(unsigned tries)
 			return true;
 		if (i < YIELDS)
 			sched_yield();
-		else /* libc's function is a cancellation point */
+		else /* not clock_nanosleep(), which is a cancellation point */
 			syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0,
 				&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 	}
 	return false;
 }
 
-/* Brings all slots in line with the switch. A thread that changes the switch meanwhile and cannot
- * get the lock in time leaves the update to this one, which then repeats it. */
+/* Updates all slots to match the switch. Another thread may change the switch meanwhile and give up
+ * waiting for the lock; then this thread repeats the update on its behalf. `caller`: an object
+ * whose slots are added, or NULL. */
 static void update_slots(const struct link_map *caller, unsigned tries)
 {
 	int saved = errno;
@@ -282,8 +293,8 @@ void plt_follow(void)
 	update_slots(NULL, PATIENT);
 }
 
-static THREAD_LOCAL bool holds_lock; /* set in the thread that forks */
-static uint32_t changes_then;	     /* valid while that is set */
+static THREAD_LOCAL bool holds_lock; /* whether this thread, which is forking, holds the lock */
+static uint32_t changes_then;	     /* n_changes when `holds_lock` was set */
 
 void plt_before_fork(void)
 {
@@ -301,20 +312,21 @@ void plt_after_fork(void)
 	bool has_changed = changes_then != atomic_load(&g.n_changes);
 	holds_lock = false;
 	atomic_flag_clear(&g.busy);
-	/* another thread left its update to this one */
+	/* A thread that changed the switch gave up waiting for the lock, so update the slots for
+	 * it. */
 	if (has_changed || changes_then != atomic_load(&g.n_changes))
 		update_slots(NULL, PATIENT);
 }
 
-/* Returns whether the slot's object is still loaded. */
+/* Returns whether the object that contains the slot is still loaded. */
 static bool is_there(const struct slot *s)
 {
 	const struct link_map *object = object_of((void *)s->at);
 	return object && object->l_addr == s->base && object->l_ld == s->dynamic;
 }
 
-/* The child has no other thread that could unmap anything. The loader's locks may be held forever,
- * so they are not taken. */
+/* The loader's locks may stay locked forever in a child, so this function does not take them. It is
+ * safe without them because the child has no other thread that could unmap an object. */
 void plt_forget(void)
 {
 	atomic_store(&g.n_changes, 0);

@@ -1,13 +1,13 @@
 /*
- * Reads the calling thread's Python frames. This is safe without the GIL: only the thread itself
- * changes its chain, and it is in here; the frames own their code objects, whose names, lines and
- * bytecode never change. Data that other threads may change (specialized bytecode, caches,
- * reference counts) is not read.
+ * Reads the calling thread's Python frames. Reading them without the GIL is safe for two reasons.
+ * Only the thread itself changes its chain of frames, and it is executing this code. The frames own
+ * their code objects, whose names, lines and bytecode never change. Data that other threads may
+ * change is not read: specialized bytecode, caches, reference counts.
  *
- * Two risks remain. A daemon thread that has passed the check for finalization at the very moment
- * when the main thread frees its state reads freed memory (never seen in 280 exits with eight
- * threads reading all the time). And up to 3.11, a thread inside a subinterpreter shows the frames
- * of the interpreter that it used first.
+ * Two risks remain. A daemon thread may pass the check for finalization at the very moment when the
+ * main thread frees the daemon thread's state; it then reads freed memory (never seen in 280 exits
+ * with eight threads reading all the time). And up to 3.11, a thread inside a subinterpreter shows
+ * the frames of the interpreter that it used first.
  */
 #include "preload/python.h"
 
@@ -27,32 +27,36 @@
 #include <unistd.h>
 
 enum state {
-	STATE_OFF,   /* not started, or verification failed; final */
-	STATE_NONE,  /* no Python until more objects are loaded */
-	STATE_LOOK,  /* there may be a Python */
-	STATE_FOUND, /* there is one, its frames are not verified yet */
+	STATE_OFF,   /* not started, or verification failed; never left after a failure */
+	STATE_NONE,  /* no Python found; look again when more objects are loaded */
+	STATE_LOOK,  /* a Python may be loaded */
+	STATE_FOUND, /* a Python is loaded, but its frames are not verified yet */
 	STATE_ON,
 };
 
 static struct {
-	/* What every read needs, in two cache lines. The layout is one. */
+	/* The members from here to `state` are what every read needs: two cache lines, one of which
+	 * is the layout. */
 	_Alignas(64) struct python_layout layout;
 	python_walk *walk;
 	uint32_t depth;
 	_Atomic uint32_t state; /* enum state */
 	struct python_api api;
-	/* One thread looks for Python or verifies; the others go without until it has finished. */
+	/* The thread that looks for Python or verifies frames holds this. Other threads record no
+	 * Python frames until it has finished. */
 	atomic_flag busy;
 	char version[24];
 } g = { .busy = ATOMIC_FLAG_INIT };
 
-/* How often a thread's chain is compared with the objects that it was resolved to, where hashes
- * alone may miss a change (up to 3.11). Costs 400 ns at 20 frames if they are cached, 2.5 us at 7
- * in a PyTorch step: 2 to 10 ns per read. */
+/* How often a thread compares its code objects with the ids that they got. Only needed up to 3.11,
+ * where the hash of a chain may miss a replaced code object. One comparison takes 400 ns for 20
+ * frames in the cache, and 2.5 us for 7 frames in a PyTorch step: 2 to 10 ns per read. */
 enum { READS_PER_CHECK = 256 };
 static _Thread_local struct {
 	uint32_t reads;
-	bool is_known, is_main; /* is_main: the main thread; stays valid in a forked child */
+	/* is_known: is_main is set. is_main: this is the main thread; stays valid in a forked
+	 * child */
+	bool is_known, is_main;
 } own;
 
 /* ---- On and off ---- */
@@ -80,7 +84,8 @@ static void turn_off(const char *why)
 
 static void look(void)
 {
-	set_state(STATE_NONE); /* first, so that a concurrent python_objects_changed is not lost */
+	/* set first, so that a concurrent python_objects_changed() is not lost */
+	set_state(STATE_NONE);
 	if (!python_find(&g.api))
 		return;
 	const char *why = python_layout_choose(&g.api, &g.layout);
@@ -102,7 +107,7 @@ static void verify(void)
 	if (!thread || g.api.is_finalizing())
 		return;
 	switch (python_verify(&g.api, &g.layout, thread)) {
-	case PYTHON_NO_FRAMES: /* the thread is idle; retry on the next thread */
+	case PYTHON_NO_FRAMES: /* the thread runs no Python code; the next thread is tried */
 		break;
 	case PYTHON_DOUBTFUL:
 		turn_off("its frames do not match the known layout of this version");
@@ -114,8 +119,8 @@ static void verify(void)
 	}
 }
 
-/* Returns whether frames can be read now. Cold, except for threads without Python in a process that
- * has not run Python yet. */
+/* Returns whether frames can be read now. Rarely called, except by threads without Python frames in
+ * a process that has not run Python code yet. */
 __attribute__((noinline, cold)) static bool prepare(void)
 {
 	uint32_t state = atomic_load_explicit(&g.state, memory_order_acquire);
@@ -137,7 +142,7 @@ __attribute__((noinline, cold)) static bool prepare(void)
 void python_start(unsigned depth)
 {
 	g.depth = depth < PYTHON_DEPTH_MOST ? depth : PYTHON_DEPTH_MOST;
-	/* a forked child has a new journal */
+	/* a forked child writes the version to its own, new journal */
 	if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_ON)
 		journal_put_info("python", g.version);
 	else if (!g.version[0])
@@ -165,8 +170,9 @@ static inline bool is_on(void)
 	       prepare();
 }
 
-/* Returns the calling thread's state, 0 if it has none or it must not be used any more: at
- * finalization the interpreter frees the states of all threads but the main one. */
+/* Returns the calling thread's state. Returns 0 if the thread has no state, or if the state must
+ * not be used any more: at finalization the interpreter frees the states of all threads except the
+ * main thread. */
 static inline uint64_t thread_state(void)
 {
 	uint64_t thread = (uint64_t)(uintptr_t)g.api.thread_state();
@@ -187,8 +193,8 @@ static inline uint64_t top_frame(const struct python_layout *l, uint64_t thread)
 	return python_word(top + l->cframe_frame);
 }
 
-/* Returns whether a code object of the chain has been replaced by another at the same address since
- * it got its id. */
+/* Returns whether a code object of the chain has been replaced by another one at the same address
+ * since the address got its id. */
 __attribute__((noinline, cold)) static bool have_codes_changed(uint64_t frame, uint32_t n)
 {
 	const struct python_layout *l = &g.layout;
@@ -222,20 +228,23 @@ HOT bool python_read(struct python_chain *chain)
 
 /* ---- Resolving ---- */
 
-/* Returns the bytecode that a frame runs. A free-threaded thread may run its own copy, which the
- * frame's index selects (3.14 and later). */
+/* Returns the address of the bytecode that a frame runs; 0 if it is not found. In a free-threaded
+ * Python, a thread may run its own copy of the bytecode; the frame then has the index of the copy
+ * (3.14 and later). */
 static uint64_t bytecode_of(const struct python_layout *l, uint64_t frame, uint64_t code)
 {
 	int32_t index = l->frame_tlbc == ABSENT ? 0 : (int32_t)python_half(frame + l->frame_tlbc);
 	if (index <= 0)
 		return code + l->code_start;
-	uint64_t copies = python_word(code + l->code_tlbc); /* the count, then the addresses */
+	/* the number of copies, followed by their addresses */
+	uint64_t copies = python_word(code + l->code_tlbc);
 	if (!copies || (uint64_t)index >= python_word(copies))
 		return 0;
 	return python_word(copies + 8 + 8 * (uint64_t)index);
 }
 
-/* Returns the last instruction in bytes; unknown for a frame that has not started. */
+/* Returns the offset of the frame's last instruction in bytes, FRAME_LASTI_UNKNOWN if the frame has
+ * not started. */
 static uint32_t lasti_of(const struct python_layout *l, uint64_t frame, uint64_t code)
 {
 	uint64_t position = python_frame_position(l, frame), start;
@@ -251,8 +260,9 @@ static uint32_t lasti_of(const struct python_layout *l, uint64_t frame, uint64_t
 	return (uint32_t)(position - start);
 }
 
-/* Finds addresses within the evaluator's C frames: the k-th activation that runs Python frames has
- * the k-th of the linked _PyCFrames on its stack (3.10, 3.11). */
+/* Sets `marker` of the frames to an address within the C frame of the evaluator that runs them
+ * (3.10, 3.11). Each activation of the evaluator has a _PyCFrame on its C stack, and these are
+ * linked. The k-th activation with Python frames has the k-th _PyCFrame. */
 static void mark_by_cframes(const struct python_layout *l, struct python_frame *frames, uint32_t n)
 {
 	uint64_t cframe;
@@ -270,11 +280,13 @@ static bool is_entry(const struct python_layout *l, uint64_t frame)
 {
 	if (l->frame_is_entry != ABSENT)
 		return python_byte(frame + l->frame_is_entry);
-	return l->frame_owner == ABSENT; /* up to 3.10 each frame has its own activation */
+	/* up to 3.10, each Python frame has its own activation of the evaluator */
+	return l->frame_owner == ABSENT;
 }
 
-/* Repeats the walk and resolves each frame. A shim is in its activation's C frame (3.12 and later).
- * Returns how many frames were found. */
+/* Walks the chain again and resolves each frame. A shim frame lies in the C frame of its activation
+ * of the evaluator (3.12 and later), so its address becomes the marker. Returns how many frames
+ * were found. */
 static uint32_t resolve_frames(const struct python_chain *chain, struct python_frame *out)
 {
 	const struct python_layout *l = &g.layout;
