@@ -1,15 +1,16 @@
 /*
- * Assigns an id per content: file, name, first line and line table. Programs that compile in a loop
- * create code objects without end, most of them alike; equal ones share an id, and beyond a limit
- * there are no new ids. Objects are found by address first, with a fingerprint, because the address
- * of a freed object is reused.
+ * Assigns an id to each code object by its content: file, name, first line and line table. Programs
+ * that compile in a loop create code objects without end, most of them equal. Equal objects share
+ * an id, and beyond a limit no new ids are given. An object is looked up by its address first. The
+ * table keeps a fingerprint per address, because a new object may reuse the address of a freed one.
  *
- * What can go wrong: two objects occupy one address, one after the other, with equal identity
- * words, and a stack of one of them is already known. Calls are then attributed to the older one's
- * line until one of the checks (every 256th read of a thread) notices. From 3.12 on co_version
- * rules this out (for the first 4 billion functions of a process). Before that, only a loop around
- * exec() showed it. Two contents with the same 64-bit hash would share an id: at the limit of
- * 262,144 the odds are 1 in 500 million.
+ * A stack can get the wrong line in one case: two objects occupy one address, one after the other,
+ * with equal identity words (python_layout.def), and a stack with the first object is already
+ * known. Calls in the second object are then attributed to the first object's line until a check
+ * notices (every 256th read of a thread). From 3.12 on this cannot happen, because co_version is
+ * unique (for the first 4 billion functions of a process). Before 3.12, only a loop around exec()
+ * showed it. Two contents with the same 64-bit hash would share an id: at the limit of 262,144
+ * objects the odds are 1 in 500 million.
  */
 #include "preload/python_code.h"
 
@@ -28,14 +29,16 @@
 
 enum {
 	CODES_MOST = 262144,
-	ADDRESSES_MOST = 262144, /* 24 MiB of table at worst; then it starts over */
+	ADDRESSES_MOST = 262144, /* at most 24 MiB; a full table is emptied */
 	STRINGS_MOST = 262144,
-	TABLE_BYTES_MOST = 1 << 20, /* per code object: 100,000 lines and more in one function */
-	TABLES_SHARE = 4,	    /* line tables may use a quarter of the dictionary */
-	TEXT_BYTES = 8192,	    /* longest file name (PATH_MAX) and a long qualname */
+	/* per code object: enough for a function of more than 100,000 lines */
+	TABLE_BYTES_MOST = 1 << 20,
+	/* all line tables together may use a quarter of the dictionary */
+	TABLES_SHARE = 4,
+	TEXT_BYTES = 8192, /* the longest file name (PATH_MAX) and a long qualname fit */
 	SPINS = 200,
 	PAUSE_NS = 50000,
-	PAUSES = 10000, /* at least half a second */
+	PAUSES = 10000, /* python_code_lock() waits for at least half a second */
 };
 
 /* Indexes into the values of an address table's entry. */
@@ -43,9 +46,10 @@ enum { ENTRY_PRINT, ENTRY_IDENTITY, ENTRY_ID };
 
 static struct {
 	atomic_flag busy;
-	struct python_table addresses; /* code object -> fingerprint, identity words, id */
-	struct python_table contents;  /* hash -> id */
-	struct python_table strings;   /* hash -> DICT_STRING */
+	/* address of a code object -> fingerprint, identity words, id */
+	struct python_table addresses;
+	struct python_table contents; /* hash of a content -> id */
+	struct python_table strings;  /* hash of a text -> id of its DICT_STRING */
 	uint32_t n_codes;
 	uint64_t table_bytes;
 	char text[TEXT_BYTES];
@@ -53,7 +57,8 @@ static struct {
 
 _Atomic uint64_t python_code_epoch_now;
 
-/* A signal handler may interrupt the holder on its own thread. */
+/* This thread holds the lock. A signal handler may interrupt it, and must not wait for the lock
+ * then. */
 static _Thread_local bool is_inside;
 
 /* ---- The lock ---- */
@@ -66,8 +71,8 @@ bool python_code_try_lock(void)
 	return true;
 }
 
-/* The lock is held for microseconds, or for as long as its holder is preempted. nanosleep(3) is not
- * used because it is a cancellation point. */
+/* The holder keeps the lock for microseconds, or longer if it is preempted. Does not use
+ * nanosleep(3), which is a cancellation point. */
 bool python_code_lock(void)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -122,7 +127,8 @@ static struct lines lines_of(const struct python_layout *l, uint64_t code)
 	return (struct lines){ object + l->bytes_data, python_word(object + l->object_size) };
 }
 
-/* Hashes all of a short piece, both ends of a long one. */
+/* Hashes a short piece completely, and only the first and last 24 bytes of a long one (48 bytes or
+ * more). */
 static uint64_t hash_ends(uint64_t hash, uint64_t address, uint64_t bytes)
 {
 	uint64_t ends = bytes < 48 ? bytes : 24;
@@ -130,15 +136,16 @@ static uint64_t hash_ends(uint64_t hash, uint64_t address, uint64_t bytes)
 	return hash_bytes(hash, address + bytes - ends, ends);
 }
 
-/* Hashes a str by content, since its address may be reused for a text of the same length. The first
- * `length` bytes after the head are within it, whatever its unit size. */
+/* Hashes a str by its content, because another text of the same length may reuse its address. A
+ * character has 1, 2 or 4 bytes, so the first `length` bytes of the data are always readable. */
 static uint64_t hash_text(const struct python_layout *l, uint64_t hash, uint64_t text)
 {
 	uint64_t length = python_word(text + l->text_length);
 	return hash_ends(hash, text + l->text_ascii, length < TEXT_BYTES ? length : TEXT_BYTES);
 }
 
-/* Hashes a code object's own fields, its texts and its line table: 20 ns. */
+/* Hashes what identifies a code object: its own fields, its texts and its line table. Takes 20
+ * ns. */
 static uint64_t fingerprint(const struct python_layout *l, uint64_t code)
 {
 	struct lines lines = lines_of(l, code);
@@ -171,7 +178,7 @@ static void count_lost(void)
 		atomic_fetch_add_explicit(&h->dropped_dictionary, 1, memory_order_relaxed);
 }
 
-/* Returns the DICT_STRING of a str, 0 if it cannot be read or stored. */
+/* Returns the id of a str's DICT_STRING, 0 if the str cannot be read or stored. */
 static uint32_t string_id(const struct python_api *api, const struct python_layout *l,
 			  uint64_t text)
 {
@@ -211,7 +218,8 @@ static uint32_t put_code(struct dict_code *record, uint64_t table)
 	return record->id;
 }
 
-/* Reads the whole object and returns the id of an equal one in the dictionary, or a new id. */
+/* Reads a code object. Returns the id of an equal object in the dictionary, or a new id; 0 if the
+ * dictionary has no room. */
 static uint32_t id_by_content(const struct python_api *api, const struct python_layout *l,
 			      uint64_t code)
 {
@@ -244,7 +252,8 @@ static void remember(const struct python_layout *l, uint64_t code, uint64_t prin
 	uint64_t identity = python_code_identity(l, code);
 	if (g.addresses.n_used >= ADDRESSES_MOST) {
 		python_table_drop(&g.addresses);
-		next_epoch(); /* the old contents cannot be compared with any more */
+		/* Nothing is left to compare later objects with, so hashes must change. */
+		next_epoch();
 	}
 	struct python_entry *e = python_table_at(&g.addresses, code);
 	if (!e)

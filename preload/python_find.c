@@ -1,6 +1,7 @@
 /*
  * Finds CPython: in the program itself, in a library that is globally visible, or in a libpython
- * that a host program loaded with RTLD_LOCAL. All names are looked up with the real dlsym.
+ * that a host program loaded with RTLD_LOCAL. All names are looked up with the real dlsym, not with
+ * profrun's wrapper.
  */
 #include "preload/python_find.h"
 
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unlike PyThreadState_Get and its variants, this one needs no GIL, and every CPython since 3.2
- * exports it. */
+/* Returns the calling thread's state. Unlike PyThreadState_Get and its variants, it needs no GIL,
+ * and every CPython since 3.2 exports it. */
 static const char thread_state_name[] = "PyGILState_GetThisThreadState";
 
 static int note_libpython(struct dl_phdr_info *info, size_t size, void *path)
@@ -28,15 +29,16 @@ static int note_libpython(struct dl_phdr_info *info, size_t size, void *path)
 	return 1;
 }
 
-/* dlopen must not be called from within dl_iterate_phdr, hence the copy of the name. */
+/* Returns a handle of a libpython that is not globally visible, or NULL. Copies the path first,
+ * because dlopen must not be called from within dl_iterate_phdr. */
 static void *local_libpython(void)
 {
 	char path[PATH_MAX];
 	return dl_iterate_phdr(note_libpython, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-/* Takes a reference that is never released, because the object must stay loaded while we hold
- * addresses in it. */
+/* Keeps the object that contains `function` loaded: takes a reference that is never released,
+ * because profrun stores addresses in the object. */
 static void pin(void *function)
 {
 	Dl_info info;
@@ -54,8 +56,8 @@ static uint64_t address(void *handle, const char *name)
 	return (uint64_t)(uintptr_t)lookup_dlsym(handle, name);
 }
 
-/* Parses "3.10.13 (main, ...", "3.13.0rc2 ...", "3.12.1+ ...". Returns PY_VERSION_HEX without the
- * serial number, 0 for anything else. */
+/* Parses a version such as "3.10.13 (main, ...", "3.13.0rc2 ..." or "3.12.1+ ...". Returns it as
+ * PY_VERSION_HEX without the serial number, or 0 for any other text. */
 static uint32_t parse_version(const char *text)
 {
 	uint32_t version = 0;

@@ -1,6 +1,7 @@
 /*
- * Chooses the layout: the table's row for this version, checked against the interpreter's own
- * description where it has one (_Py_DebugOffsets, 3.13 and later), which takes precedence.
+ * Chooses the layout of this process's Python: the table's row for its version. Where the
+ * interpreter describes itself (_Py_DebugOffsets, 3.13 and later), that description takes
+ * precedence over the table.
  */
 #include "preload/python_layout.h"
 
@@ -43,9 +44,9 @@ static const struct python_layout layouts[] = {
 #undef LAYOUT
 };
 
-/* _PyRuntime begins with _Py_DebugOffsets: 64-bit words, [0] a mark, [1] the version, [2] whether
- * free-threaded, then groups whose first word is a size. Where a group begins depends on the minor
- * version; positions within a group do not. */
+/* _PyRuntime begins with _Py_DebugOffsets, an array of 64-bit words: [0] a mark, [1] the version,
+ * [2] whether the build is free-threaded, then groups of words. The first word of a group is a
+ * size. Where a group begins depends on the minor version; positions within a group do not. */
 enum group { THREAD_STATE, FRAME, CODE, OBJECT, BYTES, TEXT, GROUPS };
 
 static const uint8_t group_begins[][GROUPS] = {
@@ -71,7 +72,7 @@ static const uint8_t group_begins[][GROUPS] = {
 
 static const struct word {
 	uint8_t group, at;
-	uint8_t minor; /* the first minor version that has it */
+	uint8_t minor; /* the first minor version that has this word */
 	uint16_t field;
 } words[] = {
 	{ THREAD_STATE, 4, 13, offsetof(struct python_layout, thread_top) },
@@ -101,8 +102,8 @@ static bool is_runtime(const uint64_t *runtime)
 	return runtime && !memcmp(runtime, "xdebugpy", 8);
 }
 
-/* A build that moved the code object's fields has moved its co_version too, and nothing says where.
- * Use the line fields instead. */
+/* Uses the line fields as identity words. A build that moved the code object's fields has moved
+ * co_version, too, and _Py_DebugOffsets does not contain its offset. */
 static void identify_by_lines(struct python_layout *l)
 {
 	l->code_identity[0] = l->code_first_line;

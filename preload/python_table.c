@@ -1,4 +1,4 @@
-/* See python_table.h. Open addressing; grows fourfold. */
+/* See python_table.h. Uses open addressing. A table that is half full grows fourfold. */
 #include "preload/python_table.h"
 
 #include "core/runtime/token.h"
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-enum { FIRST_SLOTS = 4096 }; /* 128 KiB; only pages that are touched use memory */
+enum { FIRST_SLOTS = 4096 }; /* 128 KiB; only pages that were touched use memory */
 
 static struct python_entry *slot_of(struct python_entry *slots, uint64_t n_slots, uint64_t key)
 {

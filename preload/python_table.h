@@ -1,6 +1,6 @@
 /*
- * A hash table of numbers by 64-bit key, in its own mapped memory, because hooks may run inside an
- * allocator. Used only by the python*.c files.
+ * A hash table from a 64-bit key to three numbers. It maps its own memory, because hooks may run
+ * inside an allocator. Used only by the python*.c files.
  */
 #ifndef PRELOAD_PYTHON_TABLE_H
 #define PRELOAD_PYTHON_TABLE_H
@@ -13,17 +13,18 @@ struct python_entry {
 	uint64_t value[3];
 };
 
-/* All zeros is an empty table. Not thread-safe. */
+/* A hash table; all zeros is an empty one. Not thread-safe. */
 struct python_table {
 	struct python_entry *slots;
-	uint64_t n_slots, n_used; /* n_slots is a power of two, at most half used */
+	/* n_slots is 0 or a power of two; at most half of the slots are used */
+	uint64_t n_slots, n_used;
 };
 
-/* Returns the entry of `key` (not 0), a new one of zeros if there was none; NULL if there is no
- * memory. */
+/* Returns the entry of `key`, which must not be 0. Adds an entry with values 0 if the table has
+ * none. Returns NULL if there is no memory. */
 struct python_entry *python_table_at(struct python_table *t, uint64_t key);
 
-/* Returns the entry of `key`, or NULL. */
+/* Returns the entry of `key`, or NULL if the table has none. */
 struct python_entry *python_table_find(const struct python_table *t, uint64_t key);
 
 void python_table_drop(struct python_table *t);

@@ -1,19 +1,22 @@
 /*
- * See python_text.h. A str stores its characters in units of 1, 2 or 4 bytes, right after its head.
+ * See python_text.h. A str stores its characters in units of 1, 2 or 4 bytes, right after its
+ * header.
  */
 #include "preload/python_text.h"
 
-/* Python represents a byte of a file name that is not UTF-8 as a lone surrogate, U+DC80..U+DCFF. */
+/* A file name may contain bytes that are not UTF-8. Python represents such a byte as a lone
+ * surrogate, U+DC80 to U+DCFF. */
 enum { ESCAPED_FIRST = 0xdc80, ESCAPED_LAST = 0xdcff, NOT_A_CHARACTER = 0xfffd };
 
 static uint32_t character(const uint8_t *data, unsigned unit_bytes, uint64_t i)
 {
 	uint32_t c = 0;
-	memcpy(&c, data + i * unit_bytes, unit_bytes); /* little-endian, like every GPU host */
+	/* little-endian, like every CPU that CUDA supports */
+	memcpy(&c, data + i * unit_bytes, unit_bytes);
 	return c;
 }
 
-/* Encodes one character. Returns how many bytes. */
+/* Encodes one character. Returns the number of bytes stored. */
 static size_t encode(uint32_t c, uint8_t to[4])
 {
 	if (c >= ESCAPED_FIRST && c <= ESCAPED_LAST) {

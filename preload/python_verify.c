@@ -1,7 +1,8 @@
 /*
- * Verifies the first chain before its data is trusted. Every pointer on the way is read through the
- * kernel, which answers a wrong one with an error instead of SIGSEGV. Where process_vm_readv is
- * forbidden (seccomp filters of containers), write(2) into a pipe does the same.
+ * Verifies the first chain of frames before any frame is trusted. The kernel reads every pointer on
+ * the way, because it reports an error for a wrong address where a direct read would raise SIGSEGV.
+ * Uses process_vm_readv; where that is forbidden (seccomp filters of containers), it uses write(2)
+ * into a pipe.
  */
 #include "preload/python_verify.h"
 
@@ -14,12 +15,14 @@
 struct probe {
 	const struct python_api *api;
 	const struct python_layout *layout;
-	int pipe[2];			/* -1 until needed */
-	unsigned n_agreeing, n_renamed; /* frames whose code's two names agree or differ */
+	int pipe[2]; /* -1 until the pipe is needed */
+	/* frames whose code object has two agreeing or two differing names */
+	unsigned n_agreeing, n_renamed;
 };
 
 enum {
-	/* the innermost ones; outer ones have the same layout. At most 5 ms, once */
+	/* Checks the innermost frames; outer ones have the same layout. Takes at most 5 ms, once
+	 * per process. */
 	FRAMES_CHECKED = 256,
 	FIRST_LINE_MOST = 10000000,
 	CODE_BYTES_MOST = 1 << 28,
@@ -48,7 +51,8 @@ static bool read_word(struct probe *p, uint64_t *to, uint64_t from)
 	return read_safely(p, to, from, sizeof(*to));
 }
 
-/* Reads the object that the field at `field` refers to, and checks that it has the given type. */
+/* Reads the pointer at `field` into `to`. Returns whether it points to an object of the given
+ * type. */
 static bool read_object(struct probe *p, uint64_t *to, uint64_t field, uint64_t type)
 {
 	uint64_t found;
@@ -64,8 +68,8 @@ static bool is_printed(const uint8_t *text, size_t bytes)
 	return true;
 }
 
-/* Returns whether `text` is the name of a file or function: its characters are where its state
- * says, and a zero ends them. */
+/* Returns whether the str `text` can be the name of a file or function: its characters are where
+ * its state says, and a zero ends them. */
 static bool is_name(struct probe *p, uint64_t text)
 {
 	const struct python_layout *l = p->layout;
@@ -86,8 +90,8 @@ static bool is_name(struct probe *p, uint64_t text)
 	       (!checked || read_safely(p, head, data, checked)) && is_printed(head, checked);
 }
 
-/* Returns how many bytes of code a piece of a line table covers. Entries are pairs (length, lines)
- * up to 3.10; since 3.11 only the first byte of an entry has the highest bit set. */
+/* Returns how many bytes of code a piece of a line table covers. Up to 3.10, entries are pairs of
+ * bytes (length, lines). Since 3.11, only the first byte of an entry has its highest bit set. */
 static uint64_t bytes_covered(const struct python_layout *l, const uint8_t *table, size_t bytes)
 {
 	uint64_t covered = 0;
@@ -99,8 +103,8 @@ static uint64_t bytes_covered(const struct python_layout *l, const uint8_t *tabl
 	return covered;
 }
 
-/* Returns whether the line table covers no more than the code: then neither its size nor its
- * address is wrong. */
+/* Returns whether the line table covers no more than the code. If so, both its size and its address
+ * are right. */
 static bool fits_code(struct probe *p, uint64_t lines, uint64_t code_bytes)
 {
 	const struct python_layout *l = p->layout;
@@ -131,10 +135,11 @@ static bool has_names_and_lines(struct probe *p, uint64_t code, uint64_t code_by
 }
 
 /*
- * Compares the code's two names; returns false if one is not a str. Since 3.11 co_name is right
- * before co_qualname, which ends with it. Only ASCII names are compared: a wrong layout fails on
- * those too. Programs may rename functions (fastcore's patches are "L.map" and still "wrapper"), so
- * mismatches are counted, not rejected.
+ * Compares the code object's two names. Returns false if one of them is not a str. Since 3.11 the
+ * field co_name is right before co_qualname, and the text of co_qualname ends with that of co_name.
+ * Compares only ASCII names, because a wrong layout fails on ASCII names too. Programs may rename
+ * functions (a function that fastcore patches has the names "L.map" and "wrapper"). Mismatches are
+ * therefore counted, not rejected.
  */
 static bool compare_names(struct probe *p, uint64_t code)
 {
@@ -164,9 +169,9 @@ static bool compare_names(struct probe *p, uint64_t code)
 	return true;
 }
 
-/* Returns the size of the bytecode in bytes, 0 if it cannot be read. Since 3.11 the bytecode is in
- * the code object, whose size counts units of two bytes. Up to 3.10 it is a bytes object at
- * co_code, the field after co_firstlineno. */
+/* Returns the size of the bytecode in bytes, 0 if it cannot be read. Since 3.11 the bytecode is
+ * part of the code object, whose size counts units of two bytes. Up to 3.10 the bytecode is a bytes
+ * object at co_code, the field after co_firstlineno. */
 static uint64_t code_size(struct probe *p, uint64_t code)
 {
 	const struct python_layout *l = p->layout;
@@ -182,9 +187,9 @@ static uint64_t code_size(struct probe *p, uint64_t code)
 		       : 0;
 }
 
-/* Returns whether a frame's position is within its code. A frame that has not started is one
- * unit before the first instruction. A free-threaded thread may run its own copy, which may be
- * anywhere. */
+/* Returns whether a frame's position is within its code. The position of a frame that has not
+ * started is one unit before the first instruction. A free-threaded thread may run its own copy of
+ * the code, so its position may be anywhere. */
 static bool is_position_inside(const struct python_layout *l, uint64_t code, uint64_t code_bytes,
 			       uint64_t position)
 {

@@ -1,7 +1,8 @@
 /*
- * One walk function for each row of the layout table, with its offsets as constants: 2 ns per
- * frame, close to the cost of following the pointers. With offsets in memory it takes 3 ns. Frames
- * are not stored during the walk; if the hash is unknown, the caller walks again.
+ * Walks a thread's frames. Each row of the layout table has its own walk function with the offsets
+ * as constants: 2 ns per frame, close to the cost of following the pointers. With offsets in memory
+ * a frame takes 3 ns. The walk does not store frames; if the hash is unknown, the caller walks
+ * again.
  */
 #include "preload/python_walk.h"
 
@@ -10,8 +11,9 @@
 
 enum { SHIM_MARK = 0x5ca1ab1e };
 
-/* The products of a frame are independent; only the last step depends on the previous frame. Where
- * the position is an address, it already identifies the object that contains the bytecode. */
+/* Adds a frame to the hash. Its products do not depend on each other; only the final multiplication
+ * depends on the previous frame. If the position is an address, the code object is left out,
+ * because the address already identifies it. */
 static inline uint64_t fold_frame(const struct python_layout *l, uint64_t hash, uint64_t code,
 				  uint64_t position, uint64_t identity)
 {
