@@ -1,7 +1,7 @@
 /*
- * Texts by the hash of their content, not by their address: programs reuse a buffer for one name
- * after the other. Two texts with the same 64-bit hash would be taken for one; among the table's
- * 49,152 the chance is one in ten billion.
+ * Finds range names by the hash of their text, not by its address, because programs reuse one
+ * buffer for different names. Two texts with the same 64-bit hash would count as one name. With the
+ * table's limit of 49,152 names the chance of that is one in ten billion.
  */
 #include "preload/range_names.h"
 
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 enum {
-	SLOTS = 65536, /* 1.5 MiB of zero pages, touched as needed */
+	SLOTS = 65536, /* 1.5 MiB of zero pages; only pages that were touched use memory */
 	SLOTS_USED_MOST = SLOTS / 4 * 3,
 	ARENA_BYTES = 1 << 16,
 	DOMAINS = 64,
@@ -22,7 +22,7 @@ enum {
 
 struct range_domain {
 	char name[DOMAIN_NAME_BYTES];
-	_Atomic uint32_t id;	   /* DICT_STRING */
+	_Atomic uint32_t id;	   /* DICT_STRING; 0: not in this journal yet */
 	_Atomic uint32_t is_ready; /* `name` is complete */
 };
 
@@ -48,7 +48,7 @@ size_t range_name_length(const char *text)
 	return n;
 }
 
-/* Hashes eight bytes at a time; names have 10 to 40. Never 0. */
+/* Hashes eight bytes at a time; names usually have 10 to 40 bytes. Never returns 0. */
 static uint64_t hash_of(const char *text, size_t length)
 {
 	uint64_t h = length * TOKEN_K2, word;
@@ -87,7 +87,8 @@ static struct range_name *slot_of(uint64_t hash)
 	}
 }
 
-/* If two threads get here at once, both write the text; the reader accepts either. */
+/* Returns `*id`, and first writes the text to the dictionary if `*id` is 0. Two threads may both
+ * write the same text; a reader accepts either id. */
 static uint32_t put(_Atomic uint32_t *id, const char *text)
 {
 	uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
@@ -120,8 +121,8 @@ static struct arena *next_arena(struct arena *full)
 	return full;
 }
 
-/* mmap, not malloc: the application's allocator may be the traced one. Returns NULL if there is no
- * memory. */
+/* Copies a text into memory that is never freed. Uses mmap, not malloc, because the application's
+ * allocator may be the function that is being traced. Returns NULL if there is no memory. */
 static const char *copy(const char *text, size_t length)
 {
 	struct arena *a = atomic_load(&arena);

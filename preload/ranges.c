@@ -1,6 +1,6 @@
 /*
- * Tracks the open ranges of each thread, and in a table of the process those that are not bound to
- * a thread.
+ * Tracks the open ranges: for each thread those that are bound to it (push and pop), and in one
+ * table those that are not bound to a thread (start and end).
  */
 #include "preload/ranges.h"
 
@@ -12,23 +12,25 @@
 #include <sys/mman.h>
 
 enum {
-	OPEN_MOST = 64, /* deeper ones are only counted */
+	OPEN_MOST = 64, /* ranges pushed deeper than this are only counted */
 	TEXT_BYTES = 4096,
 	STARTED_BITS = 8,
-	/* open at once; the last index in an id means that it has no slot */
+	/* Ranges that can be started and not ended at one time. This number in place of an index in
+	 * an id means that the range has no slot in the table. */
 	STARTED_MOST = (1 << STARTED_BITS) - 1,
 	STARTED_TEXT_BYTES = 64,
 	NO_LEVEL = -1,
 };
 
 struct open_range {
-	uint64_t ticks; /* 0: opened before the clock was known */
+	uint64_t ticks; /* when it was opened; 0: before the journal's clock was known */
 	uint64_t id;
 	struct range_domain *domain;
 	struct range_name *registered;
 	uint32_t color;
 	int16_t level;
-	uint16_t text; /* offset of the text of an unregistered name */
+	/* offset of the name in range_thread's text, if the name is not registered */
+	uint16_t text;
 	bool is_written;
 };
 
@@ -87,7 +89,8 @@ static inline bool is_recording(void)
 	       !hook_thread.depth;
 }
 
-/* The journal's clock is not known before the first CUDA call. */
+/* Returns the current ticks, or 0 before the first CUDA call, when the journal's clock is not known
+ * yet. */
 static inline uint64_t ticks_now(void)
 {
 	return atomic_load_explicit(&hook_switch.recorded, memory_order_relaxed) ? hook_ticks() : 0;
@@ -98,7 +101,7 @@ static void write_range(enum range_event event, uint32_t name, uint64_t ticks, u
 {
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth, domain_id = range_domain_id(domain);
-	hook_thread.depth = 1; /* a signal handler's CUDA calls are not recorded meanwhile */
+	hook_thread.depth = 1; /* CUDA calls of a signal handler are not recorded meanwhile */
 	struct rec_range *r = journal_reserve(w, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
@@ -159,7 +162,8 @@ void ranges_catch_up(void)
 			write_open(own, &own->open[i]);
 }
 
-/* Copies the text for as long as the range is open. The copies form a stack. */
+/* Copies a name, which is kept while its range is open. Returns the offset of the copy. The copies
+ * form a stack. */
 static uint16_t keep_text(struct range_thread *t, const char *text)
 {
 	size_t length = text ? range_name_length(text) : 0, room = TEXT_BYTES - 1 - t->text_used;
@@ -238,7 +242,7 @@ int ranges_pop(struct range_domain *domain)
 		write_range(RANGE_POP, 0, hook_ticks(), o->id, domain, 0);
 	uint32_t at = (uint32_t)(o - t->open);
 	if (at == t->n - 1)
-		t->text_used = o->text; /* no open range uses the text above */
+		t->text_used = o->text; /* no open range uses the texts from here on */
 	memmove(o, o + 1, (t->n - at - 1) * sizeof(*o));
 	t->n--;
 	return level;
@@ -246,9 +250,9 @@ int ranges_pop(struct range_domain *domain)
 
 /* ---- Start and end ---- */
 
-/* `id`: 0 free, BUSY while being filled or emptied, else the range's id, with WRITTEN once it is in
- * the journal. Numbers are never reused, so a thread that reads the same id before and after has
- * read the fields of one range. */
+/* Values of `id`. 0: free. BUSY: being filled or emptied. Otherwise the range's id, with the bit
+ * WRITTEN once the range is in the journal. Numbers are never reused. A thread that reads the same
+ * id before and after it reads the fields has therefore read the fields of one range. */
 #define BUSY	1ull
 #define WRITTEN (1ull << 63)
 
@@ -288,7 +292,8 @@ static void fill(struct started *s, uint64_t ticks, struct range_domain *domain,
 	s->text[length] = 0;
 }
 
-/* Writes a range that started unrecorded. The thread that sets its WRITTEN bit writes it. */
+/* Writes a range that started while nothing was recorded. Of several threads, the one that sets the
+ * bit WRITTEN writes it. */
 static void write_started(struct started *s)
 {
 	uint64_t id = atomic_load(&s->id);
@@ -318,7 +323,8 @@ uint64_t ranges_start(struct range_domain *domain, const struct range_message *m
 		write_range(RANGE_START, name_id(message->text, message->registered), ticks, id,
 			    domain, message->color);
 	} else if (s && is_recording()) {
-		write_started(s); /* ranges_record may have run before the id was set */
+		/* ranges_record() may have passed this slot before `id` was set */
+		write_started(s);
 	}
 	return id;
 }
@@ -368,7 +374,7 @@ void ranges_mark(struct range_domain *domain, const struct range_message *messag
 		    domain, message->color);
 }
 
-/* The child's journal may have another clock. */
+/* Resets the ticks, too, because the child's journal may have another clock. */
 void ranges_forget(void)
 {
 	range_names_forget();

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Creates the file that marks a rank as left out, in the folder that the launcher has made. Such a
- * rank creates nothing else. */
+/* Creates the file that marks a rank as left out, in the folder that the launcher has made. A
+ * left-out rank creates no other file. */
 static void mark_left_out(const char *folder, long rank)
 {
 	char path[PATH_MAX];

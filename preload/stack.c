@@ -1,6 +1,6 @@
 /*
- * See stack.h. A stack's number is its place in a table of the process, so it needs no second
- * look-up and no lock.
+ * See stack.h. A stack's number is its index in a table of the process. Finding the number
+ * therefore takes one look-up and no lock.
  */
 #include "preload/stack.h"
 
@@ -20,7 +20,7 @@
 #define BIT(category) (1u << CAT_##category)
 
 enum {
-	TABLE_ROOM = 1 << 17, /* 2 MiB, touched as needed */
+	TABLE_ROOM = 1 << 17, /* 2 MiB; only pages that were touched use memory */
 	TABLE_MOST = TABLE_ROOM / 4 * 3,
 	CACHE_SLOTS = 1024, /* a training step has a few hundred stacks */
 	FRAMES_MOST = UNWIND_DEPTH_MOST + PYTHON_DEPTH_MOST,
@@ -29,13 +29,14 @@ enum {
 struct cached {
 	uint64_t key;
 	uint32_t id;
-	/* the slot that was used after this one the last time: prefetched, as in unwind_memo.c */
+	/* The slot that was used after this one the last time. It is prefetched, as in
+	 * unwind_memo.c. */
 	uint32_t next;
 };
 
 struct place {
-	_Atomic uint64_t key; /* 0: free */
-	_Atomic uint32_t id;  /* DICT_STACK; 0: unknown so far */
+	_Atomic uint64_t key; /* hash that the table is searched for; 0: free */
+	_Atomic uint32_t id;  /* id of the DICT_STACK; 0: not known yet */
 };
 
 struct table {
@@ -44,16 +45,16 @@ struct table {
 };
 
 struct stack_thread {
-	struct unwind_thread *native; /* NULL: Python frames only */
+	struct unwind_thread *native; /* NULL: only Python frames are recorded */
 	struct python_chain chain;
-	uint32_t last_slot; /* in `cache` */
+	uint32_t last_slot; /* index in `cache` of the stack that was looked up last */
 	struct cached cache[CACHE_SLOTS];
 	/* work space for a new stack */
 	struct unwind_frame native_frames[UNWIND_DEPTH_MOST];
 	struct python_frame python_frames[PYTHON_DEPTH_MOST];
 	struct merged_frame merged[FRAMES_MOST];
 	uint64_t frames[FRAMES_MOST];
-	/* the one written last: a new stack usually shares its outer frames */
+	/* the stack that was written last: a new stack usually shares its outer frames */
 	uint32_t last_id, n_last;
 	uint64_t last[FRAMES_MOST];
 	struct {
@@ -69,9 +70,9 @@ static struct {
 	atomic_flag starting;
 	_Atomic bool started;
 	bool has_native;
-	struct table walks;  /* hash of both walks -> the stack's number */
-	struct table stacks; /* hash of a stack's content; its number is its place */
-	/* changes when code is unmapped: stacks then get new numbers */
+	struct table walks;  /* from the hash of both walks to the stack's number */
+	struct table stacks; /* from the hash of a stack's content; the index gives the number */
+	/* Incremented when code is unmapped. Stacks then get new numbers. */
 	_Atomic uint64_t generation;
 	_Atomic uint64_t lost;
 } g = { .starting = ATOMIC_FLAG_INIT };
@@ -104,12 +105,13 @@ static void *map_pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Not at startup: many processes that use CUDA never record a step. */
+/* Allocates the tables and starts both walks. Called for the first stack, not at startup: many
+ * processes that use CUDA never record a step. Returns false if no stack can be taken now. */
 static bool start(void)
 {
 	if (atomic_load_explicit(&g.started, memory_order_acquire))
 		return g.stacks.places != NULL;
-	/* another thread is starting: this call gets no stack */
+	/* another thread is executing start(): this call gets no stack */
 	if (atomic_flag_test_and_set(&g.starting))
 		return false;
 	g.walks.places = map_pages(TABLE_ROOM * sizeof(struct place));
@@ -146,8 +148,8 @@ void stack_thread_free(struct stack_thread *t)
 
 /* ---- A new stack ---- */
 
-/* Collects the merged frames of a new stack. Returns false if a code object could not be read
- * now. */
+/* Collects the merged frames of a new stack. Returns false if a code object could not be read at
+ * this moment. */
 static bool collect(struct stack_thread *t, const struct unwind_regs *regs, unsigned *n,
 		    uint32_t *flags)
 {
@@ -203,8 +205,8 @@ static void write_stack(struct stack_thread *t, uint32_t id, unsigned n, uint32_
 	t->last_id = id;
 }
 
-/* Returns the place of `key`, added if new (`is_new`); NULL if the table is full. Lock-free: places
- * are never freed. */
+/* Returns the place of `key`, and adds one if the table has none (`is_new`). Returns NULL if the
+ * table is full. Lock-free, because places are never freed. */
 static struct place *place_of(struct table *table, uint64_t key, bool *is_new)
 {
 	*is_new = false;
@@ -242,8 +244,8 @@ static uint32_t count_lost(void)
 	return 0;
 }
 
-/* Returns the number of a stack by its content, and writes it if it is new. The same frames can
- * occur under several keys, since a walk's hash changes when code objects are replaced. */
+/* Returns the number of a stack by its content, and writes the stack if it is new. The same frames
+ * can occur with several walk hashes, because a hash changes when code objects are replaced. */
 static uint32_t number_of(struct stack_thread *t, unsigned n, uint32_t flags)
 {
 	bool is_new;
@@ -277,7 +279,7 @@ look_up(struct stack_thread *t, const struct unwind_regs *regs, uint64_t key, st
 
 /* ---- Every call ---- */
 
-/* Looks the number up in the thread's cache. */
+/* Returns the stack's number from the thread's cache, or else from the tables. */
 HOT static uint32_t find_number(struct stack_thread *t, const struct unwind_regs *regs,
 				uint64_t native, uint64_t with)
 {
@@ -298,7 +300,7 @@ HOT uint32_t stack_take(const struct unwind_regs *regs)
 	struct stack_thread *t = hook_thread.stacks;
 	if (UNLIKELY(!t) && !(t = start_thread()))
 		return 0;
-	/* prefetch what the second walk reads */
+	/* prefetch the state that unwind_walk() reads after python_read() */
 	__builtin_prefetch(t->native, 1);
 	uint64_t native = 0, python = 0;
 	if (g.wants_python && python_read(&t->chain))
@@ -339,7 +341,7 @@ void stack_finish(void)
 	journal_put_info("stacks lost", text);
 }
 
-/* Drops the pages, which hold the numbers of the parent's journal. */
+/* Drops the table's pages, which contain the numbers of the parent's journal. */
 static void forget_table(struct table *table)
 {
 	if (table->places)
@@ -350,7 +352,7 @@ static void forget_table(struct table *table)
 void stack_forget(void)
 {
 	if (!atomic_load(&g.started)) {
-		/* the thread that was starting does not exist here */
+		/* the thread that was executing start() does not exist in the child */
 		atomic_flag_clear(&g.starting);
 		return;
 	}

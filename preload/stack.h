@@ -1,6 +1,6 @@
 /*
- * The stack of a call: native and Python frames, merged, identified by a small number. A known
- * stack costs the two walks and a look-up in the thread's cache; a new one is written to the
+ * The stack of a call: native and Python frames, merged, and identified by a small number. A known
+ * stack costs the two walks and a look-up in the thread's cache. A new stack is written to the
  * dictionary once.
  */
 #ifndef PRELOAD_STACK_H
@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* The wrapper's caller. The frame address gives the wrapper a frame pointer, which costs one push
- * even when nothing is recorded. */
+/* The registers of the wrapper's caller. __builtin_frame_address makes the compiler set up a frame
+ * pointer in the wrapper, which costs one push even when nothing is recorded. */
 #define CALLER_REGS                                                                          \
 	&(struct unwind_regs)                                                                \
 	{                                                                                    \
@@ -23,29 +23,30 @@
 
 struct stack_thread;
 
-/* Returns the number of the caller's stack, 0: it could not be taken. Only inside a hooked call
- * (hook_thread.depth). */
+/* Returns the number of the caller's stack, 0 if the stack could not be taken. Must be called
+ * inside a hooked call (hook_thread.depth above 0). */
 uint32_t stack_take(const struct unwind_regs *regs);
 
-/* Bits of the categories whose calls take a stack, in recorded steps and always. */
+/* Bits (1u << CAT_*) of the categories whose calls take a stack: in recorded steps, and in all
+ * steps. */
 struct stack_masks {
 	uint32_t recorded, always;
 };
 
-/* Reads the settings. Nothing is loaded before the first stack. */
+/* Reads the settings. Loads no library; the first stack does that. */
 void stack_configure(const struct config *config);
 struct stack_masks stack_masks(void);
 
-/* Called when a thread ends. */
+/* Frees a thread's state. Called when the thread ends; NULL is ignored. */
 void stack_thread_free(struct stack_thread *t);
 
-/* Called when objects were unmapped. Any thread. */
+/* Called when objects were unmapped: forgets what was learned about their code. Any thread. */
 void stack_objects_gone(void);
 
-/* Writes to the journal how many stacks were lost. Called at exit. */
+/* Writes the number of lost stacks to the journal, if any were lost. Called at exit. */
 void stack_finish(void);
 
-/* In a forked child: its journal is new. */
+/* In a forked child: forgets all numbers, because the child's journal is new. */
 void stack_forget(void);
 
 #endif

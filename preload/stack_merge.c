@@ -5,12 +5,14 @@
 
 struct merge {
 	const struct python_frame *python;
-	unsigned n_python, next; /* Python frames before `next` are placed */
+	unsigned n_python, next; /* Python frames before index `next` are placed */
 	struct merged_frame *out;
 	unsigned n;
 };
 
-/* Returns the outermost frame of the run that begins at `next`; n_python if the run has no end. */
+/* Returns the index of the outermost frame of the run that begins at `next`. A run is the sequence
+ * of Python frames that one activation of the evaluator executes. Returns n_python if the run has
+ * no end. */
 static unsigned run_end(const struct merge *m)
 {
 	unsigned i = m->next;
@@ -25,8 +27,8 @@ static void put_run(struct merge *m, unsigned end)
 		m->out[m->n++] = (struct merged_frame){ (uint16_t)m->next, true };
 }
 
-/* Places runs whose evaluator is further in than this frame: the walk passed them without finding
- * it. */
+/* Places runs whose evaluator lies further in than the native frame at `sp`: the native walk has
+ * passed the evaluator's frame without finding it. */
 static void put_missed(struct merge *m, uint64_t sp, uint32_t *flags)
 {
 	for (;;) {

@@ -1,7 +1,7 @@
 /*
- * See stack_modules.h. Asking the loader is lock-free where glibc has _dl_find_object (2.35), else
- * one pass over the list of objects. Results are kept unsorted: a program has frames in some tens
- * of objects.
+ * See stack_modules.h. Asks the loader which object contains an address: without a lock where glibc
+ * has _dl_find_object (2.35 and later), otherwise by iterating over all objects. The answers are
+ * stored unsorted, because a program has frames in only some tens of objects.
  */
 #include "preload/stack_modules.h"
 
@@ -22,7 +22,7 @@ enum { MODULES_MOST = 2048 };
 
 struct module {
 	uint64_t begin, end, base;
-	uint32_t id; /* DICT_MODULE; 0: the dictionary had no room */
+	uint32_t id; /* id of the DICT_MODULE; 0: the dictionary had no room */
 	uint32_t generation;
 };
 
@@ -65,7 +65,8 @@ static int has_address(struct dl_phdr_info *info, size_t bytes, void *wanted)
 }
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
-/* Weak: the library must also load with an older glibc than the one it was built with. */
+/* Declared weak, because the library must also load with an older glibc than the one it was built
+ * with. */
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 static bool find_fast(uint64_t ip, struct object *o)
@@ -130,8 +131,8 @@ static void find_build_id(const struct object *o, struct dict_module *record)
 	}
 }
 
-/* Makes the path absolute. The program has no name in the loader's list, and a relative
- * LD_LIBRARY_PATH gives relative names. */
+/* Makes the path absolute. The loader's list has an empty name for the program, and relative names
+ * if LD_LIBRARY_PATH is relative. */
 static void absolute_path(const char *name, char *path, size_t bytes)
 {
 	ssize_t n = 0;
@@ -182,8 +183,8 @@ static const struct module *known(uint64_t ip, uint32_t generation)
 	return NULL;
 }
 
-/* Returns the entry of an object that was mapped before the last unmapping and still is; it keeps
- * its number. */
+/* Returns the entry of an object that was already mapped before the last unmapping and still is.
+ * Such an object keeps its entry. */
 static struct module *same_as_before(const struct object *o)
 {
 	for (uint32_t i = 0; i < g.n; i++)
@@ -206,15 +207,15 @@ static const struct module *learn(uint64_t ip, uint32_t generation)
 	}
 	if (!m)
 		m = &g.at[g.n++];
-	/* another file may be mapped there now: a new number costs a few bytes, a wrong name costs
-	 * trust */
+	/* Another file may be mapped at these addresses now, so the object gets a new number. An
+	 * unnecessary new number costs a few bytes; a wrong name would mislead the user. */
 	if (m->generation != generation || !m->id)
 		*m = (struct module){ o.begin, o.end, o.base, describe(&o), generation };
 	return m;
 }
 
-/* Takes the lock. New objects are rare and described in microseconds, so waiting is better than a
- * frame without a name, but not forever. */
+/* Takes the lock. Waits for it, but not forever: new objects are rare and described in
+ * microseconds, and a frame without a name is worse than a short wait. */
 static bool enter(void)
 {
 	for (int tries = 0; tries < 2000; tries++) {
@@ -227,7 +228,8 @@ static bool enter(void)
 
 uint64_t stack_modules_frame(uint64_t ip)
 {
-	/* a call at the end of a module returns to the byte after it */
+	/* If a call is a module's last instruction, its return address is the byte after the
+	 * module. */
 	uint64_t within = ip - 1, frame = frame_native(0, ip);
 	uint32_t generation = atomic_load_explicit(&g.generation, memory_order_acquire);
 	if (!enter())

@@ -48,7 +48,7 @@ void start_env_keep(void)
 				  -1, 0)
 			   : MAP_FAILED;
 	if (copy == MAP_FAILED)
-		n = 0; /* use the later environment only */
+		n = 0; /* no memory for the copies: use only the current environment */
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(g.kept[i]) + 1;
 		g.kept[i] = memcpy(copy, g.kept[i], length);
