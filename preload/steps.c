@@ -1,12 +1,12 @@
 /*
- * Steps in the application: counts boundaries, determines each step's action (arm.h), and sets the
- * switch of hook.h accordingly. One thread at a time crosses a boundary; a thread that finds
- * another one crossing continues, since it is the same boundary.
+ * Steps, inside the application: counts step boundaries, determines each step's action (arm.h), and
+ * sets the switch (hook.h) accordingly. Only one thread at a time crosses a boundary. A thread that
+ * finds another one crossing continues, because both are at the same boundary.
  *
- * Every mode takes one of two forms. A step *begins with* a call (kernel:, nvtx:, graph, api),
- * which is the first of the new step; or it *ends after* a call (auto, sync, time), and the new
- * step begins with the next launch or copy. In the second form, the waits and the host's work after
- * the last launch still belong to the step that caused them.
+ * Each mode takes one of two forms. In the modes kernel:, nvtx:, graph and api, a step *begins
+ * with* a call, which is the first call of the new step. In the modes auto, sync and time, a step
+ * *ends after* a call, and the new step begins with the next launch or copy. In the second form,
+ * synchronizations and CPU work after the last launch still belong to the step that caused them.
  */
 #include "preload/steps_state.h"
 
@@ -25,25 +25,25 @@
 #define BIT(category) (1u << CAT_##category)
 
 enum {
-	/* always recorded, as the counters and the report need them: rare, slow calls */
+	/* always recorded, because the counters and the report need these rare and slow calls */
 	ALWAYS = BIT(ALLOC) | BIT(FREE) | BIT(CONTROL) | BIT(PROFILER) | BIT(STREAM) | BIT(CAPTURE),
 	TOKENS = RECORD_TOKENS,
 	LEARNING = ALWAYS | TOKENS | BIT(SYNC),
 	EVERYTHING = (1 << CAT_COUNT) - 1,
 };
 
-/* Length of the time slices that replace the schedule's steps. */
+/* Length of the time slices that replace the schedule's steps if the collector detects no steps. */
 enum { SCHEDULE_SLICE_MS = 1000 };
 
-/* A request made before any step is detected waits SLICE_PATIENCE_MS, then gets time slices of
- * SLICE_MS. */
+/* A request that arrives before steps are detected waits SLICE_PATIENCE_MS. Then time slices of
+ * SLICE_MS are recorded instead of steps. */
 enum { SLICE_PATIENCE_MS = 1000, SLICE_MS = 100, CHECK_SIGNAL_EVERY = 256 };
 
 struct steps_state steps_state = { .crossing = ATOMIC_FLAG_INIT };
 static struct steps_state *const g = &steps_state;
 
-/* Converts ns to ticks. Measures the rate since the journal's start, at least a millisecond ago,
- * which is precise to about 1e-4: plenty for time slices. */
+/* Converts ns to ticks. Measures the ticks per ns since the journal's start, over at least a
+ * millisecond. This is precise to about 1e-4, which is plenty for time slices. */
 static uint64_t ticks_of_ns(uint64_t ns)
 {
 	if (hook_switch.clock_kind == CLOCK_KIND_MONOTONIC_NS)
@@ -57,11 +57,12 @@ static uint64_t ticks_of_ns(uint64_t ns)
 
 /* ---- The switch ---- */
 
-/* Returns the categories that wrappers must watch for counting, besides those that are recorded. */
+/* Returns the categories that wrappers must watch in order to count steps, in addition to the
+ * recorded categories. */
 static uint32_t counting_categories(void)
 {
 	static const uint32_t by_mode[] = {
-		[STEP_MODE_AUTO] = TOKENS | BIT(MEMSET), /* for rec_call's seq */
+		[STEP_MODE_AUTO] = TOKENS | BIT(MEMSET), /* memsets count in rec_call's seq */
 		[STEP_MODE_KERNEL] = TOKENS | BIT(MEMSET),
 		[STEP_MODE_GRAPH] = BIT(GRAPH),
 		[STEP_MODE_SYNC] = TOKENS | BIT(MEMSET) | BIT(SYNC),
@@ -69,13 +70,13 @@ static uint32_t counting_categories(void)
 		[STEP_MODE_API] = 0,
 		[STEP_MODE_NVTX] = 0,
 	};
-	/* even if nothing will be recorded any more, steps are still timed: the report's baseline
-	 * is all steps */
+	/* Steps are timed even if nothing will be recorded any more, because the report's baseline
+	 * is all steps. */
 	return arm_is_off(&g->arm) ? 0 : by_mode[g->mode];
 }
 
-/* Returns whether launches may skip the counting: steps are counted by launches of two known
- * functions, and launches are not recorded. */
+/* Returns whether launches may skip the counting. They may if two known functions suffice to count
+ * steps, and launches are not recorded. */
 static bool may_pass(void)
 {
 	const struct steps_hot *s = &hook_switch.steps;
@@ -86,8 +87,8 @@ static bool may_pass(void)
 	       !hook_records(CAT_LAUNCH);
 }
 
-/* While attention is on, no launch is skipped. A caller that turns it off must then check whether
- * another thread wants it. */
+/* Turns attention on or off. While it is on, every launch calls steps_notice(). A caller that turns
+ * it off must then check whether another thread needs it. */
 static void pay_attention(bool on)
 {
 	struct steps_hot *s = &hook_switch.steps;
@@ -97,8 +98,9 @@ static void pay_attention(bool on)
 		atomic_store(&s->passes, true);
 }
 
-/* Returns whether steps were locked in this step and the next one will be recorded. The rest of
- * this one is then journaled too, so that the journal has no gap before the next. */
+/* Returns whether steps were locked during the current step and the next step will be recorded. The
+ * rest of the current step is then journaled too, so that the journal has no gap before the next
+ * step. */
 static bool is_recorded_next(void)
 {
 	return g->mode == STEP_MODE_AUTO && steps_learn_state() == STEP_STATE_LOCKED &&
@@ -115,7 +117,8 @@ void steps_set_switch(void)
 		record = LEARNING;
 	atomic_store_explicit(&hook_switch.begins_by_name, g->mode == STEP_MODE_KERNEL,
 			      memory_order_relaxed);
-	/* warm-up steps take stacks too, so that the first recorded step finds them learned */
+	/* Warm-up steps take stacks too, so that the first recorded step finds its stacks already
+	 * known. */
 	atomic_store_explicit(&hook_switch.stacks,
 			      recorded ? stack_masks().recorded : stack_masks().always,
 			      memory_order_relaxed);
@@ -124,8 +127,8 @@ void steps_set_switch(void)
 			      memory_order_relaxed);
 	if (record >> CAT_LAUNCH & 1)
 		atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
-	/* sequentially consistent: either a range that starts now sees this, or ranges_record sees
-	 * its id */
+	/* Sequentially consistent. Otherwise a range that starts now might neither see `recorded`
+	 * nor be seen by ranges_record(). */
 	if (!atomic_exchange(&hook_switch.ranges, recorded) && recorded)
 		ranges_record();
 	libs_record(recorded);
@@ -161,7 +164,7 @@ void steps_write(enum step_event event, uint64_t number, uint64_t ticks)
 
 /* ---- Requests for steps ---- */
 
-/* Answers all requests: each gets steps from `next` on, which begins at `ticks`. */
+/* Answers all requests with steps from `next` on. Step `next` begins at `ticks`. */
 static void answer_triggers(uint64_t next, uint64_t ticks)
 {
 	static const char *const causes[TRIGGER_CAUSES] = { "", "profrun.sh trigger", "SIGUSR2",
@@ -172,7 +175,7 @@ static void answer_triggers(uint64_t next, uint64_t ticks)
 		enum trigger_answer how = arm_is_flying(&g->arm, next) ? TRIGGER_FROM_KEPT
 					  : g->slice_ms		       ? TRIGGER_BY_TIME
 								       : TRIGGER_BY_STEPS;
-		/* time slices are numbered differently in each rank */
+		/* pass no first step for time slices, because each rank numbers them differently */
 		struct arm_window w = arm_ask(&g->arm, next, g->slice_ms ? 0 : ask.from, ask.n);
 		steps_write_record(&(struct rec_step){
 			.event = STEP_TRIGGERED,
@@ -188,7 +191,7 @@ static void answer_triggers(uint64_t next, uint64_t ticks)
 	}
 }
 
-/* Times the step that ends. A slow step within a requested window does not request another one. */
+/* Times the step that ends. A slow step in a requested window does not request another window. */
 static void end_step(uint64_t ticks)
 {
 	if (ticks > g->began_ticks)
@@ -197,8 +200,8 @@ static void end_step(uint64_t ticks)
 		trigger_check_signal();
 }
 
-/* Returns whether no steps are detected, or not any more, or the mode's first anchor has not
- * occurred. */
+/* Returns whether no steps are known: they are not detected yet, or were lost, or the mode's first
+ * anchor has not occurred. */
 static bool are_unknown(void)
 {
 	return steps_learn_state() == STEP_STATE_LEARNING ||
@@ -206,8 +209,8 @@ static bool are_unknown(void)
 	       (g->mode == STEP_MODE_KERNEL && !g->counted_first);
 }
 
-/* Returns whether a request has waited too long for steps. Called at each launch while steps are
- * unknown: a few loads. */
+/* Returns whether a request has waited for steps for too long. Called at each launch while steps
+ * are unknown; costs a few loads. */
 static bool has_waited_long(void)
 {
 	if (g->slice_ms || !are_unknown() || !trigger_is_asked())
@@ -223,22 +226,22 @@ static bool has_waited_long(void)
 	return false;
 }
 
-/* Starts the schedule: `next` is the first step that it may record. */
+/* Starts the schedule. `next` is the first step that the schedule may record. */
 void steps_begin_schedule(uint64_t next)
 {
 	arm_locked(&g->arm, next);
 	atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift, memory_order_relaxed);
 }
 
-/* Starts counting this thread's launches for step `number`. */
+/* Starts counting the launches that this thread makes in step `number`. */
 void steps_see(uint64_t number)
 {
 	hook_thread.step_seen = number;
 	hook_thread.tokens_then = hook_thread.tokens;
 }
 
-/* Begins a step. Its record is written with the action that begins, after GPU timing for it is
- * on. */
+/* Begins step `number`. Writes the step's record after GPU timing is switched on, with the action
+ * of the new step. */
 void steps_begin(uint64_t number, uint64_t ticks)
 {
 	enum sched_action before = g->action;
@@ -263,9 +266,9 @@ void steps_begin(uint64_t number, uint64_t ticks)
 		steps_set_switch();
 }
 
-/* Enters the crossing, which admits one thread. `patient`: tries for some time, so that an anchor
- * is not lost because another thread is in there for some nanoseconds. A caller gives up while GPU
- * timing is being switched on, which can take seconds. */
+/* Enters the crossing, which admits one thread at a time. `patient`: tries 2000 times, so that an
+ * anchor is not missed only because another thread crosses for some nanoseconds. Even a patient
+ * caller gives up while another thread switches GPU timing on, which can take seconds. */
 bool steps_enter_crossing(bool patient)
 {
 	for (int tries = patient ? 2000 : 1; tries; tries--)
@@ -281,7 +284,7 @@ void steps_leave_crossing(void)
 
 /* ---- Boundaries ---- */
 
-/* Marks the step as ended; the next launch begins the new one. */
+/* Marks the step as ended. The next launch begins the new step. */
 static void end_after_this(void)
 {
 	atomic_store(&g->pending, true);
@@ -295,8 +298,8 @@ static bool needs_attention(void)
 	       atomic_load_explicit(&g->pending, memory_order_relaxed);
 }
 
-/* Returns the ticks of the last full second of the machine's clock: slices of several ranks begin
- * together. */
+/* Returns the ticks of the last full second of the machine's clock. All ranks use it, so that their
+ * time slices begin at the same time. */
 static uint64_t whole_second(void)
 {
 	const uint64_t second_ns = 1000000000;
@@ -330,8 +333,9 @@ static void cross(uint64_t ticks, bool by_anchor)
 static void begin_slices(unsigned ms, uint64_t ticks)
 {
 	g->slice_ms = ms;
-	/* Several ranks: slices end with the first launch after a full second. They last 1 ms
-	 * longer, so that none ends just before the second and the next one right after it. */
+	/* With several ranks, time slices end with the first launch after a full second. A slice
+	 * lasts 1 ms longer than a second. Otherwise one slice might end just before a full second,
+	 * and the next slice right after it. */
 	unsigned more_ms = ms == SCHEDULE_SLICE_MS && g->has_peers;
 	g->slice_ticks = ticks_of_ns((ms + more_ms) * 1000000ull);
 	log_line(LOG_INFO, "no steps detected yet: recording time slices of %u ms instead", ms);
@@ -344,16 +348,16 @@ static void begin_slices(unsigned ms, uint64_t ticks)
 		agree_begin(&g->agree, g->shared, START_OF_STEPS, g->number);
 }
 
-/* Returns whether the schedule should continue with time slices, because the collector has found no
- * steps for long. */
+/* Returns whether the schedule should continue with time slices, because the collector has detected
+ * no steps for a long time. */
 static bool wants_slices(void)
 {
 	return !g->slice_ms && are_unknown() &&
 	       atomic_load_explicit(&g->shared->wants_slices, memory_order_relaxed);
 }
 
-/* Counts an anchor of a mode whose steps begin with it. The first one belongs to step 0, like
- * everything before it. */
+/* Counts an anchor in a mode whose steps begin with a call. The first anchor belongs to step 0,
+ * like everything before it. */
 void steps_begin_with_this(uint64_t ticks)
 {
 	if (g->counted_first)
@@ -367,7 +371,8 @@ static bool slice_is_over(void)
 	       hook_ticks() - g->began_ticks >= g->slice_ticks;
 }
 
-/* Notes which function completes the anchor or its backup; it is always the same. */
+/* Stores the function whose launch completes the anchor or the backup. It is the same function
+ * every time. */
 static void note_function(uint64_t hash, uint64_t function)
 {
 	struct steps_hot *s = &hook_switch.steps;
@@ -424,8 +429,9 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 	if (moves &&
 	    iteration_take(&g->iteration, &a, hook_thread.writer.slot, hook_thread.tokens, hash))
 		end_after_this();
-	/* A synchronization on another thread may end a step meanwhile: it sets pending, then
-	 * attention. The order here is the reverse, so one of the two sees the other. */
+	/* A synchronization on another thread may end a step at this moment. That thread sets
+	 * `pending` and then attention. This thread sets attention and then reads `pending`. One of
+	 * the two threads therefore sees the other's store. */
 	pay_attention(needs_attention());
 	if (atomic_load(&g->pending))
 		pay_attention(true);
@@ -478,8 +484,8 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 	pay_attention(needs_attention());
 }
 
-/* Returns whether this thread has made the last launches of a step, where the anchor's last
- * launches would be the next step's. */
+/* Returns whether this thread has made the last launches of a step. Needed where the launches that
+ * complete the anchor belong to the next step. */
 static bool stands_at_end(void)
 {
 	const struct hook_thread *t = &hook_thread;

@@ -1,7 +1,7 @@
 /*
  * Detects where one step ends and the next begins, and applies the schedule there. Counting is on
- * the hot path (one compare per launch); crossing a boundary is not: it may switch GPU timing on
- * and off.
+ * the hot path and takes one compare per launch. Crossing a boundary is not on the hot path,
+ * because it may switch GPU timing on or off.
  */
 #ifndef PRELOAD_STEPS_H
 #define PRELOAD_STEPS_H
@@ -11,11 +11,11 @@
 #include "core/runtime/trigger.h"
 #include "preload/hook.h"
 
-/* Launches of a thread between two checks whether steps still end. A check costs a few nanoseconds;
- * when another model's steps begin, the launches before the check are not counted. */
+/* After this many launches, a thread checks whether steps still end. A check costs a few
+ * nanoseconds. When another model's steps begin, the launches before the check are not counted. */
 #define STEPS_LOOK_EVERY 64u
 
-/* The function of a copy or a graph launch, which have none. */
+/* Stands for the function of copies and graph launches, which launch no single function. */
 #define STEPS_NO_FUNCTION 1u
 
 void steps_notice(uint64_t hash, bool is_anchor, uint64_t function);
@@ -23,9 +23,13 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function);
 /* Adds the skipped launches to the thread's window. */
 void steps_settle(void);
 
-/* Returns whether counting may skip launches of functions other than the two that complete the
- * anchor and its backup. Nine in ten of a locked program's launches are skipped; hashing one costs
- * 7 ns. Always inlined, because GCC emits calls on a path that is marked unlikely. */
+/*
+ * steps_let_by: returns whether counting may skip launches.
+ * steps_passes: returns whether it may skip a launch of `function`. It may not if `function`
+ * completes the anchor or the backup, or if a check is due.
+ * Nine in ten launches of a program with locked steps are skipped; hashing a launch costs 7 ns.
+ * Always inlined, because GCC emits calls on a path that is marked unlikely.
+ */
 static inline bool steps_let_by(void)
 {
 	return atomic_load_explicit(&hook_switch.steps.passes, memory_order_relaxed);
@@ -39,7 +43,7 @@ __attribute__((always_inline)) static inline bool steps_passes(uint64_t function
 		      (hook_thread_here()->tokens + 1) % STEPS_LOOK_EVERY);
 }
 
-/* Counts a skipped launch and returns where to store it. */
+/* Counts a skipped launch. Returns where the caller must store the launch. Sets `is_passed`. */
 __attribute__((always_inline)) static inline struct hook_passed *steps_passed(uint32_t *is_passed)
 {
 	struct hook_thread *t = hook_thread_here();
@@ -47,14 +51,15 @@ __attribute__((always_inline)) static inline struct hook_passed *steps_passed(ui
 	return &t->passed[t->tokens++ % 2];
 }
 
-/* Adds skipped launches to the window before the next one is added. */
+/* Adds skipped launches to the thread's window. Must be called before the next token is added. */
 HOT static inline void steps_catch_up(void)
 {
 	if (UNLIKELY(hook_thread.settled != hook_thread.tokens))
 		steps_settle();
 }
 
-/* `hash`: the trigram that the thread's window now ends with. */
+/* Counts a launch or copy after its token was added to the thread's window. `hash`: hash of the
+ * window's last three tokens. */
 HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t function)
 {
 	struct hook_thread *t = &hook_thread;
@@ -69,14 +74,15 @@ HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t func
 		steps_notice(hash, is_anchor, function);
 }
 
-/* A launch is about to be made. `is_anchor`: its kernel's name or its graph begins a step. */
+/* Counts a launch that is about to be made. `is_anchor`: the kernel's name or the graph says that
+ * it begins a step. */
 HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t function)
 {
 	steps_catch_up();
 	steps_pushed(token_window_push(&hook_thread.window, token), is_anchor, function);
 }
 
-/* A copy is about to be made; `kind`: enum record_copy. */
+/* Counts a copy that is about to be made. `kind`: enum record_copy. */
 HOT static inline void steps_copy(uint32_t kind)
 {
 	steps_catch_up();
@@ -85,33 +91,33 @@ HOT static inline void steps_copy(uint32_t kind)
 		     STEPS_NO_FUNCTION);
 }
 
-/* PROF_STEP=graph: returns whether launching `exec` begins a step. */
+/* For PROF_STEP=graph: returns whether a launch of `exec` begins a step. */
 bool steps_is_anchor_graph(uint64_t exec);
 
-/* PROF_STEP=nvtx: returns whether ranges of that name begin steps; steps_range: one begins now. Not
- * within a hooked call. */
+/* For PROF_STEP=nvtx. steps_is_anchor_range: returns whether ranges with this name begin steps.
+ * steps_range: begins a step, called when such a range begins. Not called within a hooked call. */
 bool steps_is_anchor_range(const char *domain, const char *name);
 void steps_range(void);
 
-/* Sets everything up from the settings and opens the first step. Called at startup. */
+/* Applies the settings and begins the first step. Called at startup. */
 void steps_start(const struct config_step *step, const struct schedule *schedule,
 		 const struct trigger_config *trigger);
 
-/* A synchronization has returned (PROF_STEP=sync, time). */
+/* Ends the step. Called when a synchronization has returned (PROF_STEP=sync, time). */
 void steps_synced(void);
 
-/* Returns whether a synchronizing call must call steps_synced. */
+/* Returns whether synchronizing calls must call steps_synced(). */
 bool steps_wants_syncs(void);
 
-/* cudaProfilerStart and Stop (PROF_STEP=api). */
+/* Called by cudaProfilerStart and cudaProfilerStop (PROF_STEP=api). */
 void profiler_started(void);
 void profiler_stopped(void);
 
-/* The process exits. Writes the end of the last step if it has ended, since no launch will begin
- * another. */
+/* Called at exit. If the last step has ended, writes its end, because no launch will begin another
+ * step. */
 void steps_finish(void);
 
-/* Forgets everything, in a forked child. */
+/* In a forked child: forgets everything. */
 void steps_forget(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The library's half of step detection (auto). For the protocol see struct journal_steps in
- * core/runtime/record.h.
+ * The library's half of step detection (PROF_STEP=auto); the collector has the other half. For the
+ * protocol see struct journal_steps in core/runtime/record.h.
  */
 #include "preload/steps_state.h"
 
@@ -13,17 +13,19 @@
 static struct steps_state *const g = &steps_state;
 
 /* The anchor is lost once a thread has made the launches of LOST_ITERATIONS steps, and at least
- * LOST_LEAST, without a step's end: the program has switched to other work. An evaluation between
- * steps is shorter, or long enough to have steps of its own. */
+ * LOST_LEAST launches, while no step has ended. The program has then switched to other work. An
+ * evaluation between two steps is either shorter than that, or long enough that its iterations
+ * count as steps. */
 enum { LOST_ITERATIONS = 20, LOST_LEAST = 10000 };
 
-/* The anchor is overdue after OVERDUE_ITERATIONS: training of another model may have begun. Usually
- * it is an evaluation, or a step longer than the others. At most one launch in IN_VAIN_SHARE is
- * journaled in vain: 3 ns per launch on average. */
+/* The anchor is overdue after the launches of OVERDUE_ITERATIONS steps. Training of another model
+ * may have begun; more often, an evaluation runs or one step is longer than the others. The library
+ * then journals launches to find out. To limit the cost, at most one launch in IN_VAIN_SHARE may be
+ * journaled without result: 3 ns per launch on average. */
 enum { OVERDUE_ITERATIONS = 2, OVERDUE_LEAST = 64, IN_VAIN_SHARE = 16 };
 
-/* How many launches the collector looks at, at most, to check steps that no optimizer ends: 50 ms
- * of them. */
+/* The collector looks at this many launches at most when it checks steps that no optimizer ends: 50
+ * ms of launches. */
 enum { LOOK_MOST = 1000000 };
 
 struct iteration_anchors steps_anchors(void)
@@ -66,7 +68,8 @@ static void adopt_anchor(uint32_t generation)
 	atomic_store_explicit(&g->shared->state, STEP_STATE_ADOPTED, memory_order_release);
 }
 
-/* Writes the anchor to the journal, for readers that come when there is already another one. */
+/* Writes the adopted anchor to the journal, because the collector may overwrite it in the header
+ * with a newer anchor before a reader has read it. */
 static void write_base(uint64_t base)
 {
 	struct iteration_anchors a = steps_anchors();
@@ -95,7 +98,8 @@ static bool is_sure(void)
 	       g->generation;
 }
 
-/* Several ranks begin together, each once its steps are confirmed. */
+/* Asks for a common start step with the other ranks of the job. Each rank does this once its steps
+ * are confirmed. */
 static void begin_with_peers(void)
 {
 	if (!g->arm.is_held || g->agree.waits)
@@ -106,7 +110,7 @@ static void begin_with_peers(void)
 	agree_begin(&g->agree, g->shared, of, g->number);
 }
 
-/* The collector has set the base, so numbers are absolute. */
+/* Locks the steps. The collector has written the base, so step numbers are absolute from now on. */
 static void lock_steps(void)
 {
 	uint64_t base = atomic_load_explicit(&g->shared->base, memory_order_relaxed),
@@ -123,7 +127,9 @@ static void lock_steps(void)
 	arm_renumber(&g->arm, g->number + 1, next);
 	g->slice_ms = 0;
 	if (g->was_locked && !g->begins_training) {
-		/* uncounted steps must not use up a window; several ranks record the same steps */
+		/* Delay the schedule by the steps that were not counted, because they must not use
+		 * up a window. With several ranks the schedule stays, so that all ranks record the
+		 * same steps. */
 		if (!g->has_peers)
 			arm_skip(&g->arm, next - 1 - g->number);
 		atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift,
@@ -131,7 +137,7 @@ static void lock_steps(void)
 	} else if (!g->has_peers || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);
 	} else if (g->begins_training) {
-		/* an answer that arrives meanwhile concerns the steps before */
+		/* an answer that arrives later concerns the steps before training */
 		arm_hold(&g->arm);
 		g->agree.waits = false;
 	}
@@ -150,12 +156,12 @@ static void lock_steps(void)
 	steps_set_switch();
 }
 
-/* Returns whether the collector has written something new. Called at each launch while learning: a
- * few loads. */
+/* Returns whether the collector has written something new. Called at each launch while steps are
+ * learned; costs a few loads. */
 bool steps_have_news(void)
 {
-	/* pair with the collector's release stores: the values are valid once their generations are
-	 * visible */
+	/* The acquire loads pair with the collector's release stores. Once a generation is visible,
+	 * its values are valid. */
 	if (atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire) != g->heard)
 		return true;
 	return (g->is_provisional && is_sure()) ||
@@ -164,7 +170,7 @@ bool steps_have_news(void)
 			g->generation);
 }
 
-/* ---- The anchor fails to occur ---- */
+/* ---- The anchor does not occur ---- */
 
 static uint64_t calls_of_steps(uint64_t n, uint64_t least)
 {
@@ -172,16 +178,16 @@ static uint64_t calls_of_steps(uint64_t n, uint64_t least)
 	return n > least ? n : least;
 }
 
-/* Returns whether the launches journaled in vain are a small share of those in all counted
- * steps. */
+/* Returns whether the launches that were journaled without result are a small share of the launches
+ * in all counted steps. */
 static bool may_journal_in_vain(uint64_t number)
 {
 	return IN_VAIN_SHARE * atomic_load_explicit(&g->n_overdue, memory_order_relaxed) <=
 	       calls_of_steps(number, 0);
 }
 
-/* Called once in STEPS_LOOK_EVERY launches of a thread; a thread that launches nothing never loses
- * the anchor. */
+/* Called once in STEPS_LOOK_EVERY launches of a thread. A thread that launches nothing therefore
+ * never loses the anchor. */
 enum lateness steps_lateness(void)
 {
 	if (g->mode != STEP_MODE_AUTO || steps_learn_state() != STEP_STATE_LOCKED)
@@ -198,8 +204,8 @@ enum lateness steps_lateness(void)
 		       : IN_TIME;
 }
 
-/* Ends the current window at `ticks`, not at the next detected step. Recording that never stops
- * goes on. */
+/* Ends the current window at `ticks`, because the next detected step may come much later. Does
+ * nothing if recording never stops. */
 static void cut_window(uint64_t ticks)
 {
 	if (arm_is_always(&g->arm) || arm_is_flying(&g->arm, g->number))
@@ -230,14 +236,15 @@ void steps_doubt(void)
 	look_again(g->by_optimizer == STEP_OPTIMIZER_SURE ? 0 : DOUBT_LEAST);
 }
 
-/* Returns whether the collector keeps looking although the anchor has occurred. */
+/* Returns whether the collector should keep looking for another anchor although the anchor has
+ * occurred. */
 static bool keeps_looking(uint64_t ticks)
 {
 	uint64_t n = atomic_load_explicit(&g->n_overdue, memory_order_relaxed) - g->looked_from;
 	if (g->by_optimizer == STEP_OPTIMIZER_SURE || n > LOOK_MOST)
 		return false;
 	uint64_t looked = atomic_load_explicit(&g->shared->looked_ticks, memory_order_relaxed);
-	/* the collector has not noticed yet */
+	/* the collector has not begun to look yet */
 	if (!g->look_from && looked < g->shared->overdue_ticks)
 		return true;
 	if (!g->look_from)
@@ -250,7 +257,7 @@ static bool keeps_looking(uint64_t ticks)
 	       atomic_load_explicit(&g->shared->sees_optimizer, memory_order_relaxed);
 }
 
-/* The anchor has occurred after all. */
+/* Keeps the anchor, which has occurred after it was overdue. */
 static void trust_steps(void)
 {
 	doubt_over(&g->doubt, g->number - g->doubted_in);
@@ -259,7 +266,8 @@ static void trust_steps(void)
 	steps_set_switch();
 }
 
-/* Steps of another optimizer have replaced the current ones since the anchor was overdue. */
+/* Leaves the current steps. Steps of another optimizer have replaced them since the anchor was
+ * overdue. */
 static void leave_steps(void)
 {
 	bool came = g->number != g->doubted_in;
@@ -269,7 +277,8 @@ static void leave_steps(void)
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
 }
 
-/* Starts detection anew. If the anchor occurs again first, it was only a long pause. */
+/* Starts step detection anew. If the anchor occurs again before another one is found, the program
+ * has only made a long pause. */
 void steps_lose(void)
 {
 	cut_window(hook_ticks());
@@ -302,8 +311,8 @@ static void confirm_steps(void)
 	steps_set_switch();
 }
 
-/* The anchor of `generation` replaces one that proved wrong: the numbers and windows counted by
- * that are void. */
+/* Voids the steps of a provisional anchor that proved wrong: restores the step number and the
+ * schedule from before it. `generation`: the anchor that replaces it. */
 static void take_steps_back(uint32_t generation)
 {
 	cut_window(hook_ticks());
@@ -362,9 +371,10 @@ void steps_check_doubts(uint64_t ticks, uint64_t took)
 	look_again(n);
 }
 
-/* A launch's stack shows its purpose, which helps to find the step. It is taken once per kind of
- * launch, so that the average launch pays nothing; but with PROF_STEP=python: every launch needs
- * it, as the same launch may be made from several functions. */
+/* Makes this launch take a stack. The stack shows the launch's purpose, which helps to detect
+ * steps. Only the first launches of each kind take a stack, so that the average launch pays
+ * nothing. With PROF_STEP=python: every launch takes one, because several functions may make the
+ * same launch. */
 static void learn_stack(uint64_t hash)
 {
 	if (stack_masks().recorded && (g->shared->wants_function || steps_seen_is_new(hash)))

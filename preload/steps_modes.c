@@ -1,6 +1,6 @@
 /*
- * Steps that begin with a call: the launch of a repeated graph, an NVTX range, cudaProfilerStart
- * and profrun_step().
+ * Modes whose steps begin with a call: the launch of a repeated graph, an NVTX range,
+ * cudaProfilerStart or profrun_step().
  */
 #include "preload/steps_state.h"
 
@@ -35,8 +35,8 @@ bool steps_is_anchor_graph(uint64_t exec)
 
 /* ---- PROF_STEP=nvtx ---- */
 
-/* NAME matches in any domain, NAME@DOMAIN (as in Nsight Systems) in one; the default domain has no
- * name. */
+/* Compares a range with the setting. NAME in the setting matches in any domain, NAME@DOMAIN (as in
+ * Nsight Systems) only in that domain. The default domain has the name "". */
 bool steps_is_anchor_range(const char *domain, const char *name)
 {
 	size_t length = strlen(name);
@@ -65,7 +65,8 @@ void steps_range(void)
 	errno = saved;
 }
 
-/* A range that was opened before the first CUDA call counts: it begins step 0. */
+/* Begins to watch ranges. A range that was opened before the first CUDA call counts, too: it begins
+ * step 0. */
 void steps_watch_ranges(const char *range)
 {
 	g->range = range;
@@ -107,8 +108,8 @@ void profiler_stopped(void)
 	steps_leave_crossing();
 }
 
-/* For programs that mark their own steps: call it where a step begins. Find it with
- * dlsym(RTLD_DEFAULT, "profrun_step"), which finds nothing if profrun is not loaded. */
+/* For programs that mark their own steps. A program calls it where a step begins, and finds it with
+ * dlsym(RTLD_DEFAULT, "profrun_step"), which returns NULL if profrun is not loaded. */
 EXPORT void profrun_step(void);
 void profrun_step(void)
 {

@@ -1,6 +1,7 @@
 /*
- * See steps_seen.h. A place holds 31 bits of the hash and whether it occurred twice. If two threads
- * collide, they take a stack too many or too few, which does no harm.
+ * See steps_seen.h. A place holds 31 bits of a hash, and one bit that says whether the hash
+ * occurred twice. If two threads write the same place at once, one stack too many or too few is
+ * taken, which does no harm.
  */
 #include "preload/steps_seen.h"
 
@@ -12,11 +13,12 @@ enum {
 };
 
 static _Atomic uint32_t places[PLACES];
-static _Atomic bool is_any; /* avoids touching unused pages in steps_seen_forget */
+/* whether a place is used; if not, steps_seen_forget touches no pages */
+static _Atomic bool is_any;
 
 bool steps_seen_is_new(uint64_t hash)
 {
-	/* the lowest bit of an anchor's hash is always set */
+	/* tags are odd when first stored; an anchor's hash is odd anyway */
 	uint32_t tag = (uint32_t)(hash >> 32) | 1;
 	for (uint32_t i = 0; i < TRIES; i++) {
 		_Atomic uint32_t *at = &places[((hash >> 1) + i) % PLACES];

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 enum {
-	LENGTHS = 63,	     /* steps in the running median */
-	LENGTHS_TO_JUDGE = 8 /* fewer do not show what is usual */
+	LENGTHS = 63,	     /* number of step times of which the median is taken */
+	LENGTHS_TO_JUDGE = 8 /* with fewer step times, no step is judged as slow */
 };
 
 static struct {
@@ -30,7 +30,8 @@ static struct journal_trigger *shared(void)
 
 /* ---- The signal ---- */
 
-/* A forked child has its parent's handler, but not the journal that it would write to. */
+/* Counts the signal. A forked child inherits its parent's handler but must not write to the
+ * parent's journal, so the handler compares the pid. */
 static void on_signal(int number)
 {
 	int saved = errno;
@@ -120,7 +121,8 @@ void trigger_step_took(uint64_t ticks, bool may_ask)
 
 static bool is_asked_by_file(const struct journal_trigger *s)
 {
-	/* pairs with the requester's release: asked_steps and asked_from are valid */
+	/* Pairs with the requester's release store of `asked`: asked_steps and asked_from are
+	 * valid. */
 	return g.config.file && atomic_load_explicit(&s->asked, memory_order_acquire) !=
 					atomic_load_explicit(&s->taken, memory_order_relaxed);
 }
@@ -171,7 +173,7 @@ void trigger_give(const struct trigger_ask *ask, enum trigger_answer how,
 	atomic_store_explicit(&s->first, window->first, memory_order_relaxed);
 	atomic_store_explicit(&s->n, window->n, memory_order_relaxed);
 	atomic_store_explicit(&s->n_warmup, (uint32_t)window->n_warmup, memory_order_relaxed);
-	/* release: a reader that sees the number sees its answer */
+	/* Release: a reader that sees the request's number also sees its answer. */
 	atomic_store_explicit(&s->taken, ask->request, memory_order_release);
 }
 

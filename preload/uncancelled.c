@@ -1,8 +1,9 @@
 /*
- * System calls that the library makes within an application's call, without libc's cancellation
- * points: a thread cancelled there would leave CUDA's locks, and ours, locked. The linker
- * substitutes these for libc's functions (--wrap, Makefile: UNCANCELLED), so no call in the library
- * can be missed; scripts/check-so checks that no reference to libc's remains.
+ * System calls without libc's cancellation points. The library makes them within an application's
+ * calls: a thread that is cancelled there would leave CUDA's locks and the library's own locks
+ * locked. The linker replaces libc's functions by these (--wrap, Makefile: UNCANCELLED), so no call
+ * in the library can be missed. scripts/check-so checks that no reference to libc's functions
+ * remains.
  */
 #include <fcntl.h>
 #include <stdarg.h>
