@@ -1,4 +1,5 @@
-/* Threads and generations: see unwind.h. */
+/* See unwind.h. This file keeps the state of each thread and the generation that makes learned data
+ * stale. */
 #include "preload/unwind.h"
 
 #include "core/runtime/log.h"
@@ -13,15 +14,17 @@
 #include <sys/mman.h>
 
 struct unwind_thread {
-	/* what a remembered walk needs, in one cache line */
-	bool is_busy;	    /* set while a signal handler would find it inconsistent */
-	bool trail_is_last; /* the trail belongs to the last walk */
+	/* the members from here to `memo_hits` are what a remembered walk needs: one cache line */
+	/* the thread is changing its state, so a signal handler on this thread must not use the
+	 * state */
+	bool is_busy;
+	bool trail_is_last; /* walker.trail is that of the last walk, not of an earlier one */
 	uint32_t generation;
 	struct memo memo;
-	_Atomic uint64_t walks, memo_hits; /* written only by the thread */
-	/* end of that cache line */
-	_Atomic uint64_t truncated; /* likewise */
-	/* list of all states ever made; those of ended threads are reused */
+	_Atomic uint64_t walks, memo_hits; /* only this thread writes them */
+	/* only this thread writes it */
+	_Atomic uint64_t truncated;
+	/* next in the list of all states ever made; a state of an ended thread is reused */
 	struct unwind_thread *next;
 	atomic_bool in_use;
 	struct walker walker;
@@ -31,7 +34,7 @@ struct unwind_thread {
 
 static struct {
 	uint32_t depth;
-	_Atomic uint32_t generation; /* starts at 1: no rule has generation 0 */
+	_Atomic uint32_t generation; /* starts at 1, because unused rules have generation 0 */
 	_Atomic(struct unwind_thread *) threads;
 } g = { .generation = 1 };
 
@@ -47,8 +50,8 @@ bool unwind_start(unsigned depth)
 
 /* ---- A thread's state ---- */
 
-/* Lays out the parts of a thread's memory, which follow its struct in this order: 330 KiB at a
- * depth of 128, touched as needed. */
+/* Lays out the arrays of a thread's state in `data`, in this order. Returns their size: 330 KiB at
+ * a depth of 128, touched as needed. */
 static size_t lay_out(struct unwind_thread *t, char *data)
 {
 	struct walker *w = &t->walker;
@@ -145,7 +148,7 @@ void unwind_thread_free(struct unwind_thread *t)
 
 /* ---- Walks ---- */
 
-/* Increments a counter that only its thread writes, so no atomic instruction is needed. */
+/* Increments a counter that only this thread writes. The addition therefore need not be atomic. */
 static inline void count(_Atomic uint64_t *counter)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
@@ -172,7 +175,7 @@ static __attribute__((noinline)) uint64_t walk_anew(struct unwind_thread *t,
 	return hash;
 }
 
-/* Hashes the caller's own frame only, which needs no thread state. */
+/* Hashes only the caller's own frame, which needs no thread state. */
 static uint64_t hash_alone(const struct unwind_regs *regs)
 {
 	return regs->ip * 0x9E3779B97F4A7C15u | 1;

@@ -1,7 +1,7 @@
 /*
- * Learns a rule by letting libunwind step from a frame that does not exist: its stack pointer and
- * bp point into made-up memory whose words encode where they were read. The result shows which
- * register the end of the frame is relative to.
+ * Learns a rule by letting libunwind step from a frame that does not exist. The frame's stack
+ * pointer and bp point into made-up memory, where each word encodes its own address. The result of
+ * the step therefore shows which register, or which word, the end of the frame is computed from.
  */
 #include "preload/unwind_learn.h"
 
@@ -22,14 +22,14 @@ enum { BP_NUMBER = UNW_X86_64_RBP, IP_NUMBER = UNW_X86_64_RIP, RETURN_NUMBER = U
 enum { BP_NUMBER = UNW_AARCH64_X29, IP_NUMBER = UNW_AARCH64_PC, RETURN_NUMBER = UNW_AARCH64_X30 };
 #endif
 
-/* Part of libunwind's interface for debuggers, but not in its headers (perf uses it the same
- * way). */
+/* Part of libunwind's interface for debuggers, but not declared in its headers. perf uses the
+ * function in the same way. */
 #define unw_dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 extern int unw_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t *,
 					 unw_proc_info_t *, int, void *);
 
-/* The functions, found by dlsym. The headers' declarations give only their types; the names there
- * are macros for names that contain the machine. */
+/* libunwind's functions, found by dlsym. The headers' declarations give only their types. The names
+ * in the headers are macros that expand to the real symbols, which contain the machine's name. */
 static struct {
 	__typeof__(unw_create_addr_space) *create_space;
 	__typeof__(unw_set_caching_policy) *set_caching;
@@ -41,8 +41,8 @@ static struct {
 	unw_addr_space_t space;
 } g;
 
-/* Middles of the made-up regions, which the top four bits identify. No address of a process begins
- * with them. */
+/* Middles of the made-up memory regions. The top four bits of an address identify its region. No
+ * address of a process has these top bits. */
 #define AT_SP		0xA800000000000000u
 #define AT_BP		0xB800000000000000u
 #define IN_SP_WORD	0xC800000000000000u
@@ -53,9 +53,10 @@ static struct {
 
 struct question {
 	struct unwind_position at;
-	struct object object;		   /* contains the code */
-	const struct stack_window *window; /* the real stack; NULL: the made-up one */
-	bool found;			   /* the object has unwind information for the code */
+	struct object object;		   /* the object that contains the code */
+	const struct stack_window *window; /* the real stack to read; NULL: read made-up memory */
+	/* set if the object has unwind information for the code */
+	bool found;
 };
 
 static bool read_made_up(unw_word_t address, unw_word_t *value)
@@ -67,7 +68,7 @@ static bool read_made_up(unw_word_t address, unw_word_t *value)
 	case REGION(AT_BP):
 		*value = IN_BP_WORD + ((address - AT_BP) << WORD_SHIFT);
 		return true;
-	/* the frame's end was read from there: this is its return address */
+	/* libunwind computed the frame's end from a word, so this word is the return address */
 	case REGION(IN_SP_WORD):
 	case REGION(IN_BP_WORD):
 		*value = A_RETURN;
@@ -115,15 +116,15 @@ static int access_register(unw_addr_space_t space, unw_regnum_t number, unw_word
 		*value = q->at.sp;
 	else if (number == BP_NUMBER)
 		*value = q->at.bp;
-	else if (number == RETURN_NUMBER && !q->window) /* a link register */
+	else if (number == RETURN_NUMBER && !q->window) /* AArch64's link register */
 		*value = A_RETURN;
 	else
 		return -UNW_EBADREG;
 	return 0;
 }
 
-/* Searches .eh_frame_hdr. Accepts only the table format that linkers write: sorted pairs of 32-bit
- * offsets from the header. */
+/* Searches the object's .eh_frame_hdr. Accepts only the table format that linkers write: sorted
+ * pairs of 32-bit offsets, relative to the header. */
 static int find_information(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *out, int wanted,
 			    void *arg)
 {
@@ -190,7 +191,8 @@ static bool find_functions(void *library)
 
 bool learn_start(void)
 {
-	/* later versions have more members and copy them all: they find zeros */
+	/* Later versions of libunwind have more members and copy all of them. `room` makes those
+	 * members zero. */
 	static union {
 		unw_accessors_t known;
 		void *room[32];
@@ -232,7 +234,8 @@ static uint64_t pack(unsigned kind, int64_t cfa, unsigned bp_base, int64_t bp, i
 	       ((uint64_t)(bp / 8) & 0xffff) << 32 | (uint64_t)(from_cfa / 8) << 48;
 }
 
-/* Returns the kind of the frame's end, and its offset. */
+/* Returns the kind of rule that gives the frame's end `cfa`, and sets the rule's offset in
+ * bytes. */
 static unsigned place_of_cfa(uint64_t cfa, int64_t *offset)
 {
 	switch (REGION(cfa)) {
@@ -275,7 +278,8 @@ static bool place_of_bp(unw_cursor_t *cursor, uint64_t cfa, enum rule_bp *base, 
 	return REGION(at) == REGION(AT_SP) || REGION(at) == REGION(AT_BP);
 }
 
-/* Finds the offset of the return address from the CFA; 0: it is in the link register. */
+/* Sets `offset` to the offset of the return address from the CFA, in bytes; 0 if the return address
+ * is in the link register. Returns false if no rule can express this. */
 static bool place_of_return(unw_cursor_t *cursor, uint64_t cfa, int64_t *offset)
 {
 	unw_save_loc_t saved;
@@ -303,8 +307,9 @@ static uint64_t read_rule(unw_cursor_t *cursor)
 	return pack(kind, offset, bp_base, bp_offset, from_cfa);
 }
 
-/* Recognizes a signal return by its code, like libgcc and debuggers: not all such code has unwind
- * information or belongs to an object. */
+/* Returns whether `address` is the code to which signal handlers return. Compares the code itself,
+ * like libgcc and debuggers, because such code does not always have unwind information or belong to
+ * an object. */
 static bool is_signal_return(uint64_t address)
 {
 	static const char code[] = MACHINE_SIGNAL_RETURN;

@@ -1,8 +1,9 @@
 /*
- * Asks libunwind about a frame. It is opened with dlopen, never linked: a linked one would take
- * over the application's C++ exceptions (throw and catch through 21 frames take 250 us instead of
- * 7). It is used as if for another process (an address space of our own), so every byte that it
- * reads goes through our callbacks: no loader lock, no system call, no fault.
+ * Asks libunwind about a frame. libunwind is opened with dlopen, not linked: a linked libunwind
+ * would handle the application's C++ exceptions (throw and catch through 21 frames would take 250
+ * us instead of 7). profrun uses it as if for another process, with its own address space. Every
+ * byte that libunwind reads therefore goes through profrun's callbacks, which take no loader lock,
+ * make no system call and cannot fault.
  */
 #ifndef PRELOAD_UNWIND_LEARN_H
 #define PRELOAD_UNWIND_LEARN_H
@@ -12,18 +13,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Loads libunwind. Returns false, with one warning, if it is not available. */
+/* Loads libunwind. Returns false, with one warning, if libunwind is not available. */
 bool learn_start(void);
 
-/* Returns the rule (unwind_rules.h) for code at `key`. One caller at a time. */
+/* Returns the rule (unwind_rules.h) for the code at `key`. Only one thread at a time may call
+ * this. */
 uint64_t learn_rule(uint64_t key);
 
 struct unwind_position {
 	uint64_t key, sp, bp;
 };
 
-/* Makes a step that no rule can express, from real memory. Returns false if libunwind cannot
- * either, from these registers. Any number of concurrent callers. */
+/* Makes a step that no rule can express: lets libunwind read the real stack in `window`. Updates
+ * `position` and sets `return_word`. Returns false if libunwind cannot step from there either. Any
+ * number of threads may call this at the same time. */
 bool learn_step(struct unwind_position *position, const struct stack_window *window,
 		uint64_t *return_word);
 

@@ -4,18 +4,19 @@
 
 #include <string.h>
 
-enum { RING_UNITS = MEMO_RING_BYTES / MEMO_UNIT, ROUND = 4 /* words compared at a time */ };
+enum { RING_UNITS = MEMO_RING_BYTES / MEMO_UNIT, ROUND = 4 /* words compared in one go */ };
 
 struct memo_round {
 	uint64_t value[ROUND];
-	uint32_t offset[ROUND]; /* from sp */
+	uint32_t offset[ROUND]; /* of the word, from sp */
 };
 
 struct memo_entry {
 	uint64_t ip, sp, bp, hash;
-	uint64_t with; /* what the caller stores with it */
+	/* an entry's `kept` is valid only together with this value of the caller's `with` */
+	uint64_t with;
 	uint32_t kept;
-	uint32_t next; /* unit of the entry that was found after this one the last time */
+	uint32_t next; /* unit of the entry that was found right after this one the last time */
 	uint32_t n_rounds;
 	bool bp_matters;
 	struct memo_round rounds[];
@@ -36,7 +37,7 @@ static struct memo_entry *entry_at(const struct memo *m, uint32_t unit)
 	return (struct memo_entry *)(m->ring + (size_t)(unit % RING_UNITS) * MEMO_UNIT);
 }
 
-/* Returns whether an entry is neither overwritten nor stale. */
+/* Returns whether the entry at `unit` is neither overwritten nor stale. */
 static bool is_alive(const struct memo *m, uint32_t unit)
 {
 	uint32_t age = m->head - unit;
@@ -64,14 +65,17 @@ static inline bool is_match(const struct memo *m, uint32_t unit, const struct un
 }
 
 /*
- * Prefetches the entry that is expected next. Between two calls a framework touches megabytes, and
- * fetching ten cache lines from far away is then half the cost of a stack. Programs loop: the entry
- * that followed this one the last time usually follows it again. It is fetched now, into a cache
- * large enough to keep it, and checked first, before the sets.
+ * Prefetches the entry that is expected next. A framework touches megabytes between two calls, so
+ * fetching ten cache lines from far away would be half the cost of a stack. Programs loop: the
+ * entry that followed entry `unit` the last time usually follows it again. That entry is fetched
+ * now, into a cache large enough to keep it, and the next look-up checks it before the sets.
  */
 static inline void expect_next(struct memo *m, uint32_t unit)
 {
-	enum { LINE = 64, LINES = 10 /* a stack of 40 frames; the hardware prefetches the rest */ };
+	enum {
+		LINE = 64,
+		LINES = 10 /* enough for a stack of 40 frames; the hardware prefetches the rest */
+	};
 	m->found = unit;
 	m->expected = entry_at(m, unit)->next;
 	const char *next = (const char *)entry_at(m, m->expected);
@@ -79,7 +83,8 @@ static inline void expect_next(struct memo *m, uint32_t unit)
 		__builtin_prefetch(next + i * LINE, 0, 2);
 }
 
-/* Returns the entry's unit; `is_there`: whether there is one. */
+/* Searches the set of `regs`. Sets `is_there` to whether it has a valid entry, and returns that
+ * entry's unit. */
 static uint32_t find_in_set(struct memo *m, const struct unwind_regs *regs, bool *is_there)
 {
 	uint64_t key = key_of(regs);
@@ -126,7 +131,7 @@ void memo_keep(struct memo *m, uint64_t hash, uint64_t with, uint32_t value)
 	e->kept = value;
 }
 
-/* Reserves contiguous room for an entry; skips the end of the ring if it is too short. */
+/* Reserves contiguous room for an entry. Skips the rest of the ring if it is too short. */
 static struct memo_entry *take_room(struct memo *m, uint32_t units)
 {
 	uint32_t left = RING_UNITS - m->head % RING_UNITS;
@@ -135,13 +140,14 @@ static struct memo_entry *take_room(struct memo *m, uint32_t units)
 	return entry_at(m, m->head);
 }
 
-/* Returns false if a word is too far away for an offset. */
+/* Stores the words in the entry. Returns false if a word is too far from sp for a 32-bit offset. */
 static bool put_words(struct memo_entry *e, uint64_t sp, const struct walk_word *words, uint32_t n)
 {
 	uint64_t far = 0;
 	struct memo_round *r = e->rounds;
 	for (uint32_t left = n; left; r++) {
-		uint32_t last = (left < ROUND ? left : ROUND) - 1; /* a short round repeats it */
+		/* a round of fewer words repeats its last one */
+		uint32_t last = (left < ROUND ? left : ROUND) - 1;
 		for (uint32_t i = 0; i < ROUND; i++) {
 			const struct walk_word *word = &words[i < last ? i : last];
 			uint64_t offset = word->at - sp;

@@ -1,6 +1,7 @@
 /*
- * The walks that a thread remembers: where each began, every word that it read, and its hash. If
- * all these words are unchanged, the walk would take the same way again.
+ * The walks that a thread remembers. Each entry has the registers from which the walk began, every
+ * word that the walk read, and its hash. If all these words are unchanged, a walk from these
+ * registers would take the same steps again.
  */
 #ifndef PRELOAD_UNWIND_MEMO_H
 #define PRELOAD_UNWIND_MEMO_H
@@ -12,34 +13,39 @@
 enum {
 	MEMO_SETS = 256,
 	MEMO_WAYS = 4,
-	MEMO_UNIT = 16, /* alignment of entries */
+	MEMO_UNIT = 16, /* entries are multiples of this many bytes */
 	MEMO_SEEN = 1024,
-	MEMO_RING_BYTES = 256 * 1024, /* some 340 stacks of 50 frames; the oldest are overwritten */
+	/* some 340 stacks of 50 frames; new entries overwrite the oldest */
+	MEMO_RING_BYTES = 256 * 1024,
 };
 
 struct memo_place {
-	uint32_t unit; /* counted from the first entry, modulo 2^32 */
+	/* position in the ring, counted in MEMO_UNIT bytes from the first entry ever added, modulo
+	 * 2^32 */
+	uint32_t unit;
 	uint32_t tag;
 };
 
 struct memo {
 	struct memo_place (*sets)[MEMO_WAYS];
-	uint16_t *seen; /* parts of the hashes of recent walks, indexed by another part */
+	/* part of the hash of each recent walk, at an index that is another part of the hash */
+	uint16_t *seen;
 	char *ring;
-	uint32_t head, floor; /* unit of the next entry; entries before `floor` are stale */
-	uint32_t found;	      /* the entry found last */
-	uint32_t expected;    /* the one that followed it the last time */
+	/* `head`: unit of the next entry; `floor`: entries at earlier units are stale */
+	uint32_t head, floor;
+	uint32_t found;	   /* unit of the entry found last */
+	uint32_t expected; /* unit of the entry that followed `found` the last time */
 };
 
-/* Returns the hash of the walk from `regs`, and what is stored with it (unwind.h); 0: not
- * remembered, or a word has changed. */
+/* Returns the hash of a remembered walk from `regs`. Returns 0 if no walk is remembered, or a word
+ * has changed. Sets `kept` as unwind_walk() does (unwind.h). */
 uint64_t memo_find(struct memo *m, const struct unwind_regs *regs, uint64_t with, uint32_t *kept);
 
-/* Stores a value with the walk found last, if that has this hash. */
+/* Stores `value` and `with` in the entry found last, if that entry has this hash. */
 void memo_keep(struct memo *m, uint64_t hash, uint64_t with, uint32_t value);
 
-/* Remembers a walk that occurs a second time. Remembering walks that occur only once would cost
- * more than the walks. */
+/* Remembers the walk if it occurs for the second time. Remembering walks that occur only once would
+ * cost more than the walks themselves. */
 void memo_add(struct memo *m, const struct unwind_regs *regs, const struct walk_trail *trail,
 	      uint64_t hash);
 

@@ -11,7 +11,7 @@
 
 /* ---- Objects ---- */
 
-/* In glibc 2.35 and later. */
+/* Exists in glibc 2.35 and later. */
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 struct search {
@@ -61,11 +61,11 @@ bool object_find(uint64_t address, struct object *out)
 
 /* ---- Stacks ---- */
 
-/* The start of the main thread's stack, set by the loader. */
+/* The highest address of the main thread's stack, set by the loader. */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* Linux keeps at least this much below the main stack free of mappings (MIN_GAP), however small the
- * stack limit is. */
+/* Linux keeps at least this many bytes below the main stack's top free of mappings (MIN_GAP),
+ * however small the stack limit is. */
 enum { MAIN_STACK_MOST = 128 << 20 };
 
 struct stack_bounds stack_bounds_of_thread(void)
@@ -100,7 +100,7 @@ bool memory_copy(uint64_t from, void *to, size_t bytes)
 
 bool stack_copy(uint64_t sp, uint64_t *buffer, struct stack_window *out)
 {
-	/* the kernel copies an element completely or not at all: one per page */
+	/* one element per page, because the kernel copies an element completely or not at all */
 	enum { PAGE = 4096, PAGES = STACK_COPY_BYTES / PAGE };
 	struct iovec from[PAGES], to = { buffer, STACK_COPY_BYTES };
 	sp &= ~7ull;

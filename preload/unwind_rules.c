@@ -11,10 +11,11 @@
 struct unwind_rule *unwind_rules;
 
 static struct {
-	uint32_t n;		   /* slots in use; owned by the learner */
-	_Atomic uintptr_t learner; /* an address that belongs to the learning thread; 0: none */
+	uint32_t n; /* number of slots in use; only the learner accesses it */
+	/* address of the learning thread's `self`; 0: no thread is learning */
+	_Atomic uintptr_t learner;
 	_Atomic uint64_t learned;
-	_Atomic bool broken; /* a fork interrupted libunwind */
+	_Atomic bool broken; /* a fork interrupted libunwind, so the child must not call it again */
 } g;
 
 bool rules_start(void)
@@ -31,7 +32,7 @@ bool rules_start(void)
 	return true;
 }
 
-/* Returns the slot of `key`, or the empty one where it belongs. */
+/* Returns the slot of `key`, or the empty slot where `key` belongs. */
 static struct unwind_rule *find(uint64_t key)
 {
 	struct unwind_rule *rule = rules_home(key);
@@ -48,7 +49,7 @@ static bool is_known(const struct unwind_rule *rule, uint32_t generation)
 	       rules_is_fresh(rule, generation);
 }
 
-/* Called only by the learner. */
+/* Learns a rule and returns its slot, NULL if the table is full. Called only by the learner. */
 static struct unwind_rule *learn(uint64_t key, uint32_t generation)
 {
 	struct unwind_rule *rule = find(key);
@@ -72,9 +73,9 @@ static struct unwind_rule *learn(uint64_t key, uint32_t generation)
 
 static void wait_a_little(int tries)
 {
-	enum { PAUSES = 2000 }; /* some 50 us, the time of twenty rules */
+	enum { PAUSES = 2000 }; /* some 50 us, the time in which twenty rules are learned */
 	if (tries >= PAUSES)
-		sched_yield(); /* the learner may be waiting for this core */
+		sched_yield(); /* the learner may be waiting for this CPU */
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -82,9 +83,9 @@ static void wait_a_little(int tries)
 #endif
 }
 
-/* Takes the learner's role. Threads that start together learn the same rules, so a thread that
- * finds another one learning waits a little. A learner on the same thread was interrupted by a
- * signal and must not be waited for. */
+/* Makes this thread the learner. Threads that start at the same time need the same rules, so a
+ * thread that finds another one learning waits a little. Returns false if the wait was too long, or
+ * if this thread is the learner already and a signal handler interrupted it. */
 static bool become_learner(uintptr_t self)
 {
 	enum { TRIES = 2050 };
@@ -105,7 +106,7 @@ struct unwind_rule *rules_get(uint64_t key, uint32_t generation)
 	struct unwind_rule *rule = find(key);
 	if (is_known(rule, generation))
 		return rule;
-	/* any address that belongs to one thread identifies it */
+	/* the address of `self` is different in each thread, so it identifies the thread */
 	static __thread char self __attribute__((tls_model("initial-exec")));
 	if (atomic_load_explicit(&g.broken, memory_order_relaxed) ||
 	    !become_learner((uintptr_t)&self))

@@ -1,7 +1,7 @@
 /*
- * Rules for getting from a frame to its caller, by the address that the frame executes. Shared by
- * all threads; looked up without locks, learned under one. A rule's slot never changes, so rules
- * may refer to each other by slot.
+ * Rules for getting from a frame to its caller, by the address that the frame executes. All threads
+ * share the rules, look them up without locks, and learn new ones one thread at a time. A rule
+ * never changes its slot, so one rule may refer to another by its slot.
  */
 #ifndef PRELOAD_UNWIND_RULES_H
 #define PRELOAD_UNWIND_RULES_H
@@ -11,25 +11,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the frame ends, that is its canonical frame address (CFA). */
+/* Where the frame ends. The end is the frame's canonical frame address (CFA). */
 enum rule_kind {
 	RULE_SP,	/* at sp + offset */
 	RULE_BP,	/* at bp + offset */
-	RULE_SP_WORD,	/* in the word at sp + offset */
-	RULE_BP_WORD,	/* in the word at bp + offset: frames that realign the stack */
-	RULE_SIGNAL,	/* the kernel's frame below a signal handler */
-	RULE_LAST,	/* outermost */
-	RULE_NO_INFO,	/* code of an object without unwind information */
-	RULE_NO_OBJECT, /* code outside any object: generated at run time */
-	RULE_COMPLEX,	/* anything else: libunwind has to step */
+	RULE_SP_WORD,	/* given by the word at sp + offset */
+	RULE_BP_WORD,	/* given by the word at bp + offset: frames that realign the stack */
+	RULE_SIGNAL,	/* this is the kernel's frame below a signal handler */
+	RULE_LAST,	/* this is the outermost frame */
+	RULE_NO_INFO,	/* unknown: the object has no unwind information for the code */
+	RULE_NO_OBJECT, /* unknown: the code is in no object, as code generated at run time */
+	RULE_COMPLEX,	/* anything else: libunwind has to make the step */
 };
 
-/* What the address of the saved bp is relative to, if the frame saved it. */
+/* Where the frame saved the caller's bp: not at all, or at an offset from the CFA, from sp or from
+ * bp. */
 enum rule_bp { RULE_BP_KEPT, RULE_BP_BY_CFA, RULE_BP_BY_SP, RULE_BP_BY_BP };
 
-/* A rule in one word, so that it is read atomically: 4 bits kind, 2 bits base of bp, 26 bits CFA
- * offset, 16 bits bp offset, 16 bits offset of the return address from the CFA (0: in the link
- * register). Offsets are in words of 8 bytes. */
+/* A rule packed into one word, so that one atomic load reads it: 4 bits kind, 2 bits where bp is
+ * saved, 26 bits offset of the CFA, 16 bits offset of the saved bp, 16 bits offset of the return
+ * address from the CFA (0: it is in the link register). Offsets are in words of 8 bytes. */
 static inline unsigned rule_kind(uint64_t what)
 {
 	return what & 15;
@@ -62,25 +63,26 @@ static inline bool rule_word_fits(int64_t bytes, unsigned bits)
 }
 
 struct unwind_rule {
-	_Atomic uint64_t key;  /* the address; 0: an empty slot */
-	_Atomic uint64_t next; /* the caller seen last: its key << 16 | its slot; 0: none yet */
+	_Atomic uint64_t key; /* the code address; 0: an empty slot */
+	/* the caller that followed last: its key << 16 | its slot; 0: none yet */
+	_Atomic uint64_t next;
 	_Atomic uint64_t what;
-	_Atomic uint32_t generation; /* of `what` */
+	_Atomic uint32_t generation; /* generation in which `what` was learned */
 };
 
-/* A hash table of 1 MiB, touched as needed: PyTorch training passes through some 500 addresses. */
+/* A hash table of 1 MiB, touched as needed. PyTorch's training has some 500 return addresses. */
 enum { RULES_BITS = 15, RULES_SLOTS = 1 << RULES_BITS, RULES_MOST = RULES_SLOTS / 4 * 3 };
 
 extern struct unwind_rule *unwind_rules;
 
 bool rules_start(void);
 
-/* Returns the rule for code at `key`, of `generation` or later, and learns it if necessary. NULL:
- * there is no room, or another thread is learning (or the code that this signal handler
- * interrupted). */
+/* Returns the rule for the code at `key`, learned in `generation` or later. Learns it if necessary.
+ * Returns NULL if the table is full, if another thread is learning, or if this is a signal handler
+ * that interrupted this thread's learning. */
 struct unwind_rule *rules_get(uint64_t key, uint32_t generation);
 
-/* In a forked child: a learning thread does not exist any more. */
+/* In a forked child, where a thread that was learning does not exist any more. */
 void rules_forget(void);
 
 uint64_t rules_learned(void);
@@ -96,8 +98,9 @@ static inline bool rules_is_fresh(const struct unwind_rule *rule, uint32_t gener
 	return __builtin_expect((int32_t)(known - generation) >= 0, 1);
 }
 
-/* Returns the rule for the caller, which executes `key`: usually the caller seen last, otherwise
- * the rule in the key's own slot. */
+/* Returns the rule for the caller, which executes the code at `key`. Looks first at the caller that
+ * followed `from` the last time, then at the slot where `key` belongs. Returns NULL as rules_get()
+ * does. */
 static inline struct unwind_rule *rules_next(struct unwind_rule *from, uint64_t key,
 					     uint32_t generation)
 {

@@ -1,7 +1,7 @@
 /*
- * A word is read only if it is between the stack pointer and the end of the stack, and the ends of
- * frames must rise. A walk therefore reads only mapped memory and terminates, whatever the stack
- * contains.
+ * Walks a stack by rules. Reads a word only if it is between the stack pointer and the end of the
+ * stack, and requires that the ends of frames rise. A walk therefore reads only mapped memory and
+ * terminates, whatever the stack contains.
  */
 #include "preload/unwind_walk.h"
 
@@ -11,29 +11,29 @@
 #include "preload/unwind_machine.h"
 #include "preload/unwind_rules.h"
 
-enum { STEP_WORDS_MOST = 40 }; /* most words that one step reads: guesses look furthest */
+enum { STEP_WORDS_MOST = 40 }; /* the most words that one step reads; a guess reads the most */
 
-/* The result of a step. */
+/* How a step ended. */
 enum outcome {
 	WENT_ON,
 	AT_END,
 	CUT,
-	FULL, /* the maximum number of frames */
+	FULL, /* the maximum number of frames is reached */
 };
 
 struct walk_state {
 	struct walker *w;
 	struct stack_window window;
 	struct unwind_position at;
-	uint64_t link; /* the link register below a signal frame */
+	uint64_t link; /* the link register, valid in a frame that a signal handler interrupted */
 	uint32_t generation;
 	uint32_t n, n_words;
-	bool is_interrupted;  /* at.key is an interrupted instruction */
-	bool is_copied;	      /* the window is a copy */
-	bool was_slow;	      /* a step did not follow a rule */
+	bool is_interrupted;  /* at.key is an interrupted instruction, not a call */
+	bool is_copied;	      /* the window is a copy of the stack */
+	bool was_slow;	      /* a step needed libunwind instead of a rule */
 	bool was_interrupted; /* the walk contains a signal frame */
 	bool was_guessed;     /* a step was a guess */
-	bool is_unsure;	      /* another walk over the same words may get further */
+	bool is_unsure;	      /* a later walk over equal words may get further */
 };
 
 static inline uint64_t read_word(const struct walk_state *g, uint64_t at)
@@ -54,13 +54,13 @@ static void save_bp(struct walk_state *g, uint64_t at, struct walk_step *step)
 	step->flags |= STEP_SAVES_BP | STEP_HAS_BP_WORD;
 }
 
-/* Returns whether [at, at + bytes) is in the current frame or above it. */
+/* Returns whether [at, at + bytes) is in the current frame or further out. */
 static inline bool is_readable(const struct walk_state *g, uint64_t at, uint64_t bytes)
 {
 	return at >= g->at.sp && !(at & 7) && at < g->window.hi && g->window.hi - at >= bytes;
 }
 
-/* The same, but moves the window of a copied stack if necessary. */
+/* Returns whether [at, at + bytes) can be read. Moves the window of a copied stack if necessary. */
 static bool make_readable(struct walk_state *g, uint64_t at, uint64_t bytes)
 {
 	if (is_readable(g, at, bytes))
@@ -80,8 +80,8 @@ static inline enum outcome step_to(struct walk_state *g, uint64_t return_word, u
 	return WENT_ON;
 }
 
-/* Steps over the kernel's signal frame, whose saved context has everything. It may lead to another
- * stack, of unknown extent. */
+/* Steps over the kernel's signal frame. The kernel saved all registers there. The interrupted code
+ * may run on another stack, whose bounds are unknown. */
 static enum outcome step_signal(struct walk_state *g, struct walk_step *step)
 {
 	if (!make_readable(g, g->at.sp, MACHINE_SIGNAL_BYTES))
@@ -103,10 +103,10 @@ static enum outcome step_signal(struct walk_state *g, struct walk_step *step)
 }
 
 /*
- * Steps by the chain of frame pointers, for code without unwind information, such as code generated
- * at run time. The chain is trusted only if it leads, within a few such frames, to a return address
- * that has unwind information. It may still be an outer frame's chain, so the stack counts as
- * truncated.
+ * Steps along the chain of frame pointers, for code without unwind information, such as code
+ * generated at run time. Trusts the chain only if it leads, within HOPS_MOST frames of such code,
+ * to a return address with unwind information. The chain may still have skipped frames, so the
+ * stack is marked as truncated.
  */
 static enum outcome step_guess(struct walk_state *g, struct walk_step *step)
 {
@@ -149,7 +149,7 @@ static enum outcome step_no_object(struct walk_state *g, struct walk_step *step)
 	struct object object;
 	if (!object_find(g->at.key, &object))
 		return step_guess(g, step);
-	/* an object has been mapped since the rule was learned */
+	/* an object has been mapped here since the rule was learned */
 	unwind_objects_gone();
 	g->is_unsure = true;
 	return CUT;
@@ -167,8 +167,8 @@ static enum outcome step_complex(struct walk_state *g)
 	return step_to(g, word, to.sp);
 }
 
-/* Steps where the frame's end is a word in the frame: functions that realign the stack keep it
- * there. */
+/* Steps from a frame whose end is given by a word in the frame. Functions that realign the stack
+ * store it there. */
 static enum outcome step_word(struct walk_state *g, uint64_t what, struct walk_step *step)
 {
 	bool from_bp = rule_kind(what) == RULE_BP_WORD;
@@ -194,8 +194,9 @@ static enum outcome step_word(struct walk_state *g, uint64_t what, struct walk_s
 	return step_to(g, word, cfa);
 }
 
-/* Steps where the frame ends at an offset from a register, with all checks: copied stacks, and leaf
- * functions interrupted by a signal, whose return address is still in the link register. */
+/* Steps from a frame that ends at an offset from a register. Makes all checks, unlike step_fast().
+ * Needed for copied stacks, and for leaf functions that a signal interrupted, whose return address
+ * is still in the link register. */
 static enum outcome step_plain(struct walk_state *g, uint64_t what, struct walk_step *step)
 {
 	bool from_bp = rule_kind(what) == RULE_BP;
@@ -244,8 +245,8 @@ static __attribute__((noinline)) enum outcome step_rare(struct walk_state *g, ui
 
 /* ---- The unchanged part of the last walk ---- */
 
-/* Returns the number of words, counted from the outermost, up to and including the innermost one of
- * the first `n` that has changed; 0: none has changed. */
+/* Compares the first `n` words, which are stored outermost first, with the stack. Returns the index
+ * of the innermost changed word plus 1; 0 if no word has changed. */
 static uint32_t changed_word(const struct walk_word *words, uint32_t n)
 {
 	for (; n >= 4; n -= 4) {
@@ -271,7 +272,8 @@ static bool has_room(const struct walk_state *g)
 	return g->n < g->w->depth && g->n_words + STEP_WORDS_MOST <= g->w->words_most;
 }
 
-/* Copies the step `from` of the last trail to the new one; it begins with `bp`. */
+/* Copies step `from` of the last trail to the new steps, with `bp` as the value of bp before that
+ * step. */
 static const struct walk_step *take_over(struct walk_state *g, uint32_t from, uint64_t bp)
 {
 	const struct walk_trail *trail = &g->w->trail;
@@ -284,9 +286,11 @@ static const struct walk_step *take_over(struct walk_state *g, uint32_t from, ui
 	return to;
 }
 
-/* The walk has reached step `j` of the last trail. Returns how many of its outer steps are still
- * valid and complete the new trail. If not all are: copies those steps that are valid, continues
- * the walk where bp is known, and returns 0. (A bp that was not needed has not been checked.) */
+/* Tries to reuse the last trail, whose step `j` the walk has reached. If no word of step `j` and
+ * the outer steps has changed, returns the number of these steps. They complete the new trail.
+ * Otherwise copies the steps whose words are unchanged, up to the last one where bp is known, and
+ * returns 0. The walk continues from there. (bp is unknown if it was saved but not needed, because
+ * it was not checked then.) */
 static uint32_t rejoin(struct walk_state *g, int64_t *j)
 {
 	const struct walk_trail *trail = &g->w->trail;
@@ -321,7 +325,8 @@ static uint32_t rejoin(struct walk_state *g, int64_t *j)
 
 /* ---- The trail ---- */
 
-/* Folds a 128-bit product. The result is so well mixed that sums of such values do not cancel. */
+/* Returns both halves of a 128-bit product, combined by xor. The values are so well mixed that sums
+ * of them do not cancel. */
 static inline uint64_t mix(uint64_t key, uint64_t place)
 {
 	unsigned __int128 product = (unsigned __int128)(key ^ 0x2d358dccaa6c78a5u) *
@@ -329,7 +334,8 @@ static inline uint64_t mix(uint64_t key, uint64_t place)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Appends the new steps, which are innermost first, to the `base` outer ones. */
+/* Appends the new steps, which are stored innermost first, to the `base` outer steps of the
+ * trail. */
 static void lay_trail(struct walk_state *g, uint32_t base)
 {
 	struct walk_trail *trail = &g->w->trail;
@@ -378,8 +384,8 @@ static void end_at(struct walk_state *g, uint32_t base, enum outcome outcome)
 	if (g->was_guessed || outcome == CUT || outcome == FULL)
 		trail->flags = STACK_TRUNCATED;
 	trail->is_lasting = !g->is_copied && !g->was_slow && !g->is_unsure;
-	/* from an interrupted instruction the walk continues with more registers than a step
-	 * stores */
+	/* After an interrupted instruction the walk depends on more registers than a step
+	 * stores. */
 	trail->is_kept = trail->is_lasting && !g->was_interrupted && !g->was_guessed &&
 			 outcome != FULL;
 }
@@ -408,9 +414,9 @@ static inline bool is_at(const struct walk_step *step, const struct unwind_posit
 	       (step->bp == at->bp || !(step->flags & STEP_NEEDS_BP));
 }
 
-/* The step of almost all frames: the frame ends at an offset from sp or bp, and everything is in
- * range. A bp is always read, whether or not the frame saved one, since a branch on that would be
- * mispredicted. Returns false, with nothing changed, for any other frame. */
+/* Makes the step of almost all frames: the frame ends at an offset from sp or bp, and every address
+ * is in range. Always reads a word for bp, whether or not the frame saved bp, because a branch
+ * would be mispredicted. Returns false, with nothing changed, for any other frame. */
 static inline bool step_fast(struct walk_state *g, uint64_t what, struct walk_step *step)
 {
 	unsigned kind = rule_kind(what);
@@ -436,8 +442,8 @@ static inline bool step_fast(struct walk_state *g, uint64_t what, struct walk_st
 	return true;
 }
 
-/* Walks until the end, or until it meets the part of the last trail, `base` steps, that is still
- * valid. */
+/* Walks until the outermost frame, or until the remaining steps of the last trail are still valid.
+ * `base`: set to the number of these steps. */
 static enum outcome run(struct walk_state *g, uint32_t *base)
 {
 	const struct walk_trail *trail = &g->w->trail;
