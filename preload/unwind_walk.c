@@ -11,7 +11,9 @@
 #include "preload/unwind_machine.h"
 #include "preload/unwind_rules.h"
 
-enum { STEP_WORDS_MOST = 40 }; /* the most words that one step reads; a guess reads the most */
+enum {
+	STEP_WORDS_MOST = 40
+}; /* upper bound of the words that one step reads; step_guess() reads most */
 
 /* How a step ended. */
 enum outcome {

@@ -1,8 +1,9 @@
 /*
- * Internals of the simulated CUPTI (libcupti.so.12 and .13): the activity API on the engine's calls
- * and operations. One mutex, cupti_lock; no callback of the consumer (buffers, subscriber) runs
- * under it. As in the real one, device records get their place in a buffer when the work is
- * submitted, and are complete once its end has passed.
+ * Internals of the simulated CUPTI (libcupti.so.12 and .13). Implements the activity and callback
+ * APIs on the engine's calls and operations. One mutex, cupti_lock, guards the state; no callback
+ * of the consumer (buffers, subscriber) runs while it is held. As in the real CUPTI, a device
+ * record gets its place in a buffer when the work is submitted, and is complete when the work's end
+ * time has passed.
  */
 #ifndef TEST_SIM_CUPTI_SIM_H
 #define TEST_SIM_CUPTI_SIM_H
@@ -21,18 +22,19 @@
 extern pthread_mutex_t cupti_lock;
 extern const struct sim_tools *cupti_tools;
 
-/* PROFSIM_CUPTI */
+/* the setting PROFSIM_CUPTI */
 struct cupti_mode {
 	bool busy, missing;
-	long drop_every;     /* 0: none */
-	long buffer_records; /* 0: as many as fit */
+	long drop_every;     /* drop every Nth record; 0: drop none */
+	long buffer_records; /* most records in a buffer; 0: as many as fit */
 };
 const struct cupti_mode *cupti_mode(void);
 bool cupti_absent(void);
 int ct_missing(const char *name);
-/* Finds the engine and becomes one of its sinks. */
+/* Finds the engine in the driver and registers this CUPTI as one of its sinks. */
 CUptiResult cupti_attach(void);
-uint32_t cupti_finalized(void); /* how often: correlation ids come again behind it */
+/* Returns how often cuptiFinalize was called. Correlation ids start again after each call. */
+uint32_t cupti_finalized(void);
 
 /* ---- switches (cupti_switch.c) ---- */
 bool cupti_kind_on(CUpti_ActivityKind kind);
@@ -41,8 +43,8 @@ void cupti_switches_reset(void);
 
 /* ---- clock (cupti_clock.c) ---- */
 uint64_t cupti_clock_now(void);
-void cupti_clock_note(void); /* keeps a pair (CLOCK_MONOTONIC, the records' clock) now and then */
-void cupti_clock_fix(void);  /* before converting: a pair of just now */
+void cupti_clock_note(void); /* now and then stores a pair (CLOCK_MONOTONIC, the records' clock) */
+void cupti_clock_fix(void);  /* stores a pair now; called before records are converted */
 uint64_t cupti_clock_convert(int64_t monotonic_ns);
 void cupti_clock_register(CUpti_TimestampCallbackFunc callback);
 
@@ -53,16 +55,17 @@ struct write {
 	size_t bytes;
 };
 /*
- * Writes the records, adjacent to each other, into this thread's buffer, or drops and counts them.
- * A nonzero `op_id` marks the last one as incomplete until cupti_buffer_resolve(); else it is
- * complete at end_ns.
+ * Writes the records, adjacent to each other, into this thread's buffer. Records that do not fit
+ * are dropped and counted. If `op_id` is not 0, the last record is incomplete until
+ * cupti_buffer_resolve(op_id). Otherwise it is complete at end_ns.
  */
 void cupti_buffer_write(const struct write *records, int count, int64_t end_ns, uint64_t op_id);
 void cupti_buffer_resolve(uint64_t op_id, int64_t start_ns, int64_t end_ns);
 CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc request,
 				  CUpti_BuffersCallbackCompleteFunc complete);
 void cupti_buffer_flush(bool forced);
-/* What nothing was written to is not given back: the consumer's memory is forgotten. */
+/* Forgets the buffers to which nothing was written, without giving their memory back to the
+ * consumer. */
 void cupti_buffer_forget(void);
 void cupti_buffer_period(uint32_t ms);
 bool cupti_buffer_registered(void);
@@ -73,16 +76,16 @@ void cupti_per_thread_set(bool on);
 size_t cupti_record_bytes(CUpti_ActivityKind kind);
 uint32_t cupti_process_id(void);
 /*
- * Returns where a device record keeps its times; NULL if its times are on the records' clock
- * already.
+ * Returns the address of a device record's start and end times. Returns NULL if the record's times
+ * are already on the records' clock.
  */
 uint64_t *cupti_record_times(CUpti_Activity *record);
 void cupti_record_op(const struct sim_op *op);
 
-/* ---- copies within a device, which break kernel records (cupti_copies.c) ---- */
-void cupti_copy_note(const struct sim_op *op); /* it was recorded */
+/* ---- copies within a device; they can break kernel records (cupti_copies.c) ---- */
+void cupti_copy_note(const struct sim_op *op); /* `op` has a record */
 void cupti_copy_resolve(uint64_t op_id, int64_t end_ns);
-void cupti_copies_switching_off(CUpti_ActivityKind kind); /* that may be on still */
+void cupti_copies_switching_off(CUpti_ActivityKind kind); /* called before `kind` is switched off */
 bool cupti_kernels_lost(void);
 void cupti_copies_reset(void);
 

@@ -1,16 +1,16 @@
 /*
  * Internals of the simulated driver (libcuda.so.1): devices, contexts, streams, events, memory,
  * kernels, graphs. One mutex, engine_lock, guards all of it. No user code (host functions, CUPTI
- * callbacks) runs under it, and no thread waits for simulated time while it holds it.
+ * callbacks) runs while it is held, and no thread waits for simulated time while it holds it.
  *
- * Time is arithmetic: a stream is the moment at which its last operation ends (struct when). Only
- * work after a host function, whose duration is not known beforehand, is kept as a node of a
- * dependency graph (struct op).
+ * Simulated time is computed, not waited for: a stream's state is the moment at which its last
+ * operation ends (struct when). Only operations after a host function, whose duration is not known
+ * beforehand, are stored as nodes of a dependency graph (struct op).
  */
 #ifndef TEST_SIM_ENGINE_H
 #define TEST_SIM_ENGINE_H
 
-/* Every version of every function under its own name. */
+/* Declares every version of every function under its own name. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cudaProfiler.h>
@@ -37,14 +37,15 @@ struct cu_thread {
 	CUstreamCaptureMode capture_mode;
 	int stack_size;
 	struct context *stack[ENGINE_CTX_STACK];
-	struct stream **streams; /* this thread's default streams, by context index */
-	sim_meeting *meets;	 /* of the next kernel launch */
+	struct stream **streams; /* the thread's default streams, by index of the context */
+	/* when the next kernel launch ends, if it has to meet others; argument: `meeting` */
+	sim_meeting *meets;
 	void *meeting;
 };
 
 enum {
-	ENGINE_COLD = 1,   /* settings not read yet */
-	ENGINE_FORKED = 2, /* child of a process that had used CUDA */
+	ENGINE_COLD = 1,   /* the settings have not been read */
+	ENGINE_FORKED = 2, /* this is a child of a process that has used CUDA */
 	ENGINE_SINK = 4,
 	ENGINE_FAIL = 8,
 };
@@ -61,7 +62,7 @@ extern const struct sim_tools engine_tools;
 #define cu_leave(frame, status)	    ((CUresult)engine_frame_leave(frame, status))
 #define cu_missing(name)	    engine_missing(name)
 
-/* Tells the sinks and the truth file; call without engine_lock. */
+/* Report an operation to the sinks and the truth file. Call without engine_lock. */
 void engine_publish(const struct sim_op *op);
 void engine_publish_resolved(const struct sim_op *op);
 bool engine_watched(void);
@@ -70,29 +71,32 @@ bool engine_watched(void);
 
 struct op;
 
-/* A moment: known, or the end of an operation that waits for the host. */
+/* A moment in simulated time. `op` NULL: the moment `ns`. Otherwise: the end of `op`, which is not
+ * known until a host function has run. */
 struct when {
 	int64_t ns;
-	struct op *op; /* owns a reference */
+	struct op *op; /* the moment owns a reference to it */
 };
 
 struct op_request {
 	struct sim_op desc;
 	int64_t not_before_ns;
 	int64_t duration_ns;
-	void (*action)(
-		void *); /* moves the bytes, or is the host function; runs once, without the lock */
+	/* Moves the bytes, or is the host function. Runs once, with `arg`, without engine_lock. */
+	void (*action)(void *);
 	void *arg;
-	bool host;	    /* the operation lasts as long as its action does */
-	sim_meeting *meets; /* says when it ends, given `arg` */
-	bool silent;	    /* no operation of the device: a join or an event */
+	/* the action is a host function, which determines how long the operation lasts */
+	bool host;
+	sim_meeting *meets; /* called with `arg`; says when the operation ends */
+	bool silent;	    /* not an operation of the device, but a join or an event */
 };
 
 #define OP_MAX_DEPS 260
 
 /*
- * Returns the end of the new operation. If it is known already, runs nothing: the caller runs the
- * action after unlocking if op_is_known(). engine_lock held.
+ * Submits the operation and returns the moment of its end. Does not run the action. If
+ * op_is_known() is true for the result, the caller must run the action after it has released
+ * engine_lock; otherwise the helper thread runs it. Requires engine_lock.
  */
 struct when op_submit(struct op_request *request, const struct when *deps, int count);
 bool op_is_known(const struct when *moment);
@@ -100,9 +104,9 @@ struct when op_join(const struct when *moments, int count);
 struct when op_reference(struct when moment);
 void op_release(struct when *moment);
 void op_assign(struct when *to, struct when from);
-/* Without the lock. */
-int64_t op_wait(struct when moment, bool sleep);     /* takes over the reference */
-void op_wait_before(struct when moment, int64_t ns); /* until `ns` before the moment */
+/* The following functions are called without engine_lock. */
+int64_t op_wait(struct when moment, bool sleep);     /* frees the reference */
+void op_wait_before(struct when moment, int64_t ns); /* waits until `ns` ns before the moment */
 bool op_passed(struct when moment);
 void op_published(const struct when *moment);
 int64_t engine_ns(double us);
@@ -127,13 +131,13 @@ struct context {
 	struct device *device;
 	unsigned flags;
 	bool primary, destroyed;
-	CUresult error; /* sticky: what failed on the device fails every later call */
+	CUresult error; /* sticky: once work on the device has failed, every call fails with this */
 	struct stream *legacy;
-	struct stream *streams; /* every stream but the destroyed ones */
+	struct stream *streams; /* all streams that are not destroyed */
 	uint32_t next_stream_id;
-	int64_t orphans_ns; /* latest end of work in destroyed streams */
-	uint64_t peers;	    /* devices to which peer access is enabled */
-	uint64_t kernels;   /* launched so far */
+	int64_t orphans_ns; /* latest end of the work in destroyed streams */
+	uint64_t peers;	    /* bit mask of the devices to which peer access is enabled */
+	uint64_t kernels;   /* number of kernels launched so far */
 	size_t limits[16];
 };
 #define CONTEXT_MAGIC 0x43545831u
@@ -146,8 +150,8 @@ CUresult engine_init_check(void);
 bool engine_has_context(void);
 
 /*
- * What a copy of `bytes` bytes right after a kernel reads (PROFSIM_KERNEL_RESULTS). value -1: not
- * set.
+ * The value that a copy of `bytes` bytes reads right after a kernel (PROFSIM_KERNEL_RESULTS). value
+ * -1: no value is set.
  */
 struct result {
 	int64_t value;
@@ -164,11 +168,14 @@ struct stream {
 	int priority;
 	bool legacy, per_thread, destroyed;
 	struct when tail;
-	int64_t *queue; /* ends of the last `queue` launches: a full queue makes the host wait */
+	/* end times of the last PROFSIM_QUEUE launches; the next launch waits for the oldest */
+	int64_t *queue;
 	uint32_t queue_next;
-	struct result
-		result; /* of the kernel that was launched last, if nothing was copied since */
-	struct capture *capture; /* in progress on this stream, and the nodes that it did last */
+	/* result of the kernel that was launched last, if nothing was copied since */
+	struct result result;
+	/* capture in progress on this stream; capture_nodes: the nodes on which the next one
+	 * depends */
+	struct capture *capture;
 	struct graph_node **capture_nodes;
 	int capture_count;
 	struct stream *next;
@@ -185,8 +192,8 @@ struct event {
 	struct when at;
 	uint32_t stream_id;
 	uint64_t record_sequence;
-	struct capture *
-		capture; /* recorded in a stream that captures: these nodes are what a wait joins */
+	/* If recorded in a capturing stream: the capture, and the nodes on which a wait depends. */
+	struct capture *capture;
 	uint64_t capture_id;
 	struct graph_node **capture_nodes;
 	int capture_count;
@@ -194,15 +201,16 @@ struct event {
 };
 #define EVENT_MAGIC 0x45565431u
 
-/* engine_lock held. */
+/* The following functions require engine_lock. */
 CUresult stream_find(CUstream handle, struct stream **stream);
 int stream_dependencies(struct stream *stream, struct when *deps);
 struct when stream_submit(struct stream *stream, struct op_request *request);
 struct when stream_moment(struct stream *stream);
-struct result
-stream_result(struct stream *stream); /* for the copy or memset that is submitted now */
-/* Without the lock: publishes, runs the action when due, spins for the host's cost. */
-/* engine_lock held on entry, released on exit. */
+/* Returns the result that the copy or memset that is submitted now can read. */
+struct result stream_result(struct stream *stream);
+/* Submits the operation. Requires engine_lock on entry and releases it. Then publishes the
+ * operation, runs its action if its end is known, and waits until `host_end`, to simulate the
+ * call's cost on the host. */
 CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end,
 			   struct when *end);
 CUresult stream_run(CUstream handle, struct op_request *request, double cost_us, struct when *end);
@@ -221,8 +229,8 @@ struct range {
 	uint32_t priority;
 };
 struct range *range_find(struct range *root, uintptr_t address);
-struct range *range_after(struct range *root,
-			  uintptr_t address); /* first that ends behind `address` */
+/* Returns the first range that ends after `address`. */
+struct range *range_after(struct range *root, uintptr_t address);
 void range_insert(struct range **root, struct range *range);
 void range_remove(struct range **root, struct range *range);
 
@@ -250,29 +258,29 @@ struct memory_pool {
 
 CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes,
 			 struct allocation **out);
-CUresult memory_allocate_low(struct device *device, size_t bytes,
-			     struct allocation **out); /* below 2 GiB */
+/* Allocates device memory at an address below 2 GiB. */
+CUresult memory_allocate_low(struct device *device, size_t bytes, struct allocation **out);
 CUresult memory_release(struct allocation *allocation);
-void memory_release_context(struct context *context); /* engine_lock held */
+void memory_release_context(struct context *context); /* requires engine_lock */
 struct allocation *memory_find(const void *address);
 enum sim_memory_kind memory_kind_of(const void *address, struct allocation **allocation);
 void memory_publish(int operation, struct allocation *a, bool async, uint32_t stream);
 
 /* ---- what the application wrote (engine_extent.c) ---- */
 
-void extent_write(uintptr_t address, size_t bytes, uint64_t kernels); /* engine_lock held */
+void extent_write(uintptr_t address, size_t bytes, uint64_t kernels); /* requires engine_lock */
 void extent_forget(uintptr_t address, size_t bytes);
 /*
- * Copies what a copy from device memory at `from` returns: the application's own bytes, else zeros.
- * Lock not held.
+ * Copies the bytes that a copy from device memory at `from` returns: the application's own bytes,
+ * or zeros. Returns whether any are the application's. Call without engine_lock.
  */
 bool extent_read(void *to, uintptr_t from, size_t bytes, uint64_t kernels);
 
 /* ---- copies (engine_copy.c, engine_move.c) ---- */
 
 /*
- * A copy or memset before it is submitted; graph nodes keep one too. Linear ones are 3D ones of one
- * row.
+ * A copy or memset before it is submitted. Graph nodes keep one, too. A linear copy is a 3D copy of
+ * one row.
  */
 struct move {
 	CUDA_MEMCPY3D_PEER copy;
@@ -280,7 +288,7 @@ struct move {
 	unsigned value;
 	size_t element;
 	struct context *context;
-	struct result result; /* of the kernel before */
+	struct result result; /* result of the kernel that was launched before */
 };
 
 enum move_wait { MOVE_NO_WAIT, MOVE_WAIT_START, MOVE_WAIT_END };
@@ -291,9 +299,10 @@ struct move move_set(CUdeviceptr to, size_t pitch, unsigned value, size_t elemen
 		     size_t height);
 CUDA_MEMCPY3D_PEER copy_from_3d(const CUDA_MEMCPY3D *copy);
 CUresult copy_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool async);
-/* Fills description and duration. */
+/* Fills in the description and the duration. */
 CUresult move_describe(struct move *move, struct op_request *request);
-CUresult move_describe_locked(struct move *move, struct op_request *request); /* engine_lock held */
+/* Does the same, but requires engine_lock. */
+CUresult move_describe_locked(struct move *move, struct op_request *request);
 void move_run(void *move);
 enum move_wait move_waits(const struct sim_op *desc);
 
@@ -311,12 +320,12 @@ struct array *array_checked(CUarray handle);
 struct kernel {
 	uint32_t magic;
 	const char *name;
-	int64_t duration_ns; /* -1: PROFSIM_KERNEL_US */
+	int64_t duration_ns; /* -1: the setting PROFSIM_KERNEL_US */
 	struct result result;
 	struct module *module;
 	struct kernel *next;
 	int attributes[20];
-	unsigned block[3], shared; /* of launches that name no shape */
+	unsigned block[3], shared; /* for launches without a shape */
 };
 #define KERNEL_MAGIC 0x4b524e31u
 
@@ -336,9 +345,10 @@ CUresult kernel_describe(const struct launch *launch, struct op_request *request
 /* ---- graphs (engine_graph.c, engine_capture.c) ---- */
 
 bool capture_active(const struct stream *stream);
-CUresult capture_forbids(
-	struct stream *stream); /* for calls that may not happen during capture; engine_lock held */
-CUresult capture_unsafe(void);	/* the same for calls without a stream; takes the lock */
+/* Returns the error of a call that capture forbids, if `stream` captures. Requires engine_lock. */
+CUresult capture_forbids(struct stream *stream);
+/* Returns the error of a call without a stream, if a capture forbids it. Takes engine_lock. */
+CUresult capture_unsafe(void);
 CUresult capture_kernel(struct stream *stream, const struct launch *launch);
 CUresult capture_move(struct stream *stream, const struct move *move);
 CUresult capture_host(struct stream *stream, CUhostFn function, void *data);
@@ -346,7 +356,8 @@ CUresult capture_memory(struct stream *stream, CUdeviceptr address, size_t bytes
 CUresult capture_event_record(struct stream *stream, struct event *event, unsigned flags);
 CUresult capture_event_wait(struct stream *stream, struct event *event, unsigned flags);
 CUresult capture_graph(struct stream *stream, CUgraph graph);
-void engine_graphs_break(void); /* CUPTI has gone: executable graphs that there are now fail */
+/* Called when CUPTI is finalized: breaks all existing executable graphs. */
+void engine_graphs_break(void);
 void capture_event_forget(struct event *event);
 
 #include "driver_impl.h"

@@ -1,6 +1,6 @@
 /*
- * Graphs, their nodes and their executable copies; see engine_graph.c. Everything under
- * engine_lock.
+ * Graphs, their nodes and their executable copies; see engine_graph.c. engine_lock guards all of
+ * them.
  */
 #ifndef TEST_SIM_ENGINE_GRAPH_H
 #define TEST_SIM_ENGINE_GRAPH_H
@@ -13,17 +13,17 @@
 
 struct graph_node {
 	uint32_t magic;
-	uint32_t id; /* within its graph, from 1; kept by clones */
+	uint32_t id; /* number within its graph, from 1; clones keep it */
 	struct graph *graph;
 	CUgraphNodeParams params;
-	struct launch launch; /* of a kernel node */
-	struct move move;     /* of a memcpy or memset node */
-	struct graph *child;  /* of a child graph node; owned */
+	struct launch launch; /* if this is a kernel node */
+	struct move move;     /* if this is a memcpy or memset node */
+	struct graph *child;  /* if this is a child graph node, which owns the graph */
 	struct graph_node **dependencies;
 	int dependency_count;
-	bool disabled;		     /* in an executable graph */
-	struct graph_node *original; /* that this one is a clone of */
-	struct when end;	     /* during a launch */
+	bool disabled;		     /* set in executable graphs only */
+	struct graph_node *original; /* the node from which this one was cloned */
+	struct when end;	     /* when the node ends; valid during a launch */
 	int mark;
 };
 
@@ -33,7 +33,7 @@ struct graph {
 	struct graph_node **nodes;
 	int node_count;
 	struct graph *original;
-	bool owned; /* by a child graph node */
+	bool owned; /* a child graph node owns it */
 };
 
 struct graph_exec {
@@ -41,8 +41,9 @@ struct graph_exec {
 	uint32_t id;
 	struct graph *graph;
 	uint64_t flags;
-	struct when last;   /* launches of one executable graph follow one another */
-	uint32_t finalized; /* how often CUPTI had gone when it was made */
+	/* end of its last launch; launches of one executable graph run one after another */
+	struct when last;
+	uint32_t finalized; /* how often CUPTI had been finalized when the graph was instantiated */
 };
 
 struct capture {
@@ -61,13 +62,14 @@ struct graph_exec *exec_checked(CUgraphExec handle);
 struct graph *graph_create(void);
 struct graph *graph_clone(struct graph *graph);
 void graph_destroy(struct graph *graph);
-/* NULL: a dependency is no node of this graph. */
+/* Adds a node. Returns NULL if a dependency is not a node of this graph. */
 struct graph_node *node_add(struct graph *graph, CUgraphNodeType type,
 			    struct graph_node *const *dependencies, size_t count);
 CUresult node_depend(struct graph_node *node, struct graph_node *on);
 CUresult node_params_set(struct graph_node *node, const CUgraphNodeParams *params);
 void node_remove(struct graph_node *node);
-bool graph_sort(struct graph *graph); /* false: it has a cycle */
+/* Sorts the nodes by dependency. Returns false if the graph has a cycle. */
+bool graph_sort(struct graph *graph);
 struct graph_node *exec_node(struct graph_exec *exec, CUgraphNode original);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Stand-ins for the libraries that PyTorch links: cuBLAS, cuBLASLt, cuDNN, NCCL, cuSOLVER,
  * cuSPARSE, cuSPARSELt, cuFFT, cuFile. Each call launches a kernel with a descriptive name on its
- * handle's stream, through the driver, as NVIDIA's own libraries do (dlopen, dlsym,
- * cuGetProcAddress_v2): no public runtime call is seen. Types are plain, so that no library's
- * header is needed.
+ * handle's stream. The launch goes through the driver (dlopen, dlsym, cuGetProcAddress_v2), as in
+ * NVIDIA's own libraries, so a profiler sees no public runtime call. The functions use plain types,
+ * so that no library's header is needed.
  */
 #ifndef TEST_SIM_LIBS_H
 #define TEST_SIM_LIBS_H
@@ -20,24 +20,24 @@ struct libs_handle {
 	int pointer_mode, math_mode;
 };
 
-/* 0, or a CUresult. */
+/* Launches a kernel. Returns 0 or a CUresult. */
 int libs_launch(void *stream, const char *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 		unsigned threads);
 /*
- * The same kernel, which ends when `meets` says; its duration in a graph is PROFSIM_KERNEL_US.
- * Takes over `arg` only if true.
+ * Launches a kernel that ends when `meets` says. In a graph it takes PROFSIM_KERNEL_US instead.
+ * Sets `met` to whether `meets` will be called; only then is `arg` owned by the kernel.
  */
 int libs_launch_meeting(void *stream, const char *kernel, unsigned blocks, sim_meeting *meets,
 			void *arg, bool *met);
-/* NULL: the driver is not the simulated one. */
+/* Returns NULL if the driver is not the simulated one. */
 const struct sim_tools *libs_tools(void);
-/* Of a product's operands and result, as names of kernels have it. */
+/* Returns the types of a product's operands and result, in the form that kernel names contain. */
 const char *libs_type_name(int type);
 int libs_allocate(void **out, size_t bytes);
 int libs_free(void *memory);
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
 
-/* Generated entry points come here. What libs_create makes is a struct libs_handle too. */
+/* The generated entry points call these functions. libs_create also makes a struct libs_handle. */
 int libs_compute(void *handle, const char *function);
 int libs_nothing(const char *function);
 int libs_create(void **out);
@@ -47,7 +47,8 @@ int libs_set_stream(void *handle, void *stream);
 #define CUBLAS_FAILED 13
 #define CUDNN_FAILED  5000
 
-/* A library's handle: functions that make one, and that set and get a member of it. */
+/* The entry points of a library's handle: LIBS_CREATE creates one, LIBS_MEMBER sets and gets one of
+ * its members. */
 #define LIBS_CREATE(function)                                 \
 	SIM_EXPORT int function(void **out);                  \
 	SIM_EXPORT int function(void **out)                   \

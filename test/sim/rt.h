@@ -1,13 +1,14 @@
 /*
- * Internals of the simulated runtime (libcudart.so.12 and .13): a layer on the driver, as the real
- * one is. It finds the driver by dlopen and asks cuGetProcAddress_v2 for every function twice,
- * plain and per-thread. All work goes through those pointers, so that a profiler that wraps the
- * driver sees the same as with the real runtime. Application threads only.
+ * Internals of the simulated runtime (libcudart.so.12 and .13). It is a layer on the driver, like
+ * the real runtime. It finds the driver by dlopen and asks cuGetProcAddress_v2 for every function
+ * twice: for the plain and the per-thread variant. All work goes through those pointers, so that a
+ * profiler that wraps the driver sees the same as with the real runtime. Runs on the application's
+ * threads only.
  */
 #ifndef TEST_SIM_RT_H
 #define TEST_SIM_RT_H
 
-/* Every version of every function under its own name. */
+/* Declares every version of every function under its own name. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -30,7 +31,8 @@ struct rt_driver {
 #include "driver_calls.def"
 #undef CALL
 };
-extern struct rt_driver rt_driver[2]; /* plain, per-thread default stream */
+/* [0]: plain variants; [1]: variants for the per-thread default stream */
+extern struct rt_driver rt_driver[2];
 
 #define RT_CONFIGURATIONS 16
 
@@ -49,27 +51,28 @@ struct rt_thread *rt_thread(void);
 
 extern const struct sim_tools *rt_tools; /* NULL until the driver is loaded */
 
-/* Anybody to tell of trivial calls, or to fail them? */
+/* Whether a trivial call needs a frame: a sink may have to see it, or PROFSIM_FAIL may make it
+ * fail. */
 #define RT_WATCHED() (!rt_tools || *rt_tools->flags)
 
-/* The driver's function for the running call. */
+/* The driver's function, in the variant of the running call. */
 #define DRV(symbol) (rt_driver[rt_thread()->per_thread].symbol)
 
 cudaError_t rt_enter(struct sim_frame *frame, bool per_thread);
 cudaError_t rt_leave(struct sim_frame *frame, cudaError_t status);
 cudaError_t rt_missing(const char *name);
 
-/* Loads the driver, once. */
+/* Loads the driver on the first call. */
 cudaError_t rt_load(void);
-/* Makes a context current where there is none: the primary one of this thread's device. */
+/* If no context is current, makes the primary context of this thread's device current. */
 cudaError_t rt_context(void);
 
 /* cudaError_t and CUresult have the same numbers. */
 #define RT(expression) ((cudaError_t)(expression))
 
-/* rt_register.c */
+/* Implemented in rt_register.c. */
 cudaError_t rt_function(const void *function, CUfunction *handle);
-/* Bits of one channel of an array, 0 for formats that are not simulated. */
+/* Returns the bits of one channel of an array, 0 for formats that are not simulated. */
 int rt_channel_bits(CUarray_format format);
 cudaError_t rt_symbol(const void *symbol, CUdeviceptr *address, size_t *bytes);
 cudaError_t rt_copy_3d_driver(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c);

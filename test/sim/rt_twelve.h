@@ -1,5 +1,5 @@
 /*
- * Functions of libcudart.so.12 whose signature CUDA 13 changed, or that it removed. gen.py reads
+ * Functions of libcudart.so.12 that CUDA 13 removed, or whose signature it changed. gen.py reads
  * these prototypes.
  */
 #ifndef TEST_SIM_RT_TWELVE_H

@@ -1,6 +1,6 @@
 /*
- * Shared by all stand-ins: the settings table, the clock, exact waiting. Compiled hidden into each
- * library.
+ * Shared by all simulated libraries: the settings table, the clock, exact waiting. Each library
+ * contains a hidden copy.
  */
 #ifndef TEST_SIM_SIM_COMMON_H
 #define TEST_SIM_SIM_COMMON_H
@@ -21,7 +21,7 @@ struct sim_settings {
 };
 
 /*
- * Reads the environment. Reports each bad or unknown PROFSIM_ variable once on stderr and uses the
+ * Reads the environment. Reports each bad or unknown PROFSIM_ variable once on stderr, and uses the
  * default instead.
  */
 void sim_settings_read(struct sim_settings *settings);
@@ -34,18 +34,19 @@ static inline int64_t sim_now_ns(void)
 }
 
 /*
- * Returns at `ns` of CLOCK_MONOTONIC, within about 2 us: sleeps until shortly before, then spins.
+ * Waits until `ns` of CLOCK_MONOTONIC, within about 2 us: sleeps until shortly before, then spins.
  */
 void sim_wait_until(int64_t ns);
 
 /*
- * Returns some 50 us after `ns`, without spinning, as a blocking-sync event or device flag
- * requests.
+ * Sleeps until some 50 us after `ns`, without spinning. Blocking-sync events and devices with the
+ * blocking-sync flag wait in this way.
  */
 void sim_sleep_until(int64_t ns);
 
 /*
- * sim_errors.c: driver and runtime share the numbers; unknown numbers give NULL, unknown names 0.
+ * Implemented in sim_errors.c. The driver and the runtime use the same numbers. sim_error_name and
+ * sim_error_text return NULL for an unknown number, sim_error_parse returns 0 for an unknown name.
  */
 const char *sim_error_name(bool runtime, int error);
 const char *sim_error_text(int error);
@@ -53,7 +54,8 @@ int sim_error_parse(const char *text);
 
 void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* One side (src, dst) of a copy's parameters, taken from those of another version. */
+/* Initializers for one side (src, dst) of a copy's parameters, taken from the parameters of another
+ * version. */
 #define SIM_SIDE_2D(side, c)                                                      \
 	.side##XInBytes = (c)->side##XInBytes, .side##Y = (c)->side##Y,           \
 	.side##MemoryType = (c)->side##MemoryType, .side##Host = (c)->side##Host, \
@@ -64,12 +66,12 @@ void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define SIM_EXTENT_3D(c) \
 	.WidthInBytes = (c)->WidthInBytes, .Height = (c)->Height, .Depth = (c)->Depth
 
-/* Names that were reported. */
+/* The names that were reported so far. */
 struct sim_said {
 	const char *names[512];
 	int count;
 };
-/* Returns whether the name is new, and keeps it. The caller holds a lock. */
+/* Returns whether the name is new, and stores it. The caller must hold a lock. */
 bool sim_say_once(struct sim_said *said, const char *name);
 
 #endif

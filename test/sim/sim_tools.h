@@ -1,9 +1,9 @@
 /*
- * The private interface between the three stand-ins. libcuda owns the engine and provides struct
- * sim_tools through cuGetExportTable (as NVIDIA's libraries do between themselves), so it exports
- * no symbol that the real one lacks. libcudart opens its API frames through it. libcupti registers
- * a struct sim_sink and is notified of calls and GPU work. Without a sink nothing is called and a
- * frame costs a few nanoseconds.
+ * The private interface between the simulated driver, runtime and CUPTI. libcuda owns the engine
+ * and provides struct sim_tools through cuGetExportTable, as NVIDIA's libraries do between
+ * themselves. It therefore exports no symbol that the real libcuda lacks. libcudart opens its API
+ * frames through sim_tools. libcupti registers a struct sim_sink, which is notified of calls and
+ * GPU work. Without a sink nothing is called, and a frame costs a few nanoseconds.
  */
 #ifndef TEST_SIM_SIM_TOOLS_H
 #define TEST_SIM_SIM_TOOLS_H
@@ -14,7 +14,7 @@
 
 #include "test/sim/sim_common.h"
 
-/* CUuuid bytes under which cuGetExportTable gives a struct sim_tools. */
+/* The CUuuid for which cuGetExportTable returns a struct sim_tools. */
 #define SIM_TOOLS_UUID "profsim-tools-01"
 
 enum sim_domain { SIM_DRIVER, SIM_RUNTIME };
@@ -49,19 +49,20 @@ enum sim_sync_type {
 };
 
 /*
- * One operation of the device (or one synchronisation of the host), as the tools see it. Times:
- * CLOCK_MONOTONIC.
+ * One operation of the device, or one synchronization of the host, in the form that sinks get.
+ * Times are in ns of CLOCK_MONOTONIC.
  */
 struct sim_op {
-	uint64_t
-		id; /* nonzero and unique while `resolved` is false; op_resolved() names it later */
+	/* While `resolved` is false: nonzero and unique, passed to op_resolved() later. */
+	uint64_t id;
 	enum sim_op_kind kind;
-	bool resolved; /* start_ns and end_ns are known: nothing before it waits for the host */
+	/* start_ns and end_ns are known, because no earlier operation waits for the host */
+	bool resolved;
 	uint32_t device, context, stream, correlation;
 	uint32_t graph;
 	uint64_t graph_node;
 	int64_t start_ns, end_ns;
-	const char *name; /* lives for ever */
+	const char *name; /* never freed */
 	uint64_t bytes;
 	uint64_t address;
 	union {
@@ -95,24 +96,24 @@ struct sim_op {
 	} u;
 };
 
-/* One API call in progress; lives on the stack of the generated wrapper. */
+/* One API call in progress. Lives on the stack of the generated wrapper. */
 struct sim_frame {
 	enum sim_domain domain;
 	uint32_t cbid;
 	const char *name;
-	const void
-		*params; /* a struct of the call's arguments, laid out like CUPTI's <name>_params */
+	/* a struct of the call's arguments, laid out like CUPTI's <name>_params */
+	const void *params;
 	struct cu_thread *thread;
 	uint32_t correlation;
 	bool observed;
-	bool nested; /* within another call of the same thread */
+	bool nested; /* called from another call of the same thread */
 	bool saved_per_thread, runtime_per_thread;
-	uint64_t sink_data[4]; /* owned by the sinks: the call's start on their clock */
+	uint64_t sink_data[4]; /* owned by the sinks: when the call started, on each sink's clock */
 	uint64_t callback_data[4];
 };
 
 struct sim_sink {
-	int index; /* set by attach() */
+	int index; /* set by sim_tools.attach() */
 	void (*api_enter)(struct sim_sink *, struct sim_frame *);
 	void (*api_exit)(struct sim_sink *, struct sim_frame *, int status);
 	void (*op_submitted)(struct sim_sink *, const struct sim_op *);
@@ -122,19 +123,19 @@ struct sim_sink {
 #define SIM_SINKS 4 /* libcupti.so.12 and .13 may be loaded together */
 
 /*
- * Returns when a kernel ends that has to meet others (NCCL's, of other processes); -1: not known
- * yet. Called on the driver's helper thread without any lock, for the first time when the kernel's
- * start is known, then repeatedly.
+ * Returns when a kernel ends that has to meet other kernels (NCCL's, in other processes); -1 if
+ * that is not known yet. Called on the driver's helper thread without any lock: for the first time
+ * when the kernel's start is known, then repeatedly until it returns an end.
  */
 typedef int64_t sim_meeting(void *arg, int64_t start_ns);
 
 struct sim_tools {
 	size_t size;
 	const struct sim_settings *settings;
-	const volatile uint32_t
-		*flags; /* 0: no sink, no planted failure, initialised: nothing to do */
-	int (*enter)(struct sim_frame *,
-		     bool per_thread); /* nonzero: the planted error to return */
+	/* 0: a frame has nothing to do: initialized, no sink, no planted failure */
+	const volatile uint32_t *flags;
+	/* Returns 0, or the planted error (PROFSIM_FAIL) that the call must return. */
+	int (*enter)(struct sim_frame *, bool per_thread);
 	int (*leave)(struct sim_frame *, int status);
 	int (*attach)(struct sim_sink *);
 	void (*detach)(struct sim_sink *);
@@ -142,21 +143,22 @@ struct sim_tools {
 	int (*stream_id)(void *context, void *stream, uint32_t *id);
 	int (*context_device)(void *context);
 	/*
-	 * The calling thread's context and its device, without an API frame; NULL and -1 without
-	 * one.
+	 * The calling thread's context and its device. Need no API frame. NULL and -1 if no context
+	 * is current.
 	 */
 	void *(*current)(void);
 	int (*current_device)(void);
-	/* A variable of a library or module: its real size, which no image contains. */
+	/* Declares a variable of a library or module with its real size, which the simulated image
+	 * does not contain. */
 	int (*variable_declare)(void *library, const char *name, size_t bytes);
 	/*
-	 * Makes the calling thread's next kernel launch such a kernel. False: `stream` is being
-	 * captured, and no kernel in a graph meets others.
+	 * Makes the calling thread's next kernel launch one that meets others. Returns false if
+	 * `stream` is being captured, because kernels in a graph meet no others.
 	 */
 	bool (*meet)(void *stream, sim_meeting *meets, void *arg);
 	/*
-	 * Device memory: what a copy out would return; what a copy in leaves there (`from` NULL:
-	 * nothing of the application's).
+	 * device_read: gets what a copy from device memory would return. device_write: stores what
+	 * a copy to device memory leaves there. `from` NULL: no bytes of the application.
 	 */
 	void (*device_read)(void *to, const void *from, size_t bytes);
 	void (*device_write)(void *to, const void *from, size_t bytes);
