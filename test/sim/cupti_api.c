@@ -1,4 +1,5 @@
-/* API calls as records, external correlation, and the activity API's simple functions. */
+/* API calls as activity records, external correlation, and the simple functions of the activity
+ * API. */
 #include "test/sim/cupti_sim.h"
 
 #include "cupti_impl.h"
@@ -13,7 +14,7 @@
 struct external {
 	int depth[EXTERNAL_KINDS];
 	uint64_t ids[EXTERNAL_KINDS][EXTERNAL_DEPTH];
-	uint64_t told; /* the call that the stacks' tops were last recorded for */
+	uint64_t told; /* the call for which the tops of the stacks were last recorded */
 };
 
 static __thread struct external *external;
@@ -32,7 +33,8 @@ static void fork_handler(void)
 }
 
 /*
- * Cached, as in the real CUPTI: asking the kernel at each record would cost more than all the rest.
+ * Returns the process id. Cached, as in the real CUPTI: a system call for each record would cost
+ * more than everything else.
  */
 uint32_t cupti_process_id(void)
 {
@@ -56,8 +58,8 @@ static uint32_t thread_id_now(void)
 }
 
 /*
- * The runtime's own calls of the driver are not recorded: CUPTI 13.0 records only the runtime's
- * call (seen on an H100).
+ * Returns whether the call gets a record. The driver calls that the runtime makes get none: CUPTI
+ * 13.0 records only the runtime's call (seen on an H100).
  */
 static bool is_recorded(const struct sim_frame *frame)
 {
@@ -65,7 +67,8 @@ static bool is_recorded(const struct sim_frame *frame)
 	       !(frame->nested && frame->domain == SIM_DRIVER);
 }
 
-/* sink_data: by sink, the call's start on this CUPTI's clock. */
+/* Stores the call's start on this CUPTI's clock in sink_data, at the index of the sink; 0: not
+ * recorded. */
 void cupti_api_enter(struct sim_sink *sink, struct sim_frame *frame)
 {
 	cupti_callback_enter(frame);
@@ -80,8 +83,8 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 	int count = 0;
 	if (start && cupti_buffer_registered()) {
 		/*
-		 * Before each API record comes the top of each stack, once for a call and what it
-		 * calls.
+		 * Before the first API record of a call and the calls within it, write one record
+		 * for the top of each stack.
 		 */
 		struct external *e = external;
 		uint64_t call = (uint64_t)cupti_finalized() << 32 | frame->correlation;
@@ -161,7 +164,7 @@ CUptiResult ct_cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFun
 	return rc;
 }
 
-/* What delivering cost, as CUPTI says it of itself. */
+/* Writes a record of CUPTI's own overhead: the time that delivering a buffer took. */
 static void overhead_write(uint64_t start)
 {
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD))
@@ -215,7 +218,7 @@ CUptiResult ct_cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_A
 CUptiResult ct_cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *count)
 {
 	(void)stream;
-	/* Drops belong to no context. */
+	/* dropped records are counted for all contexts together */
 	*count = context ? 0 : cupti_dropped_take();
 	return CUPTI_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /*
- * Activity buffers. They are requested from the consumer on the thread that has a record to write.
- * CUPTI's own worker thread completes full ones once all their records are complete; whoever
- * flushes completes the others. Never calls the consumer while holding cupti_lock.
+ * Activity buffers. A thread that has a record to write requests a buffer from the consumer.
+ * CUPTI's own worker thread delivers full buffers once all their records are complete. A thread
+ * that flushes delivers the others. No function calls the consumer while it holds cupti_lock.
  */
 #include "test/sim/cupti_sim.h"
 
@@ -13,11 +13,11 @@ struct buffer {
 	struct buffer *next;
 	uint8_t *data;
 	size_t bytes, used, records, most_records;
-	int64_t complete_ns; /* all known ends have passed then */
-	int unresolved;	     /* records whose end is not known */
+	int64_t complete_ns; /* when the known end times of all records have passed */
+	int unresolved;	     /* number of records whose end is not known */
 };
 
-/* Of one thread, or the common one where buffers are not per thread. */
+/* Writes the records of one thread, or of all threads if buffers are not per thread. */
 struct writer {
 	struct writer *next;
 	struct buffer *open;
@@ -62,7 +62,8 @@ size_t cupti_dropped_take(void)
 	return n;
 }
 
-/* cupti_lock held. A writer outlives its thread, so that a flush still finds what it wrote. */
+/* Returns the calling thread's writer. The writer outlives its thread, so that a later flush finds
+ * the thread's records. Requires cupti_lock. */
 static struct writer *writer_get(void)
 {
 	if (!per_thread)
@@ -75,7 +76,7 @@ static struct writer *writer_get(void)
 	return mine;
 }
 
-/* cupti_lock held. */
+/* Moves the writer's open buffer to the list of full buffers. Requires cupti_lock. */
 static void buffer_retire(struct writer *w)
 {
 	*full_end = w->open;
@@ -84,7 +85,8 @@ static void buffer_retire(struct writer *w)
 	pthread_cond_signal(&wake);
 }
 
-/* Without the lock. */
+/* Requests a buffer from the consumer. Returns NULL if the consumer gave none. Call without
+ * cupti_lock. */
 static struct buffer *buffer_request(void)
 {
 	uint8_t *data = NULL;
@@ -105,12 +107,13 @@ static struct buffer *buffer_request(void)
 
 static bool buffer_has_room(const struct buffer *b, size_t bytes, int records)
 {
-	/* A buffer always takes what must stand together. */
+	/* An empty buffer takes any number of records, because these records must stay together. */
 	return b->used + bytes <= b->bytes &&
 	       (!b->records || b->records + records <= b->most_records);
 }
 
-/* cupti_lock held on entry and exit. NULL: the consumer gave none. */
+/* Returns the calling thread's open buffer with room for the records, or NULL if the consumer gave
+ * none. Requires cupti_lock on entry and exit, but releases it in between. */
 static struct buffer *buffer_open(size_t bytes, int records)
 {
 	struct writer *w = writer_get();
@@ -201,7 +204,7 @@ static bool buffer_is_complete(const struct buffer *b, int64_t now)
 	return !b->unresolved && b->complete_ns <= now;
 }
 
-/* cupti_lock held. */
+/* Forgets the incomplete records of a buffer. Requires cupti_lock. */
 static void unresolved_forget(const struct buffer *b)
 {
 	for (struct unresolved **at = &unresolved; *at;) {
@@ -215,7 +218,8 @@ static void unresolved_forget(const struct buffer *b)
 	}
 }
 
-/* Without the lock. What has not ended is delivered without times, and will not come again. */
+/* Delivers a buffer to the consumer. Operations that have not ended are delivered without times,
+ * and are not delivered again. Call without cupti_lock. */
 static void buffer_deliver(struct buffer *b)
 {
 	cupti_clock_fix();
@@ -237,7 +241,8 @@ static void buffer_deliver(struct buffer *b)
 	free(b);
 }
 
-/* Takes what may be delivered out of the lists; cupti_lock held. */
+/* Removes the buffers that can be delivered from the lists, and returns them. Requires
+ * cupti_lock. */
 static struct buffer *buffers_take(bool forced, bool open_ones)
 {
 	struct buffer *list = NULL, **end = &list;
@@ -303,7 +308,8 @@ void cupti_buffer_forget(void)
 	pthread_mutex_unlock(&cupti_lock);
 }
 
-/* When the worker has to look again: the next full buffer's completion, or the flush period. */
+/* Returns when the worker must look again: at the next full buffer's completion, or after the flush
+ * period. */
 static int64_t worker_next(void)
 {
 	int64_t next = sim_now_ns() + (period_ms ? period_ms * 1000000ll : 100000000ll);
@@ -356,7 +362,8 @@ CUptiResult cupti_buffer_register(CUpti_BuffersCallbackRequestFunc r,
 	pthread_once(&worker_once, worker_start);
 	pthread_mutex_lock(&cupti_lock);
 	/*
-	 * One pair for the whole process: the last registration applies, also to earlier buffers.
+	 * There is one pair of callbacks for the whole process. The last registration applies to
+	 * earlier buffers, too.
 	 */
 	request = r;
 	complete = c;

@@ -1,6 +1,6 @@
 /*
- * The callback API: one subscriber, callbacks at entry and exit of the calls that it has chosen.
- * There are no resource or synchronisation callbacks.
+ * The callback API: one subscriber, with callbacks at entry and exit of the calls that the
+ * subscriber has chosen. There are no resource or synchronization callbacks.
  */
 #include "test/sim/cupti_sim.h"
 

@@ -1,14 +1,14 @@
 /*
- * The clock of records: CLOCK_REALTIME in ns, or the consumer's timestamp callback, in its unit.
- * The engine counts CLOCK_MONOTONIC; its times are converted by interpolation between pairs read
- * together.
+ * The clock of records: CLOCK_REALTIME in ns, or the consumer's timestamp callback in its own unit.
+ * The engine's times are CLOCK_MONOTONIC. They are converted by interpolation between pairs:
+ * readings of both clocks at the same moment.
  */
 #include "test/sim/cupti_sim.h"
 
 #include <stdatomic.h>
 
 #define PAIRS	 4096
-#define SPACE_NS 5000000 /* between pairs that are kept while records come: 20 s are remembered */
+#define SPACE_NS 5000000 /* time between stored pairs: 4096 pairs cover 20 s */
 
 struct pair {
 	int64_t monotonic;
@@ -16,12 +16,12 @@ struct pair {
 };
 
 static struct pair pairs[PAIRS];
-static unsigned pair_count; /* ever kept; the last PAIRS are there */
+static unsigned pair_count; /* number of pairs ever stored; the last PAIRS of them exist */
 static CUpti_TimestampCallbackFunc timestamp;
-static int64_t registered; /* when, CLOCK_MONOTONIC ns; 0: never */
-static pthread_rwlock_t lock =
-	PTHREAD_RWLOCK_INITIALIZER; /* records are converted on several threads */
-static _Atomic int64_t due_ns;	    /* the next pair */
+static int64_t registered; /* when the callback was registered, CLOCK_MONOTONIC ns; 0: never */
+/* A read-write lock, because several threads convert records at the same time. */
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static _Atomic int64_t due_ns; /* when the next pair is due */
 
 uint64_t cupti_clock_now(void)
 {
@@ -33,7 +33,8 @@ uint64_t cupti_clock_now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* The reading whose two readings of CLOCK_MONOTONIC around it lie closest is the exact one. */
+/* Returns a reading of both clocks. Reads CLOCK_MONOTONIC before and after the other clock, three
+ * times, and uses the reading with the shortest interval. */
 static struct pair pair_read(void)
 {
 	struct pair best = { 0, 0 };
@@ -50,7 +51,7 @@ static struct pair pair_read(void)
 	return best;
 }
 
-/* Another pair, unless there is one of the last `space_ns`. */
+/* Stores another pair, unless the last one is younger than `space_ns`. */
 static void pair_keep(int64_t space_ns)
 {
 	pthread_rwlock_wrlock(&lock);
@@ -64,8 +65,8 @@ static void pair_keep(int64_t space_ns)
 }
 
 /*
- * Runs at each record, so it must cost nothing. The coarse clock is late by some ms, which is exact
- * enough here.
+ * Runs at each record, so it must be very cheap. The coarse clock may be some ms late, which is
+ * exact enough here.
  */
 void cupti_clock_note(void)
 {
@@ -92,9 +93,10 @@ void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
 }
 
 /*
- * Linear between neighbouring pairs, so that order is kept; the last slope also applies after the
- * last pair. Work that ran before the clock was registered has no time on it (on an H100 such
- * records came with 0, and torch.profiler found none of its kernels within its window).
+ * Converts a time to the records' clock. Interpolates linearly between adjacent pairs, so that
+ * order is kept; the last slope also applies after the last pair. Returns 0 for work that ran
+ * before the consumer registered its clock. On an H100 such records also had time 0, and
+ * torch.profiler found none of these kernels within its window.
  */
 uint64_t cupti_clock_convert(int64_t t)
 {

@@ -1,7 +1,8 @@
 /*
- * What breaks CUPTI 13.0 (seen on an H100): with both kernels and copies on, one of them is
- * switched off while a recorded copy within a device is under way. From then on there are no kernel
- * records whenever both are on (the real one crashes sometimes), until cuptiFinalize. Any thread.
+ * Simulates a bug of CUPTI 13.0 that was seen on an H100. The bug is triggered if kernels or copies
+ * are switched off while both are recorded and a recorded copy within a device is under way. From
+ * then until cuptiFinalize, no kernel gets a record while both kinds are on. (The real CUPTI
+ * sometimes crashes.) Any thread.
  */
 #include "test/sim/cupti_sim.h"
 
@@ -12,7 +13,7 @@ struct unknown {
 };
 
 static struct unknown *unknown;
-static int64_t known_end_ns; /* of all the others */
+static int64_t known_end_ns; /* latest end of the copies whose end is known */
 static bool broken;
 
 static void end_note(int64_t end_ns)

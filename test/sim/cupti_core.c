@@ -1,5 +1,6 @@
 /*
- * CUPTI's foundation: its mode, the way to the engine, versions, errors, ids. See cupti_sim.h.
+ * CUPTI's foundation: its mode, the connection to the engine, versions, errors, ids. See
+ * cupti_sim.h.
  */
 #include "test/sim/cupti_sim.h"
 
@@ -125,7 +126,7 @@ CUptiResult ct_cuptiGetVersion(uint32_t *version)
 {
 	if (!version)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	/* 28 is CUDA 12.9's. */
+	/* 28 is the version of CUDA 12.9 */
 	*version = SIM_CUPTI == 12 ? 28 : CUPTI_API_VERSION;
 	return CUPTI_SUCCESS;
 }

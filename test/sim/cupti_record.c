@@ -1,12 +1,12 @@
 /*
- * Operations of the device, and synchronisations, as CUPTI's activity records. Runs on the thread
- * that submitted them.
+ * Writes operations of the device, and synchronizations, as CUPTI's activity records. Runs on the
+ * thread that submitted them.
  */
 #include "test/sim/cupti_sim.h"
 
 /*
- * CUDA 13.2's kernel record is 16 bytes longer than 13.0's; consumers built against it may read
- * those bytes.
+ * CUDA 13.2's kernel record is 16 bytes longer than 13.0's. Consumers built for 13.2 may read these
+ * bytes, so the record has them.
  */
 #define KERNEL13_BYTES 224
 
@@ -19,7 +19,7 @@ typedef CUpti_ActivityKernel10 kernel_record;
 _Static_assert(sizeof(CUpti_ActivityKernel10) <= KERNEL13_BYTES, "kernel record");
 #endif
 
-/* Declares a zeroed record `r` of its size in a buffer. */
+/* Declares a record `r` of zeros, with the size that it takes in a buffer. */
 #define RECORD(type, r, size, number)      \
 	union {                            \
 		type record;               \
@@ -44,7 +44,8 @@ _Static_assert(sizeof(CUpti_ActivityKernel10) <= KERNEL13_BYTES, "kernel record"
 
 #define ROUNDED(bytes) (((bytes) + 7) & ~(size_t)7)
 
-/* Kinds, types and sizes of records: first those with a start and an end time, then the others. */
+/* Kinds, types and sizes of records. TIMED_RECORDS have a start and an end time, OTHER_RECORDS do
+ * not. */
 #define TIMED_RECORDS(ROW)                                                         \
 	ROW(KERNEL, kernel_record, KERNEL_BYTES)                                   \
 	ROW(CONCURRENT_KERNEL, kernel_record, KERNEL_BYTES)                        \
@@ -72,7 +73,7 @@ size_t cupti_record_bytes(CUpti_ActivityKind kind)
 		OTHER_RECORDS(ROW)
 #undef ROW
 	default:
-		abort(); /* only what this file wrote is ever measured */
+		abort(); /* only records that this file wrote are measured */
 	}
 }
 
@@ -234,7 +235,7 @@ static void record_graph(const struct sim_op *op)
 
 void cupti_record_op(const struct sim_op *op)
 {
-	/* Graph tracing replaces the records of a graph's nodes. */
+	/* graph tracing writes one record for a launch and none for its nodes */
 	if (op->graph && op->kind != SIM_OP_GRAPH && cupti_kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
 		return;
 	switch (op->kind) {

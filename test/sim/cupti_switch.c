@@ -1,5 +1,5 @@
 /*
- * What is being recorded: activity kinds, single API functions, attributes. Any thread.
+ * What is recorded: activity kinds, single API functions, attributes. Any thread.
  */
 #include "test/sim/cupti_sim.h"
 
@@ -8,11 +8,13 @@
 #include <stdlib.h>
 
 static bool kinds[256];
-/* By domain and callback id; a whole kind sets or clears all. */
+/* Whether a function is recorded, by domain and callback id. Switching a whole kind on or off sets
+ * or clears all of its functions. */
 static bool apis[2][2048];
 /*
- * Single functions were chosen before there was a context, or a whole kind is on. Otherwise
- * choosing them brings no record, whatever the header says (13.0 on an H100).
+ * Whether functions of a domain get records at all: because a whole kind is on, or because single
+ * functions were switched on before there was a context. Functions that are switched on later get
+ * no records, although the header says otherwise (13.0 on an H100).
  */
 static bool apis_live[2];
 static CUpti_ActivityThreadIdType thread_id_type;
@@ -27,7 +29,7 @@ bool cupti_api_on(enum sim_domain domain, uint32_t cbid)
 	return cbid < 2048 && apis[domain][cbid] && apis_live[domain];
 }
 
-/* What somebody forgot to switch off. */
+/* At exit, reports what the consumer has not switched off. */
 __attribute__((destructor)) static void tell_what_is_on(void)
 {
 	int n_kinds = 0, n_apis = 0;
@@ -54,7 +56,7 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
 	CUptiResult rc = cupti_attach();
 	if (rc)
 		return rc;
-	/* Serialised and concurrent kernel tracing exclude one another. */
+	/* serialized and concurrent kernel tracing exclude each other */
 	if (on && kind == CUPTI_ACTIVITY_KIND_KERNEL &&
 	    kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
 		return CUPTI_ERROR_NOT_COMPATIBLE;
@@ -135,7 +137,7 @@ CUptiResult ct_cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 	return CUPTI_SUCCESS;
 }
 
-/* Options that change nothing here: what they would add is not recorded. */
+/* Options that change nothing here, because the simulated records lack what they add. */
 #define WITHOUT_EFFECT(option)                                     \
 	CUptiResult ct_cuptiActivityEnable##option(uint8_t enable) \
 	{                                                          \

@@ -82,8 +82,8 @@ struct op_request {
 	struct sim_op desc;
 	int64_t not_before_ns;
 	int64_t duration_ns;
-	/* Moves the bytes, or is the host function. Runs once, with `arg`, without engine_lock. */
-	void (*action)(void *);
+	void (*action)(
+		void *); /* moves the bytes, or is the host function; runs once, without the lock */
 	void *arg;
 	/* the action is a host function, which determines how long the operation lasts */
 	bool host;
@@ -192,9 +192,10 @@ struct event {
 	struct when at;
 	uint32_t stream_id;
 	uint64_t record_sequence;
-	/* If recorded in a capturing stream: the capture, and the nodes on which a wait depends. */
-	struct capture *capture;
+	struct capture
+		*capture; /* the capture of the stream that recorded the event, if that captured */
 	uint64_t capture_id;
+	/* if recorded in a capture: the nodes on which a stream that waits for the event depends */
 	struct graph_node **capture_nodes;
 	int capture_count;
 	struct event *next_free;
@@ -345,8 +346,8 @@ CUresult kernel_describe(const struct launch *launch, struct op_request *request
 /* ---- graphs (engine_graph.c, engine_capture.c) ---- */
 
 bool capture_active(const struct stream *stream);
-/* Returns the error of a call that capture forbids, if `stream` captures. Requires engine_lock. */
-CUresult capture_forbids(struct stream *stream);
+CUresult capture_forbids(
+	struct stream *stream); /* for calls that capture forbids: an error; requires engine_lock */
 /* Returns the error of a call without a stream, if a capture forbids it. Takes engine_lock. */
 CUresult capture_unsafe(void);
 CUresult capture_kernel(struct stream *stream, const struct launch *launch);

@@ -1,6 +1,7 @@
 /*
- * API frames: what every exported function does at entry and exit. Correlation ids, planted
- * failures, CUPTI's sinks, the truth file. Runs on the application's threads, without engine_lock.
+ * API frames: what every exported function does at entry and exit. Handles correlation ids, planted
+ * failures (PROFSIM_FAIL), CUPTI's sinks, and the truth file. Runs on the application's threads,
+ * without engine_lock.
  */
 #include "test/sim/engine.h"
 
@@ -16,7 +17,7 @@ volatile uint32_t engine_flags = ENGINE_COLD;
 static __thread struct cu_thread self = { .capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t last_correlation;
-static bool finalized; /* no CUPTI is left: ids start anew with the next one */
+static bool finalized; /* all CUPTIs were finalized; ids start again when one is attached */
 static int truth_fd = -1;
 static struct sim_sink *sinks[SIM_SINKS];
 
@@ -33,7 +34,8 @@ struct cu_thread *engine_thread(void)
 	return &self;
 }
 
-/* Read once: cuptiFinalize on another thread takes it away. */
+/* Returns a sink. The caller must read it only once, because cuptiFinalize on another thread may
+ * remove it. */
 static struct sim_sink *sink_at(int i)
 {
 	return __atomic_load_n(&sinks[i], __ATOMIC_ACQUIRE);
@@ -62,8 +64,8 @@ static void child_after_fork(void)
 {
 	engine_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	/*
-	 * A context does not survive a fork; the real driver also answers every call in the child
-	 * this way.
+	 * A context does not survive a fork. In the child, the real driver also returns an error
+	 * from every call.
 	 */
 	if (engine_has_context())
 		engine_flags |= ENGINE_FORKED;
@@ -86,8 +88,9 @@ static void cold_start(void)
 }
 
 /*
- * A rule's name covers all versions: cuMemAlloc means cuMemAlloc_v2 too. nvcc's __cudaLaunchKernel
- * counts as cudaLaunchKernel.
+ * Returns whether a rule of PROFSIM_FAIL applies to a function. A rule covers all versions:
+ * cuMemAlloc also means cuMemAlloc_v2. A rule for cudaLaunchKernel also covers nvcc's
+ * __cudaLaunchKernel.
  */
 static bool failure_matches(const char *rule, const char *api)
 {
@@ -147,7 +150,7 @@ int engine_frame_enter(struct sim_frame *frame, bool per_thread)
 	frame->saved_per_thread = t->per_thread;
 	t->per_thread = per_thread;
 	/*
-	 * A call within a call (the driver's below the runtime's) shares the outer one's
+	 * A nested call, such as a driver call that the runtime makes, shares the outer call's
 	 * correlation id.
 	 */
 	frame->nested = t->depth++ > 0;
@@ -203,8 +206,8 @@ static const char *op_kind_name(const struct sim_op *op)
 }
 
 /*
- * kind name stream start_ns end_ns correlation device bytes pid. Written at once, so that it
- * survives a crash.
+ * Writes a line with: kind name stream start_ns end_ns correlation device bytes pid. Writes it at
+ * once, so that it survives a crash.
  */
 static void truth_write(const struct sim_op *op)
 {
@@ -244,7 +247,7 @@ void engine_publish_resolved(const struct sim_op *op)
 static int sink_attach(struct sim_sink *sink)
 {
 	pthread_once(&once, cold_start);
-	/* A call that is under way on another thread keeps the id that it has. */
+	/* a call under way on another thread keeps its id */
 	if (__atomic_exchange_n(&finalized, false, __ATOMIC_SEQ_CST))
 		__atomic_store_n(&last_correlation, 0, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < SIM_SINKS; i++) {
@@ -309,7 +312,7 @@ static int tool_stream_id(void *context, void *handle, uint32_t *id)
 	return rc;
 }
 
-/* One with a sticky error is current still. */
+/* Returns the current context, even if it has a sticky error. */
 static void *tool_current(void)
 {
 	struct context *c = NULL;

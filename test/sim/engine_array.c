@@ -1,6 +1,6 @@
 /*
- * CUDA arrays and mipmaps, textures and surfaces: pitched device memory with a handle. Nothing
- * samples them.
+ * CUDA arrays and mipmaps, textures and surfaces. An array is pitched device memory with a handle.
+ * Nothing reads through textures or surfaces.
  */
 #include "test/sim/engine.h"
 
@@ -172,7 +172,8 @@ CUresult sim_cuMipmappedArrayDestroy(CUmipmappedArray handle)
 	return CUDA_SUCCESS;
 }
 
-/* A texture or surface object is a number that nothing ever reads through. */
+/* The last texture or surface object. An object is only a number, because nothing reads through
+ * it. */
 static uint64_t last_object;
 
 CUresult sim_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,

@@ -1,16 +1,16 @@
 /*
- * Stream capture. Calls on a capturing stream become nodes that depend on the stream's last ones,
- * and events carry those dependencies to other streams. Application threads, engine_lock held
- * unless said otherwise.
+ * Stream capture. A call on a capturing stream becomes a node that depends on the stream's last
+ * nodes. Events carry these dependencies to other streams. Runs on the application's threads. The
+ * functions require engine_lock, unless their comment says otherwise.
  */
 #include "test/sim/engine_graph.h"
 
-static struct capture *captures; /* in progress */
+static struct capture *captures; /* the captures in progress */
 static uint64_t last_capture_id;
 
 /*
- * The legacy stream would have to wait for a capturing stream: such calls are errors, and end the
- * capture.
+ * Returns the capture that a call on the legacy stream would have to wait for, or NULL. Such a call
+ * is an error and ends the capture.
  */
 static struct capture *capture_implied(const struct stream *stream)
 {
@@ -43,7 +43,7 @@ CUresult capture_forbids(struct stream *stream)
 	return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-/* Takes the lock itself. */
+/* Unlike the other functions, takes engine_lock itself. */
 CUresult capture_unsafe(void)
 {
 	struct cu_thread *t = engine_thread();
@@ -318,7 +318,7 @@ static void ancestors_mark(struct graph_node *n)
 		ancestors_mark(n->dependencies[i]);
 }
 
-/* Everything that other streams did has to lead back to the stream where the capture began. */
+/* Returns whether all nodes of other streams lead back to the stream where the capture began. */
 static bool capture_joined(struct capture *c)
 {
 	bool joined = true;

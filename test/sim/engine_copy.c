@@ -1,5 +1,6 @@
 /*
- * The driver's copy and memset calls, all of which become one struct move. Application threads.
+ * The driver's copy and memset calls. Each becomes a struct move. Runs on the application's
+ * threads.
  */
 #include "test/sim/engine.h"
 
@@ -144,7 +145,7 @@ CUresult sim_cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr
 	return copy_linear(to, from, bytes, DEVICE, DEVICE, stream, true);
 }
 
-/* A unified address may stand in either of two fields. */
+/* Copies a unified address to the device field, because the caller may set either of two fields. */
 static CUDA_MEMCPY3D_PEER with_unified(CUDA_MEMCPY3D_PEER c)
 {
 	if (c.srcMemoryType == UNIFIED && !c.srcDevice)

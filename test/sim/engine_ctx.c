@@ -1,13 +1,13 @@
 /*
- * Contexts and the driver's initialisation. Application threads.
+ * Contexts, and the initialization of the driver. Runs on the application's threads.
  */
 #include "test/sim/engine.h"
 
 struct device engine_devices[ENGINE_MAX_DEVICES];
 
 static bool initialised;
-static struct context
-	*contexts[ENGINE_MAX_CONTEXTS]; /* by index; slots of destroyed ones are reused */
+/* The contexts by index. The index of a destroyed context is reused. */
+static struct context *contexts[ENGINE_MAX_CONTEXTS];
 static uint32_t last_context_id;
 
 int engine_device_count(void)
@@ -59,7 +59,7 @@ CUresult engine_context_current(struct context **context)
 	return (*context)->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : (*context)->error;
 }
 
-/* engine_lock held. */
+/* Creates a context. Requires engine_lock. */
 static struct context *context_create(struct device *device, unsigned flags)
 {
 	int index = 0;
@@ -74,7 +74,7 @@ static struct context *context_create(struct device *device, unsigned flags)
 	c->device = device;
 	c->flags = flags;
 	/*
-	 * The numbers that CUPTI reports on real devices: 7 for the default stream, 13 for the
+	 * CUPTI reports these stream numbers on real devices: 7 for the default stream, 13 for the
 	 * first other one.
 	 */
 	c->next_stream_id = 7;
@@ -88,7 +88,8 @@ static struct context *context_create(struct device *device, unsigned flags)
 	return c;
 }
 
-/* engine_lock held. The record stays, so that late uses of the handle are errors. */
+/* Destroys a context. Keeps its struct, so that a later use of the handle is an error and not a
+ * crash. Requires engine_lock. */
 static void context_destroy(struct context *c)
 {
 	contexts[c->index] = NULL;
@@ -402,7 +403,7 @@ CUresult sim_cuCtxSynchronize_v2(CUcontext handle)
 			: sim_cuCtxSynchronize();
 }
 
-/* Settings of a context that change nothing in the model. */
+/* A context's settings without an effect on the simulation. */
 CUresult sim_cuCtxGetCacheConfig(CUfunc_cache *config)
 {
 	*config = CU_FUNC_CACHE_PREFER_NONE;

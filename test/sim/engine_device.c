@@ -1,6 +1,6 @@
 /*
- * What the driver reports about its devices: an H100's shape under a name of its own. Application
- * threads.
+ * What the driver reports about its devices: the properties of an H100, with a different name. Runs
+ * on the application's threads.
  */
 #include "test/sim/engine.h"
 
@@ -121,7 +121,7 @@ CUresult sim_cuDeviceGetProperties(CUdevprop *p, CUdevice device)
 	return rc;
 }
 
-/* An H100's shape; what is not named here is 0. */
+/* The attributes of an H100; attributes that are not listed are 0. */
 static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 #define ATTRIBUTE(name, value) [CU_DEVICE_ATTRIBUTE_##name] = value,
 #include "test/sim/device_attributes.def"

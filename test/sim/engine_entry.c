@@ -1,10 +1,10 @@
 /*
- * cuGetProcAddress: the newest version of a function that the caller's CUDA version knows, and its
- * per-thread twin where requested. Any thread.
+ * cuGetProcAddress: returns the newest version of a function that the caller's CUDA version knows,
+ * or that version's per-thread variant if requested. Any thread.
  */
 #include "test/sim/engine.h"
 
-/* The exported functions under their symbols; their types do not matter here. */
+/* Declares the exported functions by their symbols; their types do not matter here. */
 #define ENTRY(base, version, per_thread, symbol) void entry_##symbol(void) __asm__(#symbol);
 #include "driver_entries.def"
 #undef ENTRY

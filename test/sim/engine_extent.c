@@ -1,18 +1,19 @@
 /*
- * Which device memory holds the application's own bytes. No kernel computes anything here, so
- * memory that a kernel may have written must read as zeros, while data that the application copied
- * in must come back.
+ * Which device memory contains the application's own bytes. Kernels compute nothing here, so memory
+ * that a kernel may have written must read as zeros, but data that the application copied in must
+ * come back.
  *
- * Copies and memsets leave extents. A read gets an extent's bytes if no kernel was launched since
- * it was written, or if the read takes whole extents and nothing else. Everything else reads as
- * zeros. So a tensor that was copied in survives kernels, and a scalar that a kernel "computed" in
- * recycled memory is zero instead of stale.
+ * Copies and memsets leave extents. A read returns an extent's bytes in two cases: no kernel was
+ * launched since the extent was written, or the read takes whole extents and nothing else. All
+ * other bytes read as zeros. A tensor that was copied in therefore survives kernels, and a scalar
+ * that a kernel "computed" in recycled memory is zero instead of stale.
  */
 #include "test/sim/engine.h"
 
 struct extent {
 	struct range range;
-	uint64_t kernels; /* launched in the context when it was written */
+	/* number of kernels launched in the context when the extent was written */
+	uint64_t kernels;
 };
 
 static struct range *extents;
@@ -24,7 +25,7 @@ static void extent_add(uintptr_t address, size_t bytes, uint64_t kernels)
 	range_insert(&extents, &e->range);
 }
 
-/* Cuts the range out of whatever extents it touches. */
+/* Removes the range from all extents that overlap it. */
 void extent_forget(uintptr_t address, size_t bytes)
 {
 	uintptr_t end = address + bytes;
@@ -50,7 +51,7 @@ void extent_write(uintptr_t address, size_t bytes, uint64_t kernels)
 		extent_add(address, bytes, kernels);
 }
 
-/* Returns whether whole, adjacent extents cover exactly `from` to `from + bytes`. */
+/* Returns whether whole, adjacent extents cover exactly the range from `from` to `from + bytes`. */
 static bool extent_tiles(uintptr_t from, size_t bytes)
 {
 	uintptr_t at = from;
@@ -89,7 +90,7 @@ bool extent_read(void *to, uintptr_t from, size_t bytes, uint64_t kernels)
 	return any;
 }
 
-/* Without the lock. What no copy wrote as a whole reads as zeros. */
+/* Reads device memory; bytes that no copy wrote as a whole are zeros. Call without engine_lock. */
 void engine_device_read(void *to, const void *from, size_t bytes)
 {
 	extent_read(to, (uintptr_t)from, bytes, UINT64_MAX);

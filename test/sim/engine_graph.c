@@ -1,5 +1,6 @@
 /*
- * Graphs as data: nodes, edges, clones. Application threads; engine_lock guards all.
+ * Graphs as data: nodes, edges, clones. Runs on the application's threads; engine_lock guards
+ * everything.
  */
 #include "test/sim/engine_graph.h"
 
@@ -71,7 +72,7 @@ struct graph_node *node_add(struct graph *g, CUgraphNodeType type,
 	n->params.type = type;
 	for (size_t i = 0; i < count; i++)
 		node_depend(n, dependencies[i]);
-	/* Room grows in powers of two. */
+	/* Double the room whenever the count is a power of two. */
 	if ((g->node_count & (g->node_count - 1)) == 0)
 		g->nodes = realloc(g->nodes,
 				   (g->node_count ? g->node_count * 2 : 1) * sizeof(*g->nodes));
@@ -126,7 +127,7 @@ struct graph *graph_clone(struct graph *g)
 	return copy;
 }
 
-/* Puts dependencies before what depends on them, else in order of creation. */
+/* Sorts nodes so that each comes after its dependencies, and otherwise by order of creation. */
 bool graph_sort(struct graph *g)
 {
 	struct graph_node **sorted = malloc((g->node_count + 1) * sizeof(*sorted));
@@ -229,8 +230,8 @@ CUresult sim_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 }
 
 /*
- * Lists are requested twice: with NULL for their length, then with that much room. Surplus room is
- * filled with NULL.
+ * Returns a list as the driver does. Callers request a list twice: first with `out` NULL to get its
+ * length, then with room for it. Surplus room is filled with NULL.
  */
 static CUresult nodes_list(struct graph_node *const *list, size_t length, CUgraphNode *out,
 			   size_t *count)
@@ -452,7 +453,7 @@ CUresult sim_cuUserObjectRelease(CUuserObject object, unsigned count)
 	return CUDA_SUCCESS;
 }
 
-/* A graph's reference is never given back: the object lives until the process ends. */
+/* The graph's reference is never released, so the object lives until the process ends. */
 CUresult sim_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
 				     unsigned flags)
 {

@@ -1,12 +1,12 @@
 /*
  * Executable graphs: instantiation, launches, updates. A launch submits every node in dependency
- * order. All of them carry the launch's correlation id, the executable graph's id and their own
- * node id. Application threads.
+ * order. All of its operations have the launch's correlation id, the executable graph's id and
+ * their own node id. Runs on the application's threads.
  */
 #include "test/sim/engine_graph.h"
 
 static uint32_t last_exec_id;
-static uint32_t finalized; /* how often CUPTI has gone */
+static uint32_t finalized; /* how often CUPTI was finalized */
 
 struct graph_exec *exec_checked(CUgraphExec handle)
 {
@@ -119,7 +119,8 @@ CUresult sim_cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned 
 
 /* ---- update ---- */
 
-/* Nodes correspond by their order of creation, which clones keep through sorting as their id. */
+/* Finds the node that corresponds to node `id` of another graph. Nodes are numbered in their order
+ * of creation, and clones and sorting keep the numbers. */
 static struct graph_node *node_by_id(struct graph *g, uint32_t id)
 {
 	for (int i = 0; i < g->node_count; i++)
@@ -184,8 +185,9 @@ CUresult sim_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *err
 /* ---- launch ---- */
 
 /*
- * What CUPTI put into an executable graph is removed with CUPTI, and a launch of that graph fails
- * on the device (seen on an H100, CUDA 13.0). Here the launch call itself fails.
+ * Makes launches of all existing executable graphs fail. cuptiFinalize removes what CUPTI has put
+ * into an executable graph, and a later launch of that graph then fails on the device (seen on an
+ * H100, CUDA 13.0). Here the launch call itself fails.
  */
 void engine_graphs_break(void)
 {
@@ -194,7 +196,7 @@ void engine_graphs_break(void)
 	pthread_mutex_unlock(&engine_lock);
 }
 
-/* What one launch submitted, told and carried out after the lock is released. */
+/* The operations of one launch. They are published and run after engine_lock is released. */
 struct flight {
 	struct graph_exec *exec;
 	struct stream *stream;
@@ -225,7 +227,8 @@ static void move_run_and_free(void *move)
 	free(move);
 }
 
-/* engine_lock held. False: the node takes no time of the device. */
+/* Describes a node's operation. Returns false if the node takes no time on the device. Requires
+ * engine_lock. */
 static bool node_describe(struct flight *f, struct graph_node *n, struct op_request *r)
 {
 	struct host_call *call;
@@ -304,7 +307,8 @@ static void event_node_run(struct graph_node *n)
 	}
 }
 
-/* engine_lock held. `start` is when the graph's roots may run; gives the end of its last node. */
+/* Submits the nodes of a graph. `start`: when its root nodes may run. Returns when its last node
+ * ends. Requires engine_lock. */
 static struct when graph_fly(struct flight *f, struct graph *g, struct when start)
 {
 	struct when *moments = calloc(g->node_count + 2, sizeof(*moments));
@@ -352,7 +356,7 @@ static void flight_publish(struct flight *f)
 	free(f->ops);
 }
 
-/* The whole launch as one operation, for tools that trace graphs and not nodes. */
+/* Publishes the whole launch as one operation, for consumers that trace graphs instead of nodes. */
 static void graph_publish(struct flight *f, struct when begin, struct when end)
 {
 	if (!(engine_flags & ENGINE_SINK) || end.op || begin.op)

@@ -1,6 +1,6 @@
 /*
- * Nodes by type: their parameters set, read and changed. Every typed call is the generic one with
- * the right member of CUgraphNodeParams filled. Application threads.
+ * Graph nodes by type: sets, reads and changes their parameters. Every typed call fills in one
+ * member of CUgraphNodeParams and makes the generic call. Runs on the application's threads.
  */
 #include "test/sim/engine_graph.h"
 
@@ -30,7 +30,8 @@ static CUresult child_set(struct graph_node *n)
 	return CUDA_SUCCESS;
 }
 
-/* A node's memory exists from the start and forever; only its place in the order is simulated. */
+/* Allocates the memory of an allocation node. It exists from now on, forever. Only the node's
+ * position in the order is simulated. */
 static CUresult memory_set(struct graph_node *n)
 {
 	struct context *c;
@@ -133,7 +134,7 @@ CUresult sim_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgrap
 		return out;                                    \
 	}
 PARAMS(kernel, CUDA_KERNEL_NODE_PARAMS, CU_GRAPH_NODE_TYPE_KERNEL, kernel)
-/* The first version ends before `kern`. */
+/* The first version of the struct lacks the last member, `kern`. */
 PARAMS(kernel_v1, CUDA_KERNEL_NODE_PARAMS_v1, CU_GRAPH_NODE_TYPE_KERNEL, kernel)
 PARAMS(memset, CUDA_MEMSET_NODE_PARAMS, CU_GRAPH_NODE_TYPE_MEMSET, memset)
 PARAMS(host, CUDA_HOST_NODE_PARAMS, CU_GRAPH_NODE_TYPE_HOST, host)
@@ -242,7 +243,7 @@ static struct graph_node *node_of_type(CUgraphNode node, CUgraphNodeType type)
 	return n && n->params.type == type ? n : NULL;
 }
 
-/* cuGraph<Type>NodeGetParams, SetParams and cuGraphExec<Type>NodeSetParams */
+/* Define cuGraph<Type>NodeGetParams, SetParams and cuGraphExec<Type>NodeSetParams. */
 #define NODE_GET(name, node_type, member, out_type)                                        \
 	CUresult sim_##name(CUgraphNode node, out_type *out)                               \
 	{                                                                                  \

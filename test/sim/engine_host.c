@@ -1,6 +1,6 @@
 /*
- * Host functions and stream callbacks: work of the stream that runs on the helper thread.
- * Application threads.
+ * Host functions and stream callbacks: operations of a stream that run on the helper thread. Called
+ * by the application's threads.
  */
 #include "test/sim/engine.h"
 

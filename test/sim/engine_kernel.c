@@ -1,6 +1,6 @@
 /*
- * Modules, libraries and kernels. No image is read: a module has every function that it is asked
- * for, and a kernel is only a name. Application threads.
+ * Modules, libraries and kernels. No image is read: a module has every function that is requested,
+ * and a kernel is only a name. Runs on the application's threads.
  */
 #include "test/sim/engine.h"
 
@@ -22,8 +22,9 @@ struct module {
 	struct variable *variables;
 	unsigned kernel_count;
 };
-#define MODULE_MAGIC   0x4d4f4431u
-#define VARIABLE_BYTES 4096 /* of a variable whose size the image knows and we do not */
+#define MODULE_MAGIC 0x4d4f4431u
+/* size of a variable if only the image, which is not read, contains its size */
+#define VARIABLE_BYTES 4096
 
 #define NAME_BUCKETS 65536
 struct name {
@@ -35,8 +36,8 @@ struct name {
 static struct name *names[NAME_BUCKETS];
 
 /*
- * Returns the number of the first of `rows` (TEXT=NUMBER[:BYTES],...) whose TEXT is part of the
- * name; -1 without one.
+ * Searches `rows` (TEXT=NUMBER[:BYTES],...) for the first TEXT that is part of the name. Returns
+ * its NUMBER and sets `bytes`; returns -1 if there is no such TEXT.
  */
 static double number_set(const char *rows, const char *name, unsigned *bytes)
 {
@@ -55,8 +56,8 @@ static double number_set(const char *rows, const char *name, unsigned *bytes)
 }
 
 /*
- * Returns the kernel's duration: from PROFSIM_KERNEL_TIMES, else from "_<N>us" anywhere in its name
- * (mangled names too). -1: it has none.
+ * Returns the kernel's duration in ns: from PROFSIM_KERNEL_TIMES, or else from "_<N>us" anywhere in
+ * its name (which may be mangled). Returns -1 if neither has one.
  */
 static int64_t duration_parse(const char *name)
 {
@@ -74,7 +75,8 @@ static int64_t duration_parse(const char *name)
 	return -1;
 }
 
-/* engine_lock held. Names live for ever: CUPTI's records point at them. */
+/* Stores a name and returns its entry. Names are never freed, because CUPTI's records point to
+ * them. Requires engine_lock. */
 static struct name *name_intern(const char *text)
 {
 	uint32_t hash = 2166136261u;
@@ -155,7 +157,7 @@ static CUresult module_kernel(struct module *m, const char *name, void **out)
 	return CUDA_SUCCESS;
 }
 
-/* Kernels stay: launches and records may still name them. */
+/* Unloads a module. Keeps its kernels, because launches and records may still use them. */
 static CUresult module_unload(struct module *m)
 {
 	if (!m)
@@ -173,7 +175,7 @@ static CUresult module_unload(struct module *m)
 	return CUDA_SUCCESS;
 }
 
-/* engine_lock held. */
+/* Finds or creates a variable. Requires engine_lock. */
 static CUresult variable_find(struct module *m, const char *name, size_t bytes,
 			      struct variable **out)
 {
@@ -191,7 +193,7 @@ static CUresult variable_find(struct module *m, const char *name, size_t bytes,
 					.name = strdup(name),
 					.allocation = a };
 		m->variables = v;
-		/* It goes with its module, not with the context. */
+		/* the variable is freed with its module, not with the context */
 		a->context = NULL;
 	}
 	*out = v;

@@ -1,5 +1,6 @@
 /*
- * Kernel launches: shape, duration, submission. Parameters are never read. Application threads.
+ * Kernel launches: shape, duration, submission. Kernel parameters are never read. Runs on the
+ * application's threads.
  */
 #include "test/sim/engine.h"
 

@@ -1,7 +1,7 @@
 /*
- * First versions of calls, from when device pointers had 32 bits: memory from cuMemAlloc (without
- * _v2) lies below 2 GiB, so that they work. Also launches without parameters, and green contexts.
- * Application threads.
+ * The first versions of calls, from the time when device pointers had 32 bits. They work because
+ * memory from cuMemAlloc (without _v2) lies below 2 GiB. Also launches whose shape is set
+ * beforehand, and green contexts. Runs on the application's threads.
  */
 #include "test/sim/engine.h"
 
@@ -103,13 +103,14 @@ CUresult sim_cuMemGetAddressRange(D1 *base, unsigned *bytes, D1 address)
 CUresult sim_cuMemHostGetDevicePointer(D1 *address, void *host, unsigned flags)
 {
 	(void)address, (void)host, (void)flags;
-	return CUDA_ERROR_INVALID_VALUE; /* host memory lies above 4 GiB */
+	/* host memory lies above 4 GiB, so a 32-bit pointer cannot address it */
+	return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuModuleGetGlobal(D1 *address, unsigned *bytes, CUmodule module, const char *name)
 {
 	(void)address, (void)bytes, (void)module, (void)name;
-	return CUDA_ERROR_INVALID_VALUE; /* so do variables */
+	return CUDA_ERROR_INVALID_VALUE; /* variables lie above 4 GiB, too */
 }
 
 /* ---- copies and memsets ---- */
@@ -240,7 +241,7 @@ CUresult sim_cuLaunch(CUfunction f)
 	return sim_cuLaunchGridAsync(f, 1, 1, NULL);
 }
 
-/* Parameters are never read. */
+/* Checks the kernel of a call that sets a parameter; the parameter itself is never read. */
 static CUresult kernel_known(CUfunction f)
 {
 	return kernel_checked(f) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -270,7 +271,7 @@ CUresult sim_cuParamSetv(CUfunction f, int offset, void *data, unsigned bytes)
 	return kernel_known(f);
 }
 
-/* ---- green contexts: contexts that own all of the device ---- */
+/* ---- green contexts: each owns the whole device ---- */
 
 CUresult sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
 				    CUdevResourceType type)

@@ -1,6 +1,6 @@
 /*
- * A treap of disjoint address ranges: allocations, and what the application wrote into them. Caller
- * holds engine_lock.
+ * A treap of disjoint address ranges, used for allocations and for what the application wrote into
+ * them. All functions require engine_lock.
  */
 #include "test/sim/engine.h"
 
@@ -16,7 +16,7 @@ static struct range *range_merge(struct range *a, struct range *b)
 	return b;
 }
 
-/* Splits into ranges that start before `address` and the others. */
+/* Splits a treap into the ranges that start before `address` (`low`) and all others (`high`). */
 static void range_split(struct range *root, uintptr_t address, struct range **low,
 			struct range **high)
 {

@@ -1,7 +1,7 @@
 /*
  * Allocations of every kind, and pointer attributes. Device memory is an anonymous mapping without
- * reserve: it reads as zeros until something is copied or set, and costs nothing until then.
- * Application threads.
+ * reserve: until something is copied or set, it reads as zeros and uses no memory. Runs on the
+ * application's threads.
  */
 #include "test/sim/engine.h"
 
@@ -80,7 +80,7 @@ CUresult memory_allocate_low(struct device *device, size_t bytes, struct allocat
 	return memory_map(device, SIM_MEMORY_DEVICE, bytes, MAP_32BIT, out);
 }
 
-/* engine_lock held. */
+/* Releases an allocation. Requires engine_lock. */
 CUresult memory_release(struct allocation *a)
 {
 	range_remove(&engine_allocations, &a->range);
@@ -94,7 +94,7 @@ CUresult memory_release(struct allocation *a)
 }
 
 /*
- * Destroying a context frees its memory; host memory of a primary context stays usable to the host.
+ * Frees the memory of a context that is destroyed. Pinned host memory stays usable to the host.
  */
 void memory_release_context(struct context *context)
 {
@@ -153,7 +153,8 @@ static CUresult allocate_now(enum sim_memory_kind kind, size_t bytes, unsigned f
 }
 
 /*
- * Freeing waits for the device, as the real driver does for everything but stream-ordered memory.
+ * Frees memory. Waits for the device first, as the real driver does for all memory except
+ * stream-ordered memory.
  */
 static CUresult free_now(void *address, enum sim_memory_kind kind)
 {
@@ -386,7 +387,7 @@ CUresult sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CU
 	return rc;
 }
 
-/* Unlike the call above, this one answers zeros for a pointer that CUDA does not know. */
+/* Unlike cuPointerGetAttribute, returns zeros for a pointer that CUDA does not know. */
 CUresult sim_cuPointerGetAttributes(unsigned count, CUpointer_attribute *wanted, void **data,
 				    CUdeviceptr address)
 {

@@ -1,14 +1,15 @@
 /*
- * What a copy or a memset is (its kind, bytes, time, whether the host waits) and how its bytes are
- * moved. Bytes move when the operation is submitted or, after a host function, when that has run.
+ * Describes copies and memsets (kind, bytes, time, whether the host waits), and moves their bytes.
+ * Bytes move when the operation is submitted or, if it waits for a host function, after that
+ * function has run.
  */
 #include "test/sim/engine.h"
 
 #define STAGED_BYTES \
 	65536 /* pageable copies up to this size are staged at once: the call does not wait */
-#define SETUP_US 1.5 /* of a copy engine */
+#define SETUP_US 1.5 /* time that a copy engine needs to start a copy */
 
-/* CUpti_ActivityMemcpyKind by the kinds of source and destination: host, device, array. */
+/* CUpti_ActivityMemcpyKind, indexed by the kinds of source and destination: host, device, array. */
 static const uint8_t copy_kinds[3][3] = { { 9, 1, 3 }, { 2, 8, 7 }, { 4, 6, 5 } };
 
 enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ARRAY };
@@ -16,7 +17,7 @@ enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ARRAY };
 struct endpoint {
 	enum side side;
 	enum sim_memory_kind kind;
-	char *base; /* of the first byte */
+	char *base; /* address of the first byte */
 	size_t pitch, slice;
 	struct allocation *allocation;
 	struct device *device;
@@ -47,7 +48,7 @@ static CUresult endpoint_fill(struct endpoint *e, CUmemorytype type, const void 
 		e->side = SIDE_ARRAY;
 		e->kind = SIM_MEMORY_ARRAY;
 	}
-	/* A device pointer that CUDA never gave out. */
+	/* CUDA never returned this device pointer. */
 	return type == CU_MEMORYTYPE_DEVICE && !e->allocation ? CUDA_ERROR_INVALID_VALUE
 							      : CUDA_SUCCESS;
 }
@@ -74,7 +75,7 @@ static bool endpoint_fits(const struct endpoint *e, const CUDA_MEMCPY3D_PEER *c)
 	struct range *r = &e->allocation->range;
 	if ((uintptr_t)e->base + last <= r->start + r->bytes)
 		return true;
-	/* A range of virtual memory may be mapped in pieces. */
+	/* A range of virtual memory may consist of several mappings. */
 	return e->allocation->mapped_vmm || e->kind == SIM_MEMORY_PINNED;
 }
 
@@ -136,7 +137,7 @@ static bool simulated_bytes(enum sim_memory_kind kind)
 	return kind == SIM_MEMORY_DEVICE || kind == SIM_MEMORY_ARRAY;
 }
 
-/* `result`: of the kernel that the copy stands behind. */
+/* Copies one row. `result`: result of the kernel that was launched just before the copy. */
 static void row_copy(char *to, enum sim_memory_kind to_kind, char *from,
 		     enum sim_memory_kind from_kind, size_t bytes, uint64_t kernels,
 		     const struct result *result)
@@ -162,7 +163,7 @@ static void row_copy(char *to, enum sim_memory_kind to_kind, char *from,
 static void row_set(char *to, enum sim_memory_kind kind, unsigned value, size_t element,
 		    size_t bytes, uint64_t kernels)
 {
-	/* Memory without an extent reads as zeros: clearing device memory touches none of it. */
+	/* Memory without an extent reads as zeros, so clearing device memory need not touch it. */
 	bool clear = value == 0 && simulated_bytes(kind);
 	if (!clear && (element == 1 || value == 0))
 		memset(to, (int)value, bytes);
@@ -193,7 +194,7 @@ void move_run(void *arg)
 	if (rc)
 		return;
 	uint64_t kernels = __atomic_load_n(&m->context->kernels, __ATOMIC_RELAXED);
-	/* Rows that lie one behind the other on both sides are one row. */
+	/* Rows that are adjacent on both sides are copied as one row. */
 	if (to.pitch == width && (m->is_set || from.pitch == width)) {
 		width *= height;
 		height = 1;
@@ -214,7 +215,8 @@ void move_run(void *arg)
 	}
 }
 
-/* How long the host waits, by "API synchronization behavior" of the CUDA driver's manual. */
+/* Returns how long the host waits, as described in "API synchronization behavior" of the CUDA
+ * driver's manual. */
 enum move_wait move_waits(const struct sim_op *d)
 {
 	if (d->kind == SIM_OP_MEMSET)

@@ -1,5 +1,5 @@
 /*
- * Occupancy by the arithmetic of an H100, from threads and shared memory alone. Any thread.
+ * Occupancy, computed for an H100 from threads and shared memory only. Any thread.
  */
 #include "test/sim/engine.h"
 

@@ -1,8 +1,8 @@
 /*
- * When operations start and end. Known moments are numbers. What waits for a host function is a
- * node of a dependency graph that the helper thread resolves: it runs host functions at their
- * simulated time, then computes the times of everything after them. The helper runs user code, so
- * it never holds engine_lock meanwhile.
+ * When operations start and end. Known moments are numbers. An operation that waits for a host
+ * function is a node of a dependency graph. The helper thread resolves this graph: it runs host
+ * functions at their simulated time, then computes the times of all operations after them. The
+ * helper runs user code, so it never holds engine_lock while it does.
  */
 #include "test/sim/engine.h"
 
@@ -11,17 +11,17 @@
 
 struct op {
 	int references;
-	int pending; /* dependencies that are not resolved */
+	int pending; /* number of dependencies that are not resolved */
 	bool resolved, published;
 	int64_t ready_ns;
-	int64_t look_ns; /* one that meets others: when to ask again */
+	int64_t look_ns; /* if the operation meets others: when to ask again */
 	struct op_request request;
 	struct op **dependents;
 	int dependent_count;
-	struct op *next; /* in the helper's list */
+	struct op *next; /* next in the list `ready` */
 };
 
-static struct op *ready; /* ops whose dependencies are resolved, in no order */
+static struct op *ready; /* operations whose dependencies are resolved, in no particular order */
 static pthread_cond_t helper_wake, op_resolved;
 static pthread_once_t helper_once = PTHREAD_ONCE_INIT;
 static uint64_t last_id;
@@ -36,7 +36,7 @@ static int64_t op_end(const struct op *op)
 	return op->request.desc.end_ns;
 }
 
-/* engine_lock held. */
+/* Releases a reference. Requires engine_lock. */
 static void op_drop(struct op *op)
 {
 	if (!op || --op->references)
@@ -120,7 +120,7 @@ static struct when op_defer(const struct op_request *request, const struct when 
 				op->ready_ns = moment_ns(&deps[i]);
 			continue;
 		}
-		/* Room grows in powers of two; the count itself says when. */
+		/* Double the room whenever the count is a power of two. */
 		if ((dep->dependent_count & (dep->dependent_count - 1)) == 0)
 			dep->dependents =
 				realloc(dep->dependents,
@@ -164,7 +164,8 @@ struct when op_join(const struct when *moments, int count)
 	return op_submit(&request, moments, count);
 }
 
-/* Without the lock. The helper tells nobody of an operation before its submission has been told. */
+/* Marks an operation as published. The helper reports the end of an operation only after its
+ * submission was reported. Call without engine_lock. */
 void op_published(const struct when *moment)
 {
 	if (!moment->op)
@@ -213,7 +214,8 @@ bool op_passed(struct when moment)
 
 /* ---- the helper thread ---- */
 
-/* Who waits for others is asked every 20 us at first, then more and more rarely. */
+/* How often the helper asks whether an operation that meets others has ended: first every 20 us,
+ * then more and more rarely. */
 enum { LOOK_LEAST_NS = 20000, LOOK_MOST_NS = 500000, LOOK_SHARE = 20 };
 
 static int64_t due_ns(const struct op *op)
@@ -226,8 +228,8 @@ static struct op *ready_take_first(void)
 	struct op **first = &ready;
 	for (struct op **at = &ready; *at; at = &(*at)->next) {
 		/*
-		 * The times of device work are computed at once; a host function waits for its
-		 * moment.
+		 * The times of device work are computed at once. A host function waits until its
+		 * simulated time.
 		 */
 		if (!(*at)->request.host && !(*at)->request.meets) {
 			first = at;
@@ -262,7 +264,8 @@ static void op_finish(struct op *op)
 	op->dependent_count = 0;
 }
 
-/* engine_lock held on entry and exit. */
+/* Runs an operation and reports its end. Requires engine_lock on entry and exit, but releases it in
+ * between. */
 static void op_carry_out(struct op *op)
 {
 	struct op_request *r = &op->request;
@@ -285,7 +288,8 @@ static void op_carry_out(struct op *op)
 	op_finish(op);
 }
 
-/* engine_lock held on entry and exit. False: not yet. */
+/* Asks whether an operation that meets others has ended; returns false if not yet. Requires
+ * engine_lock on entry and exit, but releases it in between. */
 static bool op_meet(struct op *op)
 {
 	struct op_request *r = &op->request;

@@ -1,7 +1,7 @@
 /*
- * Stream-ordered allocation and its pools. Memory is available at once, and is returned when the
- * stream has passed the place of the free; the pool's numbers change at the call. Also managed
- * memory's hints, and memory of other processes.
+ * Stream-ordered allocation and memory pools. Memory is available at once, and is released when the
+ * stream has passed the position of the free. The pool's statistics change during the call. Also
+ * hints for managed memory, and memory of other processes.
  */
 #include "test/sim/engine.h"
 
@@ -23,7 +23,7 @@ static struct memory_pool *pool_create(struct device *device)
 	return p;
 }
 
-/* engine_lock held. */
+/* Returns the device's default pool. Requires engine_lock. */
 static struct memory_pool *pool_default(struct device *d)
 {
 	if (!d->default_pool)
@@ -110,7 +110,7 @@ CUresult sim_cuMemPoolDestroy(CUmemoryPool pool)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (p->device->pool == p)
 		p->device->pool = NULL;
-	/* Its record stays for allocations that outlive it. */
+	/* the struct stays, because allocations may outlive the pool */
 	return CUDA_SUCCESS;
 }
 
@@ -387,8 +387,8 @@ CUresult sim_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 }
 
 /*
- * The other process gets memory of the right size, not the same bytes. A process may not open its
- * own handle.
+ * Maps memory of the right size, but with other bytes than in the process that exported the handle.
+ * A process may not open its own handle.
  */
 CUresult sim_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsigned flags)
 {

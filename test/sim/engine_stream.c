@@ -1,6 +1,6 @@
 /*
- * Streams and events: order, the legacy default stream's barriers, waits and queries. Application
- * threads.
+ * Streams and events: order, the legacy default stream's barriers, waits and queries. Runs on the
+ * application's threads.
  */
 #include "test/sim/engine.h"
 
@@ -37,7 +37,7 @@ static struct stream *stream_per_thread(struct context *context)
 	if (!t->streams)
 		t->streams = calloc(ENGINE_MAX_CONTEXTS, sizeof(*t->streams));
 	struct stream **s = &t->streams[context->index];
-	/* The slot outlives a context whose index was given to another. */
+	/* The thread's slot may contain the stream of an earlier context with the same index. */
 	if (!*s || (*s)->context != context || (*s)->destroyed) {
 		*s = stream_create_in(context, 0, 0);
 		(*s)->per_thread = true;
@@ -63,7 +63,8 @@ CUresult stream_find(CUstream handle, struct stream **stream)
 	return s->context->error;
 }
 
-/* The legacy stream waits for every blocking stream of the context, and those wait for it. */
+/* Sets `deps` to what the next operation of a stream waits for. The legacy stream waits for every
+ * blocking stream of its context, and blocking streams wait for the legacy stream. */
 int stream_dependencies(struct stream *stream, struct when *deps)
 {
 	int count = 0;
@@ -98,7 +99,8 @@ struct when stream_moment(struct stream *stream)
 	return op_join(deps, count);
 }
 
-/* A stream holds PROFSIM_QUEUE operations; the next one waits until the oldest has ended. */
+/* Notes a launch. A stream holds PROFSIM_QUEUE operations; the next launch waits until the oldest
+ * has ended. */
 void stream_queue_note(struct stream *stream, int64_t end_ns, int64_t *wait_ns)
 {
 	uint32_t size = (uint32_t)engine_settings.queue;
@@ -111,7 +113,7 @@ void stream_queue_note(struct stream *stream, int64_t end_ns, int64_t *wait_ns)
 	stream->queue_next = stream->queue_next + 1 == size ? 0 : stream->queue_next + 1;
 }
 
-/* engine_lock held on entry, released on exit. */
+/* Requires engine_lock on entry and releases it. */
 CUresult stream_run_locked(struct stream *stream, struct op_request *request, int64_t host_end,
 			   struct when *end)
 {
@@ -204,8 +206,8 @@ CUresult sim_cuStreamDestroy_v2(CUstream handle)
 	CUresult rc = stream_find(handle, &s);
 	if (!rc) {
 		/*
-		 * Its work continues: the legacy stream's barriers and a context's synchronise
-		 * still see it.
+		 * The stream's work continues. The legacy stream's barriers and synchronizations of
+		 * the context still wait for it.
 		 */
 		struct when both[2] = { s->context->legacy->tail, s->tail };
 		if (!(s->flags & CU_STREAM_NON_BLOCKING) && !op_is_known(&s->tail))
@@ -218,7 +220,8 @@ CUresult sim_cuStreamDestroy_v2(CUstream handle)
 				break;
 			}
 		/*
-		 * The record itself stays: a late use of the handle is then an error, not a crash.
+		 * The struct itself stays, so that a later use of the handle is an error and not a
+		 * crash.
 		 */
 		s->destroyed = true;
 		op_release(&s->tail);
@@ -442,7 +445,8 @@ CUresult sim_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
 	return rc;
 }
 
-/* Gets the moment that an event marks; pass it on to op_wait() or moment_query(). */
+/* Gets the moment that an event marks. The caller passes it to op_wait() or moment_query(), which
+ * free the reference. */
 static CUresult event_moment(CUevent handle, struct event **event, struct when *moment)
 {
 	pthread_mutex_lock(&engine_lock);

@@ -1,10 +1,10 @@
 /*
- * Tensor maps: descriptors that kernels of CUTLASS and Triton take to load tiles. Nothing loads
- * tiles here, so a map holds only its address. Application threads.
+ * Tensor maps: descriptors with which kernels of CUTLASS and Triton load tiles. Kernels load
+ * nothing here, so a map contains only the tensor's address. Runs on the application's threads.
  */
 #include "test/sim/engine.h"
 
-#define MAP_ALIGNMENT	  64 /* bytes, as cuda.h asks */
+#define MAP_ALIGNMENT	  64 /* bytes, required by cuda.h */
 #define ADDRESS_ALIGNMENT 16
 
 static bool is_aligned(const void *pointer, uintptr_t alignment)

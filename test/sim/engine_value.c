@@ -1,5 +1,5 @@
 /*
- * Stream memory operations: writing a word in stream order, and waiting for one that the host or
+ * Stream memory operations: writing a word in stream order, and waiting for a word that the host or
  * another stream writes.
  */
 #include "test/sim/engine.h"
@@ -42,7 +42,8 @@ static bool value_holds(const struct value *v)
 	}
 }
 
-/* On the helper thread, which polls: what the word will be is not known beforehand. */
+/* Polls the word. Runs on the helper thread, because it is not known beforehand when the word is
+ * written. */
 static void value_wait(void *arg)
 {
 	struct value *v = arg;

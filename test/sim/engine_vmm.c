@@ -1,7 +1,7 @@
 /*
- * Virtual memory management: address ranges are reserved, physical memory is created, and the two
- * are mapped. Physical memory is a part of one sparse memory file for each device, so that it keeps
- * its bytes from one mapping to the next.
+ * Virtual memory management: address ranges are reserved, physical memory is created, and physical
+ * memory is mapped into ranges. Physical memory is a part of one sparse memory file for each
+ * device, so that it keeps its bytes from one mapping to the next.
  */
 #define _FILE_OFFSET_BITS 64
 #include "test/sim/engine.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define GRAIN	       (2ul << 20)
-#define FILE_BYTES     (1ll << 44) /* sparse: only what is written costs anything */
+#define FILE_BYTES     (1ll << 44) /* sparse: only pages that were written use memory */
 #define PHYSICAL_MAGIC 0x50485931u
 
 struct physical {
@@ -19,7 +19,7 @@ struct physical {
 	struct device *device;
 	size_t bytes;
 	off_t offset;
-	int references; /* the handle's and each mapping's */
+	int references; /* one for the handle and one for each mapping */
 	CUmemAllocationProp properties;
 };
 
@@ -28,8 +28,8 @@ struct reservation {
 };
 
 struct mapping {
-	struct allocation
-		allocation; /* in engine_allocations, so that copies and queries find it */
+	/* an element of engine_allocations, so that copies and queries find it */
+	struct allocation allocation;
 	struct physical *physical;
 };
 
@@ -96,7 +96,7 @@ CUresult sim_cuMemAddressFree(CUdeviceptr address, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
-/* engine_lock held. */
+/* Allocates a piece of the device's file. Requires engine_lock. */
 static CUresult physical_place(struct physical *p)
 {
 	int ordinal = p->device->ordinal;
@@ -144,7 +144,7 @@ CUresult sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
 	return rc;
 }
 
-/* engine_lock held. */
+/* Releases a reference. Requires engine_lock. */
 static void physical_drop(struct physical *p)
 {
 	if (--p->references)
@@ -179,7 +179,8 @@ CUresult sim_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	bool right = r && address + bytes <= r->start + r->bytes &&
 		     !(inside && inside->start < address + bytes);
 	/*
-	 * cuMemSetAccess grants access: the host, which must move the bytes, has it from here on.
+	 * In CUDA, cuMemSetAccess grants access. Here the mapping is accessible at once, because
+	 * the host must move the bytes.
 	 */
 	if (right && mmap((void *)address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 			  files[p->device->ordinal], p->offset + (off_t)offset) == MAP_FAILED)
@@ -203,7 +204,7 @@ CUresult sim_cuMemUnmap(CUdeviceptr address, size_t bytes)
 {
 	CUresult rc = CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&engine_lock);
-	/* The range may hold several mappings, each of which goes as a whole. */
+	/* The range may contain several mappings; unmap each of them completely. */
 	for (struct range *r = range_after(engine_allocations, address);
 	     r && r->start < address + bytes; r = range_after(engine_allocations, address)) {
 		struct mapping *m = (struct mapping *)r;

@@ -1,5 +1,6 @@
 /*
- * The libraries' way to the driver, and the generic entry points. Application threads.
+ * The libraries' connection to the driver, and the generic entry points. Runs on the application's
+ * threads.
  */
 #include "test/sim/libs.h"
 
@@ -57,8 +58,8 @@ static void driver_find(void)
 }
 
 /*
- * Compares content: callers build names on their stacks. With a full table the driver finds the
- * name each time.
+ * Finds or loads the kernel with this name. Compares the text, because callers build names on their
+ * stacks. If the table is full, the driver finds the kernel at each call.
  */
 static CUresult kernel_find(const char *name, CUkernel *kernel)
 {
@@ -86,8 +87,8 @@ static CUresult kernel_find(const char *name, CUkernel *kernel)
 }
 
 /*
- * NVIDIA's libraries contain a statically linked runtime. An interposer sees its calls of the
- * driver; CUPTI sees those of the runtime.
+ * Opens a frame of a runtime call. NVIDIA's libraries contain a statically linked runtime. An
+ * interposer sees only the driver calls of that runtime; CUPTI sees its runtime calls.
  */
 static void enter_runtime(struct sim_frame *frame, uint32_t cbid, const char *name)
 {
@@ -186,7 +187,7 @@ int libs_nothing(const char *function)
 	return 0;
 }
 
-/* Descriptors are opaque to the caller: room enough for any. */
+/* Descriptors are opaque to the caller; 512 bytes are enough for any. */
 int libs_create(void **out)
 {
 	*out = calloc(1, 512);

@@ -1,6 +1,7 @@
 /*
- * cuBLAS and cuBLASLt: GEMMs with a grid and a name like the real ones', for the calls that PyTorch
- * makes. The rest of cuBLAS is generated: one kernel for each call. Application threads.
+ * cuBLAS and cuBLASLt: matrix products (GEMMs) with grids and kernel names like those of the real
+ * libraries, for the calls that PyTorch makes. The other functions of cuBLAS are generated and
+ * launch one kernel per call. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
@@ -38,7 +39,7 @@ static int gemm(void *stream, const char *type, int trans_a, int trans_b, long m
 		       : 0;
 }
 
-/* cudaDataType_t */
+/* `type`: cudaDataType_t. */
 const char *libs_type_name(int type)
 {
 	switch (type) {
@@ -189,7 +190,7 @@ SIM_EXPORT int cublasLtMatrixLayoutSetAttribute(struct layout *l, int attribute,
 	return 0;
 }
 
-/* The real one's answer to a question that has room for less. */
+/* Returned if the caller's buffer is too small, as in the real library. */
 #define CUBLAS_INVALID_VALUE 7
 
 SIM_EXPORT int cublasLtMatrixLayoutGetAttribute(const struct layout *l, int attribute, void *value,
@@ -254,8 +255,8 @@ SIM_EXPORT int cublasLtMatmulPreferenceDestroy(void *preference)
 }
 
 /*
- * One answer, of zeros: an algorithm that needs no workspace. Without it PyTorch warns and falls
- * back to cuBLAS.
+ * Returns one algorithm, of zeros, which needs no workspace. If there was none, PyTorch would warn
+ * and use cuBLAS.
  */
 #define HEURISTIC_BYTES 96
 

@@ -1,7 +1,8 @@
 /*
- * cuDNN as far as plain PyTorch programs use it: handles and versions. Descriptors are generated,
- * as memory that is never read. Functions that compute launch one kernel on the handle's stream;
- * for convolutions see libs_cudnn_backend.c. Application threads.
+ * cuDNN as far as plain PyTorch programs use it: handles and versions. The functions for
+ * descriptors are generated; a descriptor is memory that is never read. Functions that compute
+ * launch one kernel on the handle's stream. libs_cudnn_backend.c contains convolutions. Runs on the
+ * application's threads.
  */
 #include "test/sim/libs.h"
 

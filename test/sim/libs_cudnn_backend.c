@@ -1,14 +1,14 @@
 /*
- * cuDNN's backend API, which runs convolutions and attention. Operations are put into a graph, a
- * graph into an engine, that into a configuration and a plan, which is executed. Each descriptor
- * carries what was put into it, so that the plan's kernel has its name. Queries get the smallest
- * answer. Application threads.
+ * cuDNN's backend API, which runs convolutions and attention. A caller puts operations into a
+ * graph, the graph into an engine, the engine into a configuration, the configuration into a plan,
+ * and executes the plan. Each descriptor keeps what was put into it, so that the plan's kernel gets
+ * the operation's name. Queries get the smallest valid answer. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
 #include <stdio.h>
 
-/* cudnnBackendAttributeType_t, cudnnBackendAttributeName_t */
+/* Values of cudnnBackendAttributeType_t and cudnnBackendAttributeName_t. */
 enum {
 	TYPE_DATA_TYPE = 1,
 	TYPE_INT64 = 3,
@@ -18,9 +18,9 @@ enum {
 };
 
 /*
- * cudnnBackendDescriptorType_t of operations that compute; the first row that a plan has names its
- * kernel. Attention comes as one operation, or as the products that it consists of: two forward,
- * five backward.
+ * The types (cudnnBackendDescriptorType_t) of operations that compute. The first row that a plan
+ * contains names the plan's kernel. Attention is one operation, or the products of which it
+ * consists: two forward, five backward.
  */
 enum { GRAPH = 15, MATMUL = 19, FORWARD_PRODUCTS = 2 };
 #define FORWARD_ATTENTION  "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_%s_kernel"
@@ -44,7 +44,7 @@ enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };
 
 struct descriptor {
 	int kind;
-	unsigned operations; /* bits, by rows */
+	unsigned operations; /* one bit for each row of the table `operations` */
 	int products;
 	bool has_type;
 	int type; /* cudnnDataType_t of the first tensor */
@@ -91,8 +91,8 @@ SIM_EXPORT int cudnnBackendSetAttribute(struct descriptor *d, int name, int type
 }
 
 /*
- * One of whatever is counted, zero for every number; a descriptor, which the caller has made, is
- * filled.
+ * Answers a query. Every count is 1, and every number is 0. If the caller passes a descriptor that
+ * it has created, the descriptor is filled in.
  */
 SIM_EXPORT int cudnnBackendGetAttribute(const struct descriptor *d, int name, int type,
 					int64_t wanted, int64_t *got, void *to);
@@ -113,7 +113,8 @@ SIM_EXPORT int cudnnBackendGetAttribute(const struct descriptor *d, int name, in
 	return 0;
 }
 
-/* cudnnDataType_t, as kernels have it in their names: inputs, accumulation, output. */
+/* Returns the descriptor's cudnnDataType_t in the form that kernel names contain: inputs,
+ * accumulation, output. */
 static const char *type_name(const struct descriptor *d)
 {
 	enum { UNNAMED = -1, BF16 = 14 };

@@ -1,6 +1,6 @@
 /*
- * cuFFT as PyTorch calls it: plans by number. A transform is one kernel for each of its dimensions,
- * named after its types. Application threads.
+ * cuFFT as PyTorch calls it. A plan is a number. A transform launches one kernel for each
+ * dimension, named after the types of its input and output. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
@@ -85,11 +85,12 @@ SIM_EXPORT int cufftXtMakePlanMany(int number, int dimensions, const long long *
 	p->output = output;
 	p->batch = batch;
 	memcpy(p->sizes, sizes, (size_t)dimensions * sizeof(*sizes));
-	*work_bytes = 16384; /* nothing is computed in it */
+	*work_bytes = 16384; /* any size; nothing is computed in the workspace */
 	return 0;
 }
 
-/* Real numbers are the types below 4, CUDA_R_32F, _64F and _16F; complex ones follow. */
+/* Returns 'r' for a real type, 'c' for a complex one. The real types are CUDA_R_32F, CUDA_R_64F and
+ * CUDA_R_16F: numbers below 4, except 3. */
 static char letter(int type)
 {
 	return type < 4 && type != 3 ? 'r' : 'c';

@@ -1,7 +1,7 @@
 /*
- * cuFile as PyTorch calls it (torch.cuda.gds). Bytes pass between a file and device memory without
- * an operation of the device, as if the drive wrote there by itself. They take the host's real
- * time. Application threads.
+ * cuFile as PyTorch calls it (torch.cuda.gds). Bytes move between a file and device memory without
+ * an operation of the device, as if the drive accessed device memory directly. Moving them takes
+ * the host's real time. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
@@ -25,8 +25,8 @@ struct descriptor {
 };
 
 /*
- * A handle is a descriptor of its own, plus one. It lacks O_DIRECT, which would ask for aligned
- * host memory.
+ * Opens the file again. A cuFile handle is such a new file descriptor, plus one, so that it is not
+ * NULL. The descriptor lacks O_DIRECT, which would require aligned host memory.
  */
 static intptr_t open_again(int fd)
 {
@@ -79,7 +79,8 @@ static ssize_t move_piece(bool is_read, int fd, char *memory, size_t bytes, off_
 	return done;
 }
 
-/* Bytes moved, fewer at the file's end; -1: errno says why; else minus CUfileOpError. */
+/* Moves bytes. Returns how many were moved, fewer than `bytes` at the file's end. Returns -1 if
+ * errno says why it failed, or else minus the CUfileOpError. */
 static ssize_t move(bool is_read, void *handle, char *memory, size_t bytes, off_t at)
 {
 	size_t moved = 0;

@@ -1,11 +1,11 @@
 /*
- * cuSPARSE where its answers have a meaning: sizes of sparse matrices, and products whose size is
- * queried first. Functions that compute are generated, one kernel for each call. Application
- * threads.
+ * The cuSPARSE functions whose results matter: sizes of sparse matrices, and products whose buffer
+ * size is queried first. The other functions that compute are generated and launch one kernel per
+ * call. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
-#define BUFFER_BYTES 16384 /* nothing is computed in it */
+#define BUFFER_BYTES 16384 /* any size; nothing is computed in the buffer */
 
 struct sparse {
 	int64_t rows, columns, numbers;
@@ -48,7 +48,7 @@ SIM_EXPORT const char *cusparseGetErrorString(int status)
 	return status ? "execution failed" : "success";
 }
 
-/* C = A * B: asked for the buffer's size without one, then done. */
+/* C = A * B. Without a buffer, returns the required size; with one, launches the kernel. */
 static int product(void *handle, const char *function, size_t *bytes, const void *buffer)
 {
 	if (buffer)
@@ -71,7 +71,8 @@ SIM_EXPORT int cusparseSpGEMM_workEstimation(void *handle, int op_a, int op_b, c
 	return product(handle, "cusparseSpGEMM_workEstimation", bytes, buffer);
 }
 
-/* No kernel counts the result's numbers: it has as many as the denser factor. */
+/* Sets the number of nonzeros of the result. No kernel counts them here; the result gets as many as
+ * the denser factor. */
 SIM_EXPORT int cusparseSpGEMM_compute(void *handle, int op_a, int op_b, const void *alpha,
 				      const struct sparse *a, const struct sparse *b,
 				      const void *beta, struct sparse *c, int type, int algorithm,
@@ -87,7 +88,7 @@ SIM_EXPORT int cusparseSpGEMM_compute(void *handle, int op_a, int op_b, const vo
 	return product(handle, "cusparseSpGEMM_compute", bytes, buffer);
 }
 
-/* The sum of two matrices has at most the numbers of both. */
+/* Sets the number of nonzeros of a sum to its maximum: the nonzeros of both matrices together. */
 SIM_EXPORT int cusparseXcsrgeam2Nnz(void *handle, int m, int n, void *a, int numbers_a,
 				    const int *rows_a, const int *columns_a, void *b, int numbers_b,
 				    const int *rows_b, const int *columns_b, void *c, int *rows_c,

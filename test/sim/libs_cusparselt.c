@@ -1,7 +1,7 @@
 /*
- * cuSPARSELt as PyTorch calls it for semi-structured sparsity. A product is one kernel with a name
- * like the real one's; a search runs it several times. All objects are the caller's memory, 512
- * bytes each. Application threads.
+ * cuSPARSELt as PyTorch calls it for semi-structured sparsity. A product launches one kernel with a
+ * name like that of the real library; a search launches it several times. All objects are memory of
+ * the caller, 512 bytes each. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
@@ -25,7 +25,7 @@ enum {
 
 enum { TYPE_INT8 = 3, TYPE_E4M3 = 28, TYPE_E5M2 = 29 }; /* cudaDataType_t */
 
-#define BUFFER_BYTES 16384 /* nothing is computed in it */
+#define BUFFER_BYTES 16384 /* any size; nothing is computed in the buffer */
 #define TILE	     128
 
 struct matrix {
@@ -35,7 +35,7 @@ struct matrix {
 
 struct product {
 	int type, trans_a, trans_b;
-	int64_t rows, columns; /* of the result */
+	int64_t rows, columns; /* size of the result */
 };
 
 struct algorithm {
@@ -44,7 +44,7 @@ struct algorithm {
 
 struct plan {
 	struct product product;
-	int iterations; /* of a search */
+	int iterations; /* number of iterations of a search */
 };
 
 SIM_EXPORT int cusparseLtInit(void *handle);
@@ -114,7 +114,8 @@ SIM_EXPORT int cusparseLtMatmulAlgSelectionInit(const void *handle, struct algor
 {
 	(void)handle, (void)product, (void)standard;
 	*algorithm = (struct algorithm){ { [ATTRIBUTE_MAX_ID] = 1,
-					   [ATTRIBUTE_ITERATIONS] = 5, /* the real one's */
+					   /* the real library's value */
+					   [ATTRIBUTE_ITERATIONS] = 5,
 					   [ATTRIBUTE_SPLIT_K] = 1,
 					   [ATTRIBUTE_SPLIT_K_MODE] = 1 } };
 	return SUCCESS;
@@ -230,8 +231,8 @@ static bool is_byte(int type)
 }
 
 /*
- * Half of the numbers, and two bits for the place of each; for byte types more, as the real one
- * lays them out.
+ * Returns the compressed size: half of the elements, plus two bits for the position of each. Byte
+ * types need more in the real library's layout.
  */
 SIM_EXPORT int cusparseLtSpMMACompressedSize2(const void *handle, const struct matrix *m,
 					      size_t *bytes, size_t *buffer_bytes);

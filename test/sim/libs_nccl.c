@@ -1,7 +1,7 @@
 /*
- * NCCL's functions. Outside a group a call launches its kernel at once. In a group kernels are
- * launched at its end: one for each collective, one for all messages of a communicator and stream.
- * Application threads.
+ * NCCL's functions. Outside a group, a call launches its kernel at once. Within a group, kernels
+ * are launched at the group's end: one for each collective, and one for all messages of a
+ * communicator and stream. Runs on the application's threads.
  */
 #include "test/sim/libs_nccl.h"
 
@@ -10,7 +10,7 @@
 
 enum { CALLS_MOST = 1024 };
 
-/* What a group has collected on this thread. */
+/* The calls that the current group has collected on this thread. */
 static __thread struct {
 	int depth, n_calls, n_joining;
 	struct {
@@ -96,8 +96,8 @@ static int submit(struct nccl_call *k, void *stream, const char *kernel)
 /* ---- Collectives ---- */
 
 /*
- * `links`: how many times a rank's share of all bytes crosses a link, times n / (n - 1); 0: all
- * bytes do, once.
+ * Calls a collective. `links`: how often a rank's share of all bytes crosses a link, times n / (n -
+ * 1). 0: all bytes cross one link once.
  */
 static int collective(const char *name, const char *operation, enum nccl_move move, int links,
 		      const void *from, void *to, size_t count, int type, int root,
@@ -202,7 +202,7 @@ SIM_EXPORT int ncclScatter(const void *from, void *to, size_t count, int type, i
 	return collective("Scatter", "", MOVE_PARTS, 1, from, to, count, type, root, c, stream);
 }
 
-/* The bytes stay where they are. */
+/* Moves no bytes; only the time is simulated. */
 SIM_EXPORT int ncclAlltoAll(const void *from, void *to, size_t count, int type, struct nccl_comm *c,
 			    void *stream);
 SIM_EXPORT int ncclAlltoAll(const void *from, void *to, size_t count, int type, struct nccl_comm *c,
@@ -229,7 +229,8 @@ static int message(const char *name, const void *from, void *to, size_t count, i
 	return c->shared
 		       ? launch(stream, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
 				&k, 1, true)
-		       : NCCL_INVALID_ARGUMENT; /* to itself, outside a group: would wait forever */
+		       /* a message to itself outside a group would wait forever */
+		       : NCCL_INVALID_ARGUMENT;
 }
 
 SIM_EXPORT int ncclSend(const void *from, size_t count, int type, int peer, struct nccl_comm *c,
@@ -258,8 +259,8 @@ SIM_EXPORT int ncclGroupStart(void)
 }
 
 /*
- * Launches one kernel for all messages from `first` on that belong with it, and marks them by their
- * communicator.
+ * Launches one kernel for all messages that have the same communicator and stream as message
+ * `first`, and marks these messages as launched.
  */
 static int launch_messages(int first)
 {
@@ -368,7 +369,7 @@ SIM_EXPORT int ncclCommInitAll(struct nccl_comm **out, int n, const int *devices
 	return rc;
 }
 
-/* Ranks of one colour, in the order of their keys. */
+/* Forms a communicator of the ranks with the same color, ordered by their keys. */
 SIM_EXPORT int ncclCommSplit(struct nccl_comm *c, int color, int key, struct nccl_comm **out,
 			     void *config);
 SIM_EXPORT int ncclCommSplit(struct nccl_comm *c, int color, int key, struct nccl_comm **out,
@@ -393,7 +394,7 @@ SIM_EXPORT int ncclCommSplit(struct nccl_comm *c, int color, int key, struct ncc
 SIM_EXPORT int ncclCommDestroy(struct nccl_comm *c);
 SIM_EXPORT int ncclCommDestroy(struct nccl_comm *c)
 {
-	/* the record and the shared memory stay: kernels in flight still meet there */
+	/* Keep the struct and the shared memory, because kernels under way still meet there. */
 	(void)c;
 	return 0;
 }
@@ -431,7 +432,7 @@ GETTER(ncclCommCount, c->n)
 GETTER(ncclCommUserRank, c->rank)
 GETTER(ncclCommCuDevice, c->device)
 
-/* ---- Words ---- */
+/* ---- Versions and error texts ---- */
 
 SIM_EXPORT int ncclGetVersion(int *version);
 SIM_EXPORT int ncclGetVersion(int *version)

@@ -1,11 +1,11 @@
 /*
- * Ranks that meet in shared memory. A rank's kernel enters with its start time. When all have
- * entered, each knows when the last one did, and from then on the bytes take their time. Threads
- * sleep here only while a communicator is made; otherwise the driver's helper thread asks again
- * (sim_meeting).
+ * Ranks that meet in shared memory. When a rank's kernel starts, it enters its start time. When all
+ * have entered, each rank knows when the last one did; from that time on, the transfer takes its
+ * time. A thread sleeps here only while a communicator is created. At all other times the driver's
+ * helper thread asks repeatedly whether the meeting is over (sim_meeting).
  *
- * A rank enters its next collective only after all have entered this one, so places are used
- * alternately, two of each.
+ * A rank enters its next collective only after all ranks have entered this one. Two places are
+ * therefore enough, used alternately.
  */
 #include "test/sim/libs_nccl.h"
 
@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 struct place {
-	_Atomic uint64_t n_come; /* never goes back: of all iterations */
+	_Atomic uint64_t n_come; /* number of entries in all iterations; never reset */
 	_Atomic int64_t last_ns;
 };
 
-/* From one rank to another: each side counts for itself. */
+/* Messages from one rank to another. Each side counts its own entries. */
 struct pair {
 	struct {
 		_Atomic uint32_t n_come;
@@ -59,7 +59,8 @@ int nccl_join(struct nccl_comm *c, bool waits)
 		return NCCL_SYSTEM_ERROR;
 	}
 	c->shared = at;
-	/* the last one in takes the name away: nothing is left over, whoever dies later */
+	/* the last rank that joins unlinks the name, so that nothing is left over if a rank dies
+	 * later */
 	if (atomic_fetch_add(&c->shared->n_joined, 1) + 1 == (uint32_t)c->n)
 		shm_unlink(c->id.name);
 	return waits ? nccl_wait_joined(c) : 0;
@@ -184,7 +185,7 @@ static void come_to_pair(const struct nccl_call *k, int64_t start_ns)
 	atomic_store(&p->side[own].n_come, (uint32_t)k->number + 1);
 }
 
-/* When the last one came; -1: not all have. */
+/* Returns when the last rank entered; -1 if not all have entered. */
 static int64_t all_come_ns(const struct nccl_call *k, bool is_group, int64_t start_ns)
 {
 	if (!is_group) {

@@ -1,6 +1,6 @@
 /*
- * NCCL's own memory (torch.cuda.MemPool of a process group's allocator), memory that is registered
- * with it, and user-defined operators. Application threads.
+ * Memory that NCCL allocates (the allocator of a process group's torch.cuda.MemPool), memory that
+ * is registered with NCCL, and user-defined operators. Runs on the application's threads.
  */
 #include "test/sim/libs_nccl.h"
 
@@ -18,7 +18,7 @@ SIM_EXPORT int ncclMemFree(void *memory)
 	return libs_free(memory) ? UNHANDLED_CUDA_ERROR : 0;
 }
 
-/* What is registered is its own handle. */
+/* Registered memory is its own handle. */
 SIM_EXPORT int ncclCommRegister(const void *comm, void *memory, size_t bytes, void **handle);
 SIM_EXPORT int ncclCommRegister(const void *comm, void *memory, size_t bytes, void **handle)
 {
@@ -44,7 +44,7 @@ SIM_EXPORT int ncclWinGetUserPtr(void *comm, void *window, void **memory)
 	return 0;
 }
 
-/* No operator computes anything, so one number does for all. */
+/* All operators get the same number, because none of them computes anything. */
 SIM_EXPORT int ncclRedOpCreatePreMulSum(int *number, const void *scalar, int type, int residence,
 					const void *comm);
 SIM_EXPORT int ncclRedOpCreatePreMulSum(int *number, const void *scalar, int type, int residence,

@@ -1,12 +1,12 @@
 /*
- * cuDNN's batch normalisation: how much memory it asks its caller for. What computes is generated.
- * Application threads.
+ * cuDNN's batch normalization: how much memory the caller must provide. The functions that compute
+ * are generated. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
-#define BUFFER_BYTES 1024 /* workspace and reserve: nothing is computed in them */
+#define BUFFER_BYTES 1024 /* sizes of workspace and reserve space; nothing is computed in them */
 
-/* Handles and descriptors, none of which changes the answer, then where it goes. */
+/* The handles and descriptors do not change the answer. The last argument receives it. */
 SIM_EXPORT int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void *h, int mode, int ops,
 									void *x, void *z, void *y,
 									void *parameters,

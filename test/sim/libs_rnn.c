@@ -1,7 +1,7 @@
 /*
  * cuDNN's recurrent networks: the shapes of weights and buffers, which PyTorch queries and checks.
- * For each layer and direction a pass launches a product for the inputs and one persistent kernel
- * for all time steps, as cuDNN does where the state fits. Application threads.
+ * For each layer and direction, a pass launches one product for the inputs and one persistent
+ * kernel for all time steps, as cuDNN does if the state fits. Runs on the application's threads.
  */
 #include "test/sim/libs.h"
 
@@ -10,17 +10,19 @@
 struct rnn {
 	int cell, gates, layers, directions;
 	int input, hidden;
-	/* of a layer and direction: the projection's, if there is one, else the state's */
+	/* Output size of one layer and direction: of the projection if there is one, otherwise of
+	 * the state. */
 	int output;
 	int type; /* cudnnDataType_t of the weights */
 };
 
-/* Also what a filter or tensor descriptor holds where somebody reads it back. */
+/* A shape. Also the contents of filter and tensor descriptors, which callers can read back. */
 struct shape {
 	int type, dimensions, sizes[8];
 };
 
-#define BUFFER_BYTES (1 << 20) /* workspace and reserve: nothing is computed in them */
+/* sizes of workspace and reserve space; nothing is computed in them */
+#define BUFFER_BYTES (1 << 20)
 
 SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, int bias,
 					int direction, int input_mode, int data_type, int precision,
@@ -30,7 +32,7 @@ SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, 
 					int direction, int input_mode, int data_type, int precision,
 					int math, int input, int hidden, int projection, int layers)
 {
-	static const int gates[] = { 1, 1, 4, 3 }; /* RELU, TANH, LSTM, GRU */
+	static const int gates[] = { 1, 1, 4, 3 }; /* gates of RELU, TANH, LSTM, GRU */
 	(void)algorithm, (void)bias, (void)input_mode, (void)precision, (void)math;
 	*r = (struct rnn){ .cell = cell & 3,
 			   .gates = gates[cell & 3],
@@ -45,17 +47,19 @@ SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, 
 
 static size_t number_bytes(const struct rnn *r)
 {
-	enum { FLOAT = 0, DOUBLE = 1 }; /* else half or bfloat16, as under autocast */
+	/* all other types are half or bfloat16, as under autocast */
+	enum { FLOAT = 0, DOUBLE = 1 };
 	return r->type == FLOAT ? 4 : r->type == DOUBLE ? 8 : 2;
 }
 
-/* Pseudo layers count directions. */
+/* Returns the input size of a pseudo layer, which is one direction of a layer. */
 static int layer_input(const struct rnn *r, int pseudo_layer)
 {
 	return pseudo_layer < r->directions ? r->input : r->output * r->directions;
 }
 
-/* Every gate has a matrix for the input and one for the state; then comes the projection's. */
+/* Returns how many weights a layer has. Every gate has a matrix for the input and one for the
+ * state; the projection's matrix follows. */
 static size_t layer_numbers(const struct rnn *r, int pseudo_layer)
 {
 	size_t gates = (size_t)r->gates * r->hidden * (layer_input(r, pseudo_layer) + r->output);
@@ -74,8 +78,8 @@ SIM_EXPORT int cudnnGetRNNWeightSpaceSize(void *h, struct rnn *r, size_t *bytes)
 }
 
 /*
- * Returns where a matrix of the layer begins, and its shape. `id` counts the inputs' gates, the
- * states', then the projection.
+ * Returns at which weight of the layer a matrix begins, and sets its shape. `id` counts the
+ * matrices of the inputs' gates, then those of the states' gates, then the projection's.
  */
 static size_t matrix_at(const struct rnn *r, int pseudo_layer, int id, struct shape *shape)
 {
@@ -90,8 +94,8 @@ static size_t matrix_at(const struct rnn *r, int pseudo_layer, int id, struct sh
 }
 
 /*
- * All matrices come first, then all biases; a projection has none. The caller asks for one or the
- * other, or both.
+ * Returns where the matrix and the bias `id` are. All matrices come first, then all biases; a
+ * projection has no bias. The caller asks for one of them or for both.
  */
 SIM_EXPORT int cudnnGetRNNWeightParams(void *h, struct rnn *r, int pseudo_layer, size_t bytes,
 				       char *space, int id, struct shape *matrix, void **matrix_to,

@@ -1,6 +1,6 @@
 /*
- * libnvidia-ml.so.1, as far as PyTorch calls it (is there a fabric? how many devices?). No
- * measurements.
+ * libnvidia-ml.so.1, as far as PyTorch calls it: whether there is a fabric, and how many devices
+ * there are. Contains no measurements.
  */
 #include "test/sim/sim_common.h"
 
@@ -10,7 +10,7 @@
 enum { NVML_SUCCESS = 0, NVML_INVALID = 2, NVML_NOT_SUPPORTED = 3 };
 
 #define MOST_DEVICES 16
-static char devices[MOST_DEVICES]; /* a handle is the address of its byte */
+static char devices[MOST_DEVICES]; /* the handle of a device is the address of its element */
 
 static unsigned device_count(void)
 {
@@ -67,7 +67,7 @@ SIM_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 	return NVML_SUCCESS;
 }
 
-/* Bus ids as the simulated driver gives them: device 0 is on bus 1. */
+/* Finds a device by its bus id, in the numbering of the simulated driver: device 0 is on bus 1. */
 SIM_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device);
 SIM_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device)
 {
@@ -85,7 +85,7 @@ SIM_EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned bytes)
 	return NVML_SUCCESS;
 }
 
-/* No fabric: a state of 0 in an otherwise empty answer. */
+/* The answer of a device without a fabric: state 0 and zeros. */
 struct fabric {
 	unsigned version;
 	char cluster[16];

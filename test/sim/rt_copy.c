@@ -1,5 +1,5 @@
 /*
- * The runtime's copies and memsets: each names the driver call that the real runtime makes for that
+ * The runtime's copies and memsets. Each makes the driver call that the real runtime makes for that
  * kind of copy.
  */
 #include "test/sim/rt.h"
@@ -227,7 +227,8 @@ static size_t array_element(cudaArray_const_t array)
 	return (size_t)rt_channel_bits(d.Format) / 8 * d.NumChannels ?: 1;
 }
 
-/* Offsets and widths count elements where an array takes part, else bytes. */
+/* Converts the parameters of a 3D copy. Offsets and widths count elements if an array takes part,
+ * otherwise bytes. */
 cudaError_t rt_copy_3d_driver(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c)
 {
 	size_t element = p->srcArray   ? array_element(p->srcArray)

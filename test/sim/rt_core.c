@@ -1,5 +1,6 @@
 /*
- * The runtime's foundation: loading the driver, frames, errors, the current device. See rt.h.
+ * The runtime's foundation: loads the driver, opens and closes frames, keeps errors and the current
+ * device. See rt.h.
  */
 #include "test/sim/rt.h"
 
@@ -73,7 +74,8 @@ cudaError_t rt_leave(struct sim_frame *frame, cudaError_t status)
 	if (rt_tools)
 		rt_tools->leave(frame, status);
 	self.per_thread = frame->runtime_per_thread;
-	/* cudaGetLastError and cudaPeekAtLastError (10, 11) give an error without having one. */
+	/* cudaGetLastError and cudaPeekAtLastError (10, 11) return an earlier error but do not
+	 * fail */
 	if (SIM_UNLIKELY(status) && frame->cbid != 10 && frame->cbid != 11)
 		self.last_error = status;
 	return status;
@@ -99,7 +101,7 @@ static cudaError_t context_make(int device)
 	CUcontext context;
 	pthread_mutex_lock(&primary_lock);
 	cudaError_t rc = RT(DRV(cuDevicePrimaryCtxRetain)(&context, device));
-	/* One reference is enough; a second one would outlive a reset. */
+	/* The thread needs one reference only; a second one would survive a reset. */
 	if (!rc && primary[device] == context)
 		DRV(cuDevicePrimaryCtxRelease_v2)(device);
 	if (!rc)
@@ -219,7 +221,7 @@ cudaError_t rt_cudaDriverGetVersion(int *version)
 {
 	cudaError_t rc = rt_load();
 	*version = 0;
-	/* Without a driver this call succeeds and says 0. */
+	/* without a driver this call succeeds and returns 0 */
 	return rc == cudaErrorInsufficientDriver ? cudaSuccess
 						 : RT(DRV(cuDriverGetVersion)(version));
 }
@@ -243,13 +245,13 @@ cudaError_t rt_cudaGetDriverEntryPointByVersion(const char *symbol, void **funct
 	cudaError_t rc = rt_load();
 	if (rc && !rt_tools)
 		return rc;
-	/* The caller's own default-stream mode decides where the flags leave it open. */
+	/* if the flags leave it open, the caller's own default-stream mode decides */
 	if (flags == cudaEnableDefault && self.per_thread)
 		flags = cudaEnablePerThreadDefaultStream;
 	rc = RT(DRV(cuGetProcAddress_v2)(symbol, function, (int)version, flags, &found));
 	if (status)
 		*status = (enum cudaDriverEntryPointQueryResult)found;
-	/* With a status to look at, a missing symbol is an answer and no error. */
+	/* if the caller gets a status, a missing symbol is not an error */
 	return rc == cudaErrorSymbolNotFound && status ? cudaSuccess : rc;
 }
 

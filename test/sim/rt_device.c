@@ -1,11 +1,11 @@
 /*
- * What the runtime reports about devices and pointers, in CUDA 12's and CUDA 13's structures.
- * Application threads.
+ * What the runtime reports about devices and pointers, in CUDA 12's and CUDA 13's structs. Runs on
+ * the application's threads.
  */
 #include "test/sim/rt.h"
 #include "test/sim/rt_twelve.h"
 
-/* struct cudaDeviceProp of CUDA 12; CUDA 13 dropped fields from its middle. */
+/* struct cudaDeviceProp of CUDA 12. CUDA 13 removed members from its middle. */
 struct rt12_device_prop {
 	char name[256];
 	cudaUUID_t uuid;
@@ -58,8 +58,8 @@ _Static_assert(sizeof(struct rt12_device_prop) == 1032, "CUDA 12's struct cudaDe
 _Static_assert(sizeof(struct cudaDeviceProp) == 1008, "CUDA 13's struct cudaDeviceProp");
 
 /*
- * What cudaGetDeviceProperties (without _v2) of libcudart.so.12 fills: CUDA 11's structure, a
- * prefix of CUDA 12's.
+ * Size of the struct that cudaGetDeviceProperties (without _v2) of libcudart.so.12 fills in. It is
+ * CUDA 11's struct, a prefix of CUDA 12's.
  */
 #define PROP11_BYTES 712
 
@@ -125,7 +125,7 @@ cudaError_t rt12_cudaGetDeviceProperties(void *properties, int device)
 	return rc;
 }
 
-/* The runtime's attribute numbers are the driver's. */
+/* The runtime's attribute numbers are equal to the driver's. */
 cudaError_t rt_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr a, int device)
 {
 	size_t total;
@@ -217,7 +217,7 @@ cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *out, const
 		    : type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost
 		    : type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
 						   : cudaMemoryTypeUnregistered;
-	/* Memory that CUDA does not know is reported with the pointer as its host pointer. */
+	/* for memory that CUDA does not know, the pointer itself is the host pointer */
 	if (out->type == cudaMemoryTypeUnregistered)
 		out->hostPointer = (void *)address;
 	return cudaSuccess;

@@ -1,6 +1,7 @@
 /*
- * Graph calls of the runtime whose parameters differ from the driver's: kernels by host address,
- * copies and memsets by the runtime's structures. Everything else is forwarded (rt_forward.def).
+ * Graph calls of the runtime whose parameters differ from the driver's: they identify kernels by
+ * host address, and describe copies and memsets with the runtime's structs. All other graph calls
+ * are forwarded (rt_forward.def).
  */
 #include "test/sim/rt.h"
 
@@ -211,8 +212,8 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGrap
 }
 
 /*
- * Kernels and copies differ in their structures; the rest of the union is the driver's, member by
- * member.
+ * Converts node parameters. Only the structs of kernels and copies differ; the other members of the
+ * union are equal to the driver's.
  */
 static cudaError_t params_driver(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out)
 {

@@ -1,5 +1,5 @@
 /*
- * The runtime's launches and what it says about kernels. Application threads.
+ * The runtime's launches, and what it reports about kernels. Runs on the application's threads.
  */
 #include "test/sim/rt.h"
 
@@ -31,8 +31,8 @@ cudaError_t rt___cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *share
 }
 
 /*
- * For a bad shape the driver reports "invalid value", for a bad kernel "invalid handle"; the
- * runtime has other errors.
+ * Converts the error of a launch. The driver reports "invalid value" for a bad shape and "invalid
+ * handle" for a bad kernel; the runtime has its own errors for them.
  */
 static cudaError_t launch_error(CUresult rc)
 {
@@ -75,7 +75,8 @@ cudaError_t rt_cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3
 				  (unsigned)shared, stream, args));
 }
 
-/* cudaLaunchAttribute and CUlaunchAttribute are one structure with two names. */
+/* Converts a launch configuration. cudaLaunchAttribute and CUlaunchAttribute are the same struct
+ * with two names. */
 static CUlaunchConfig config_driver(const cudaLaunchConfig_t *c)
 {
 	return (CUlaunchConfig){ .gridDimX = c->gridDim.x,

@@ -1,6 +1,6 @@
 /*
- * The runtime's allocations that are more than one driver call with the same arguments, its arrays,
- * and the short forms of stream and event creation. Application threads.
+ * The runtime's allocations that need more than one driver call with the same arguments, its
+ * arrays, and the short forms of stream and event creation. Runs on the application's threads.
  */
 #include "test/sim/rt.h"
 

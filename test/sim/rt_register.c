@@ -1,7 +1,7 @@
 /*
  * What nvcc's start-up code registers: fat binaries, kernels, variables. The driver is not called
- * until a kernel or a variable is used. Kernels are found by a hash of their host address: PyTorch
- * registers 24,000.
+ * until a kernel or a variable is used. A hash table finds kernels by their host address, because
+ * PyTorch registers 24,000 of them.
  */
 #include "test/sim/rt.h"
 
@@ -74,7 +74,8 @@ static void symbol_add(struct fatbin *owner, const void *host, const char *name,
 	pthread_mutex_unlock(&lock);
 }
 
-/* Without the lock: the driver's entries may be wrapped by a profiler. */
+/* Loads a library. Call without the lock, because a profiler may have wrapped the driver's
+ * functions. */
 static cudaError_t library_load(struct fatbin *f)
 {
 	CUlibrary library;
@@ -97,7 +98,7 @@ cudaError_t rt_function(const void *function, CUfunction *handle)
 	struct symbol *s = symbol_find(function);
 	CUkernel kernel = s ? s->kernel : NULL;
 	pthread_mutex_unlock(&lock);
-	/* Not a registered stub: then it is a cudaKernel_t or a cudaFunction_t itself. */
+	/* If `function` is not a registered stub, it is a cudaKernel_t or a cudaFunction_t. */
 	if (!s || s->variable) {
 		*handle = (CUfunction)function;
 		return function && !s ? cudaSuccess : cudaErrorInvalidDeviceFunction;
@@ -149,7 +150,8 @@ SIM_EXPORT void __cudaRegisterFatBinaryEnd(void **handle)
 	(void)handle;
 }
 
-/* Runs in destructors: the kernels' stubs may already be unmapped, so only the table forgets. */
+/* Runs in destructors, when the kernels' stubs may already be unmapped. Only removes them from the
+ * table. */
 SIM_EXPORT void __cudaUnregisterFatBinary(void **handle);
 SIM_EXPORT void __cudaUnregisterFatBinary(void **handle)
 {
@@ -198,8 +200,8 @@ SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *addre
 {
 	(void)address, (void)external, (void)constant, (void)global;
 	/*
-	 * The host reads it through *host before any call. So it is plain memory, which copies then
-	 * treat as pageable.
+	 * The host reads *host before it makes any call. The variable is therefore plain memory,
+	 * which copies then treat as pageable.
 	 */
 	*host = calloc(1, bytes);
 	symbol_add((struct fatbin *)handle, host, name, bytes, true, true);
@@ -227,7 +229,8 @@ SIM_EXPORT CUresult __cudaGetProcAddress(const char *symbol, void **function, in
 		  : rt_driver[0].cuGetProcAddress_v2(symbol, function, version, flags, status);
 }
 
-/* The handle that nvcc's stubs launch is the stub's address itself; the launch looks it up. */
+/* Returns the stub's own address as the handle that nvcc's stubs launch. The launch looks the
+ * address up. */
 cudaError_t rt___cudaGetKernel(cudaKernel_t *kernel, const void *function)
 {
 	*kernel = (cudaKernel_t)function;

@@ -1,12 +1,12 @@
 /*
- * libcudart.so.12 where it differs from 13: old signatures on top of the new functions, and what 13
- * removed.
+ * Where libcudart.so.12 differs from 13: old signatures, implemented by the new functions, and the
+ * functions that 13 removed.
  */
 #include "test/sim/rt_twelve.h"
 
 #if SIM_CUDART == 12
 
-/* Removed in CUDA 13, so its header has no structure for them. */
+/* Removed in CUDA 13, so its header does not declare the struct. */
 struct rt12_launch_params {
 	void *function;
 	dim3 grid, block;

@@ -12,7 +12,8 @@
 
 extern char **environ;
 
-/* A sleep overshoots by up to 50 us of timer slack and a few of wake-up: what remains is spun. */
+/* How long a wait spins at its end. A sleep takes up to 50 us too long because of timer slack, and
+ * a few us more for the wake-up. */
 #define SPIN_NS 90000
 
 void sim_log(const char *format, ...)
@@ -26,7 +27,7 @@ void sim_log(const char *format, ...)
 	if (n > (int)sizeof(line) - 2)
 		n = sizeof(line) - 2;
 	line[n++] = '\n';
-	/* A closed stderr is no reason to fail. */
+	/* a closed stderr is not an error */
 	if (write(STDERR_FILENO, line, n) < 0)
 		return;
 }
@@ -73,7 +74,7 @@ static bool cupti_mode_valid(const char *text)
 	return strtol(text + 5, &end, 10) > 0 && !*end;
 }
 
-/* ":1", ":2", ":4" or ":8", or nothing. NULL: none of them. */
+/* Skips ":1", ":2", ":4", ":8" or nothing. Returns NULL if any other text follows the colon. */
 static const char *bytes_skipped(const char *text)
 {
 	if (*text != ':')
@@ -81,7 +82,7 @@ static const char *bytes_skipped(const char *text)
 	return text[1] && strchr("1248", text[1]) ? text + 2 : NULL;
 }
 
-/* TEXT=NUMBER[,...], or TEXT=NUMBER[:BYTES][,...] */
+/* Checks the form TEXT=NUMBER[,...], or with `has_bytes` TEXT=NUMBER[:BYTES][,...]. */
 static bool kernel_numbers_valid(const char *text, bool has_bytes)
 {
 	while (*text) {

@@ -1,6 +1,6 @@
 /*
- * Names and texts of errors; the driver's and the runtime's numbers are the same. Pure tables, any
- * thread.
+ * Names and texts of errors. The driver and the runtime use the same numbers. Contains only tables;
+ * any thread.
  */
 #include "test/sim/sim_common.h"
 
