@@ -192,8 +192,8 @@ struct event {
 	struct when at;
 	uint32_t stream_id;
 	uint64_t record_sequence;
-	struct capture
-		*capture; /* the capture of the stream that recorded the event, if that captured */
+	struct capture *
+		capture; /* the capture of the stream that recorded the event, if it is capturing */
 	uint64_t capture_id;
 	/* if recorded in a capture: the nodes on which a stream that waits for the event depends */
 	struct graph_node **capture_nodes;

@@ -32,7 +32,7 @@ SIM_EXPORT int cudnnSetRNNDescriptor_v8(struct rnn *r, int algorithm, int cell, 
 					int direction, int input_mode, int data_type, int precision,
 					int math, int input, int hidden, int projection, int layers)
 {
-	static const int gates[] = { 1, 1, 4, 3 }; /* gates of RELU, TANH, LSTM, GRU */
+	static const int gates[] = { 1, 1, 4, 3 }; /* number of gates: RELU, TANH, LSTM, GRU */
 	(void)algorithm, (void)bias, (void)input_mode, (void)precision, (void)math;
 	*r = (struct rnn){ .cell = cell & 3,
 			   .gates = gates[cell & 3],
