@@ -206,9 +206,9 @@ struct entry {
 		NVTX_CB_MODULE_CORE2, NVTX_CBID_CORE2_##id, (NvtxFunctionPointer)(function) \
 	}
 
-/* The NVTX functions that profrun handles. NVTX functions without an entry return at once: names of
- * categories, threads and handles; resources; destruction of a domain (a later domain of the same
- * name counts as the same domain). */
+/* The NVTX functions that profrun handles. All other NVTX functions return at once. They give names
+ * to categories, threads and handles, describe resources, or destroy a domain (a later domain of
+ * the same name counts as the same domain). */
 static const struct entry entries[] = {
 	CORE(RangePushEx, push_ex),
 	CORE(RangePushA, push_a),

@@ -35,7 +35,7 @@ enum {
 	TABLE_BYTES_MOST = 1 << 20,
 	/* all line tables together may use a quarter of the dictionary */
 	TABLES_SHARE = 4,
-	TEXT_BYTES = 8192, /* the longest file name (PATH_MAX) and a long qualname fit */
+	TEXT_BYTES = 8192, /* room for the longest file name (PATH_MAX) or a long qualname */
 	SPINS = 200,
 	PAUSE_NS = 50000,
 	PAUSES = 10000, /* python_code_lock() waits for at least half a second */

@@ -21,7 +21,7 @@ enum python_position {
 	POSITION_ADDRESS,
 };
 
-/* Offsets in bytes, unless another unit is given. python_layout.def describes the columns. */
+/* Offsets of Python's fields, in bytes. python_layout.def describes the columns. */
 struct python_layout {
 	uint8_t minor;
 	bool is_free_threaded;

@@ -251,8 +251,8 @@ int ranges_pop(struct range_domain *domain)
 /* ---- Start and end ---- */
 
 /* Values of `id`. 0: free. BUSY: being filled or emptied. Otherwise the range's id, with the bit
- * WRITTEN once the range is in the journal. Numbers are never reused. A thread that reads the same
- * id before and after it reads the fields has therefore read the fields of one range. */
+ * WRITTEN once the range is in the journal. Numbers are never reused. If a thread reads an id, then
+ * the fields, and then an equal id, all fields therefore belong to one range. */
 #define BUSY	1ull
 #define WRITTEN (1ull << 63)
 
@@ -374,7 +374,8 @@ void ranges_mark(struct range_domain *domain, const struct range_message *messag
 		    domain, message->color);
 }
 
-/* Resets the ticks, too, because the child's journal may have another clock. */
+/* Marks all open ranges as not written. Resets their ticks, too, because the child's journal may
+ * have another clock. */
 void ranges_forget(void)
 {
 	range_names_forget();

@@ -29,8 +29,8 @@ enum {
 struct cached {
 	uint64_t key;
 	uint32_t id;
-	/* The slot that was used after this one the last time. It is prefetched, as in
-	 * unwind_memo.c. */
+	/* Index of the slot that was used after this slot the last time. That slot is prefetched,
+	 * as in unwind_memo.c. */
 	uint32_t next;
 };
 
@@ -105,8 +105,9 @@ static void *map_pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Allocates the tables and starts both walks. Called for the first stack, not at startup: many
- * processes that use CUDA never record a step. Returns false if no stack can be taken now. */
+/* Allocates the tables and prepares the native and the Python walk. Called for the first stack, not
+ * at startup, because many processes that use CUDA never record a step. Returns false if no stack
+ * can be taken now. */
 static bool start(void)
 {
 	if (atomic_load_explicit(&g.started, memory_order_acquire))

@@ -137,7 +137,8 @@ static void lock_steps(void)
 	} else if (!g->has_peers || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);
 	} else if (g->begins_training) {
-		/* an answer that arrives later concerns the steps before training */
+		/* an answer from the collector that arrives later concerns the steps before
+		 * training */
 		arm_hold(&g->arm);
 		g->agree.waits = false;
 	}

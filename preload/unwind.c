@@ -14,16 +14,16 @@
 #include <sys/mman.h>
 
 struct unwind_thread {
-	/* the members from here to `memo_hits` are what a remembered walk needs: one cache line */
-	/* the thread is changing its state, so a signal handler on this thread must not use the
-	 * state */
+	/* A remembered walk needs only the members from here to `memo_hits`: one cache line.
+	 * is_busy: the thread is changing its state, so its signal handlers must not use it. */
 	bool is_busy;
-	bool trail_is_last; /* walker.trail is that of the last walk, not of an earlier one */
+	/* walker.trail describes the last walk; false: an entry of the memo replaced that walk */
+	bool trail_is_last;
 	uint32_t generation;
 	struct memo memo;
-	_Atomic uint64_t walks, memo_hits; /* only this thread writes them */
-	/* only this thread writes it */
-	_Atomic uint64_t truncated;
+	/* only the thread that owns this state writes the counters */
+	_Atomic uint64_t walks, memo_hits;
+	_Atomic uint64_t truncated; /* counts walks with missing outer frames */
 	/* next in the list of all states ever made; a state of an ended thread is reused */
 	struct unwind_thread *next;
 	atomic_bool in_use;

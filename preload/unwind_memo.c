@@ -4,11 +4,14 @@
 
 #include <string.h>
 
-enum { RING_UNITS = MEMO_RING_BYTES / MEMO_UNIT, ROUND = 4 /* words compared in one go */ };
+enum {
+	RING_UNITS = MEMO_RING_BYTES / MEMO_UNIT,
+	ROUND = 4 /* number of words compared together */
+};
 
 struct memo_round {
 	uint64_t value[ROUND];
-	uint32_t offset[ROUND]; /* of the word, from sp */
+	uint32_t offset[ROUND]; /* the words' offsets from sp */
 };
 
 struct memo_entry {
@@ -16,7 +19,7 @@ struct memo_entry {
 	/* an entry's `kept` is valid only together with this value of the caller's `with` */
 	uint64_t with;
 	uint32_t kept;
-	uint32_t next; /* unit of the entry that was found right after this one the last time */
+	uint32_t next; /* unit of the entry that was found after this entry the last time */
 	uint32_t n_rounds;
 	bool bp_matters;
 	struct memo_round rounds[];
@@ -146,7 +149,7 @@ static bool put_words(struct memo_entry *e, uint64_t sp, const struct walk_word 
 	uint64_t far = 0;
 	struct memo_round *r = e->rounds;
 	for (uint32_t left = n; left; r++) {
-		/* a round of fewer words repeats its last one */
+		/* a round with fewer than ROUND words repeats the last word */
 		uint32_t last = (left < ROUND ? left : ROUND) - 1;
 		for (uint32_t i = 0; i < ROUND; i++) {
 			const struct walk_word *word = &words[i < last ? i : last];

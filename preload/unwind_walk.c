@@ -13,7 +13,7 @@
 
 enum {
 	STEP_WORDS_MOST = 40
-}; /* upper bound of the words that one step reads; step_guess() reads most */
+}; /* upper bound of the words that one step reads; step_guess() reads the most */
 
 /* How a step ended. */
 enum outcome {
