@@ -33,7 +33,7 @@ extern struct sim_settings engine_settings;
 struct cu_thread {
 	int depth;
 	uint32_t correlation;
-	bool per_thread; /* this call is a _ptds or _ptsz variant */
+	bool per_thread; /* the current call is a _ptds or _ptsz variant */
 	CUstreamCaptureMode capture_mode;
 	int stack_size;
 	struct context *stack[ENGINE_CTX_STACK];

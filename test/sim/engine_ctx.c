@@ -403,7 +403,7 @@ CUresult sim_cuCtxSynchronize_v2(CUcontext handle)
 			: sim_cuCtxSynchronize();
 }
 
-/* A context's settings without an effect on the simulation. */
+/* Settings of a context that have no effect on the simulation. */
 CUresult sim_cuCtxGetCacheConfig(CUfunc_cache *config)
 {
 	*config = CU_FUNC_CACHE_PREFER_NONE;

@@ -16,9 +16,9 @@ struct graph_node {
 	uint32_t id; /* number within its graph, from 1; clones keep it */
 	struct graph *graph;
 	CUgraphNodeParams params;
-	struct launch launch; /* if this is a kernel node */
-	struct move move;     /* if this is a memcpy or memset node */
-	struct graph *child;  /* if this is a child graph node, which owns the graph */
+	struct launch launch; /* the launch, if this is a kernel node */
+	struct move move;     /* the copy or memset, if this is a memcpy or memset node */
+	struct graph *child;  /* the graph of a child graph node, which owns it */
 	struct graph_node **dependencies;
 	int dependency_count;
 	bool disabled;		     /* set in executable graphs only */

@@ -14,7 +14,7 @@ struct op {
 	int pending; /* number of dependencies that are not resolved */
 	bool resolved, published;
 	int64_t ready_ns;
-	int64_t look_ns; /* if the operation meets others: when to ask again */
+	int64_t look_ns; /* when to ask again whether an operation that meets others has ended */
 	struct op_request request;
 	struct op **dependents;
 	int dependent_count;

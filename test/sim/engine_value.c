@@ -42,8 +42,8 @@ static bool value_holds(const struct value *v)
 	}
 }
 
-/* Polls the word. Runs on the helper thread, because it is not known beforehand when the word is
- * written. */
+/* Polls the word until it has the value. Nobody knows beforehand when the word is written, so this
+ * runs as a host function on the helper thread. */
 static void value_wait(void *arg)
 {
 	struct value *v = arg;

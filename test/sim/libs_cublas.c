@@ -190,7 +190,7 @@ SIM_EXPORT int cublasLtMatrixLayoutSetAttribute(struct layout *l, int attribute,
 	return 0;
 }
 
-/* Returned if the caller's buffer is too small, as in the real library. */
+/* The error for a buffer of the caller that is too small, as in the real library. */
 #define CUBLAS_INVALID_VALUE 7
 
 SIM_EXPORT int cublasLtMatrixLayoutGetAttribute(const struct layout *l, int attribute, void *value,

@@ -1,11 +1,11 @@
 /*
- * Ranks that meet in shared memory. When a rank's kernel starts, it enters its start time. When all
- * have entered, each rank knows when the last one did; from that time on, the transfer takes its
- * time. A thread sleeps here only while a communicator is created. At all other times the driver's
+ * Meetings of ranks in shared memory. When a rank's kernel starts, it stores its start time there.
+ * When all ranks have done so, each rank knows the latest start, at which the transfer begins. A
+ * thread sleeps in this file only while a communicator is created. At all other times the driver's
  * helper thread asks repeatedly whether the meeting is over (sim_meeting).
  *
- * A rank enters its next collective only after all ranks have entered this one. Two places are
- * therefore enough, used alternately.
+ * A rank enters its next collective only after all ranks have entered this one. Two places, used
+ * alternately, are therefore enough.
  */
 #include "test/sim/libs_nccl.h"
 

@@ -37,7 +37,7 @@ extern struct rt_driver rt_driver[2];
 #define RT_CONFIGURATIONS 16
 
 struct rt_thread {
-	bool per_thread; /* this call is a _ptds or _ptsz variant */
+	bool per_thread; /* the current call is a _ptds or _ptsz variant */
 	int device;
 	cudaError_t last_error;
 	int configuration_count;
