@@ -38,7 +38,7 @@ struct cu_thread {
 	int stack_size;
 	struct context *stack[ENGINE_CTX_STACK];
 	struct stream **streams; /* the thread's default streams, by index of the context */
-	/* when the next kernel launch ends, if it has to meet others; argument: `meeting` */
+	/* if not NULL: says when the next launched kernel ends; called with `meeting` */
 	sim_meeting *meets;
 	void *meeting;
 };

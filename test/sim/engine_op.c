@@ -14,7 +14,7 @@ struct op {
 	int pending; /* number of dependencies that are not resolved */
 	bool resolved, published;
 	int64_t ready_ns;
-	int64_t look_ns; /* when to ask again whether an operation that meets others has ended */
+	int64_t look_ns; /* when to call request.meets again */
 	struct op_request request;
 	struct op **dependents;
 	int dependent_count;
@@ -214,8 +214,8 @@ bool op_passed(struct when moment)
 
 /* ---- the helper thread ---- */
 
-/* How often the helper asks whether an operation that meets others has ended: first every 20 us,
- * then more and more rarely. */
+/* How often the helper asks whether a kernel that waits for other ranks has ended (sim_meeting):
+ * first every 20 us, then more and more rarely. */
 enum { LOOK_LEAST_NS = 20000, LOOK_MOST_NS = 500000, LOOK_SHARE = 20 };
 
 static int64_t due_ns(const struct op *op)
@@ -288,8 +288,8 @@ static void op_carry_out(struct op *op)
 	op_finish(op);
 }
 
-/* Asks whether an operation that meets others has ended; returns false if not yet. Requires
- * engine_lock on entry and exit, but releases it in between. */
+/* Asks whether a kernel that waits for other ranks has ended (sim_meeting). Returns false if it has
+ * not. Requires engine_lock on entry and exit, but releases it in between. */
 static bool op_meet(struct op *op)
 {
 	struct op_request *r = &op->request;
