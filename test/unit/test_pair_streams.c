@@ -116,6 +116,37 @@ static void test_a_handle_reused_by_another_thread(void **state)
 }
 
 /*
+ * A thread is suspended within a launch, and meanwhile another thread destroys its stream, which
+ * takes a number. So the next launch's number is one higher than usual. It lacks no work.
+ */
+static void test_another_thread_takes_a_number(void **state)
+{
+	enum { EACH = 60, SUSPENDED = 40 };
+	uint32_t correlation = 0;
+	(void)state;
+	m.is_closed = true;
+	for (uint32_t k = 1; k <= EACH; k++, correlation++) {
+		call_on(0, HOOK_LAUNCH, k * 1000, 1, 0xa0);
+		work(REC_KERNEL, correlation, k * 1000 + 100, 1)->stream = 13;
+	}
+	for (uint32_t k = 1; k <= EACH; k++) {
+		uint64_t at = (EACH + k) * 1000;
+		call_on(1, HOOK_LAUNCH, at, 1, 0xb0);
+		work(REC_KERNEL, correlation++, at + 100, 1)->stream = 14;
+		if (k == SUSPENDED) {
+			m.threads[1].calls.at[k - 1].duration = 900;
+			call_on(0, HOOK_STREAM, at + 400, 1, 0xc0);
+			correlation++;
+		}
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= EACH; k++)
+		check_row(0, k - 1, k);
+	for (uint32_t k = 1; k <= EACH; k++)
+		check_row(1, EACH + k - 1 + (k > SUSPENDED), k);
+}
+
+/*
  * While CUPTI is off, calls continue and make no work that is seen. In the first window a kernel is
  * lost.
  */
@@ -216,10 +247,15 @@ static void test_waits_bound_what_is_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(test_two_devices),	    CASE(test_default_streams_of_threads),
-		CASE(test_a_reused_handle), CASE(test_a_handle_reused_by_another_thread),
-		CASE(test_several_windows), CASE(test_graphs_between_launches),
-		CASE(test_graphs_race),	    CASE(test_waits_bound_what_is_lost),
+		CASE(test_two_devices),
+		CASE(test_default_streams_of_threads),
+		CASE(test_a_reused_handle),
+		CASE(test_a_handle_reused_by_another_thread),
+		CASE(test_another_thread_takes_a_number),
+		CASE(test_several_windows),
+		CASE(test_graphs_between_launches),
+		CASE(test_graphs_race),
+		CASE(test_waits_bound_what_is_lost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

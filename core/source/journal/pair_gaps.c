@@ -70,7 +70,7 @@ static void learn_others(const struct table *t, const struct sides *s)
 
 static const struct usual *known(const struct table *t, const struct caller *c)
 {
-	if (!c->symbol || !c[-1].symbol || c->follows_call_without_work ||
+	if (!c->symbol || !c[-1].symbol || c->follows_call_without_work || c->is_disturbed ||
 	    c->n_unknown_gaps != c[-1].n_unknown_gaps)
 		return NULL;
 	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));

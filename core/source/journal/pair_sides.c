@@ -1,5 +1,6 @@
 #include "core/source/journal/pair_sides.h"
 
+#include "core/source/journal/pair_between.h"
 #include "core/util/bisect.h"
 
 #include <stdlib.h>
@@ -274,6 +275,12 @@ static uint64_t waited_key(const struct listing *l, const struct rec_call *call,
 	}
 }
 
+static bool is_waiting(const void *listing, const struct rec_call *call)
+{
+	enum role role = trait(listing, call).role;
+	return role == ROLE_WAITS_DEVICE || role == ROLE_WAITS_CONTEXT || role == ROLE_WAITS_STREAM;
+}
+
 static void list_wait(struct listing *l, const struct rec_call *call, uint32_t thread)
 {
 	uint64_t key = waited_key(l, call, thread);
@@ -485,6 +492,7 @@ static void list_calls(struct sides *s)
 	sort_waits(&l);
 	find_lanes(&l);
 	sides_note_alone(s);
+	pair_note_disturbed(s, is_waiting, &l);
 	free(l.traits);
 	vec_free(&l.waits);
 	vec_free(&l.births);

@@ -39,6 +39,11 @@ struct caller {
 	bool is_alone; /* no other call was active */
 	/* Calls without work are between it and its thread's previous call. */
 	bool follows_call_without_work;
+	/*
+	 * Since the previous call's begin another thread was active in a call without work: see
+	 * pair_between.h.
+	 */
+	bool is_disturbed;
 };
 
 /* All work of one call. */
