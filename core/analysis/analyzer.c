@@ -38,7 +38,8 @@ void analyzer_restart(struct analyzer *a)
 
 /* ---- Threads ---- */
 
-/* Slots beyond the step's threads keep their memory for later steps. */
+/* Sets the number of threads. Slots of earlier steps keep their allocations, so that later steps
+ * can reuse them; new slots are zeroed. */
 static void make_threads(struct analyzer *a, size_t n)
 {
 	size_t room = a->threads.at ? a->threads.room : 0;
@@ -63,7 +64,8 @@ static void find_spans(struct analyzer *a, const struct model_step *m)
 
 /* ---- The backward pass ---- */
 
-/* Returns the place of each of the step's calls, by the model's number; the caller frees it. */
+/* Returns the line and module of each call, by the call's index in the model. `call_of` maps that
+ * index to the timeline's index. The caller frees the result. */
 static struct autograd_map_place *places_of(struct analyzer *a, const struct model_step *m,
 					    const uint32_t *call_of)
 {
@@ -76,7 +78,8 @@ static struct autograd_map_place *places_of(struct analyzer *a, const struct mod
 	return places;
 }
 
-/* Fills `tied` with the forward line and module of each call of the backward pass. */
+/* Fills `tied`: for each call of the backward pass, the forward line and module that caused it.
+ * Sets forward_site and is_backward of the analyzer and of the timeline's calls. */
 static void tie_backward(struct analyzer *a, const struct model_step *m, const uint32_t *call_of,
 			 const struct autograd_map_place *places, struct autograd_map_place *tied)
 {
@@ -100,8 +103,8 @@ static void tie_backward(struct analyzer *a, const struct model_step *m, const u
 
 /* ---- Sums ---- */
 
-/* Returns prefix sums: the GPU time of all calls before each call. One entry more than there are
- * calls; the caller frees it. */
+/* Returns prefix sums of GPU time: entry i is the GPU time of all calls before call i, in ns. The
+ * array has one entry more than there are calls. The caller frees it. */
 static uint64_t *gpu_sums(const struct model_step *m)
 {
 	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
@@ -146,7 +149,7 @@ static void add_sums(struct analyzer *a, const struct model_step *m,
 	free(gpu_ns);
 }
 
-/* ---- A step ---- */
+/* ---- Adding a step ---- */
 
 const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keep)
 {

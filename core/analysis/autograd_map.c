@@ -1,7 +1,7 @@
 /*
- * Operators, nodes and calls of backward() of all threads of a step are put into one order of time.
- * A pass of nodes ends with the next forward operator of the level that created them, or with the
- * next call of backward().
+ * Sorts the operators, nodes and calls within backward() of all threads of a step by time, and
+ * divides the nodes into backward passes. A pass of nodes ends when the next forward operator of
+ * the level that created these nodes begins, or at the next call within backward().
  */
 #include "core/analysis/autograd_map.h"
 
@@ -61,8 +61,8 @@ static const struct engine_row {
 	{ "c10d::", AUTOGRAD_MAP_OTHER },
 };
 
-/* Modules and the user's functions within a node are recomputation or hooks: their calls have lines
- * of their own. */
+/* Returns true for frames of modules and of the user's functions. Inside a node these are a
+ * recomputation or a hook, and their calls have a line of their own. */
 static bool is_program(const struct frame *f)
 {
 	return f->kind == FRAME_KIND_PYTHON &&
@@ -134,7 +134,8 @@ static void add_node(struct autograd_map *t, struct autograd_map_node node, uint
 		t->node_of_call.at[i] = (uint32_t)t->nodes.n;
 }
 
-/* Evaluation passes create no nodes. */
+/* Returns true if the call's operator may create autograd nodes. Operators of evaluation passes
+ * create none. */
 static bool may_make_nodes(const struct phases *p, uint32_t call)
 {
 	uint8_t part = p->part_of_call.at[call];
@@ -156,7 +157,8 @@ static void add_op(struct autograd_map *t, const struct model_step *m, const str
 						      .step = t->step });
 }
 
-/* Closes the open spans that do not enclose this one. Returns how many nodes do. */
+/* Removes the spans that do not enclose this one from `open`. Returns how many of the enclosing
+ * spans are nodes or work of the autograd engine. */
 static uint32_t nodes_around(struct autograd_map *t, const struct span_list *spans,
 			     const struct span *span)
 {
@@ -189,8 +191,8 @@ static void add_span(struct autograd_map *t, const struct model_step *m, size_t 
 		add_op(t, m, span, places, name.kind, level);
 }
 
-/* For a thread without nodes: notes its calls of backward(), in which it waits for the autograd
- * thread. */
+/* Notes the thread's calls within backward(). Only for a thread without nodes: it waits in
+ * backward() for the autograd thread. */
 static void add_callers(struct autograd_map *t, const struct model_step *m,
 			const struct model_thread *of, const struct phases *phases)
 {
@@ -237,7 +239,7 @@ void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m,
 		add_reductions(t, m, thread, frames);
 }
 
-/* ---- Together ---- */
+/* ---- The whole step ---- */
 
 static void take(struct autograd_map *t, const struct autograd_map_item *item)
 {

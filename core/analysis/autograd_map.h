@@ -1,7 +1,7 @@
 /*
- * Maps each call of autograd's threads to the forward line and module that made it necessary. Nodes
- * are recognized by stacks, and matched to forward operators by kind and order (autograd_match.h).
- * Ambiguous ones stay unknown.
+ * Maps each call of the backward pass to the forward line and module that caused it. Autograd nodes
+ * are found in the stacks, and are matched to forward operators by kind and order
+ * (autograd_match.h). If the match of a node is ambiguous, its line stays unknown.
  */
 #ifndef CORE_AUTOGRAD_MAP_H
 #define CORE_AUTOGRAD_MAP_H
@@ -12,7 +12,7 @@
 #include "core/util/map.h"
 #include "core/util/strtab.h"
 
-/* A line and a module, numbered by the caller; 0: not known. */
+/* A source line and a module. The caller defines the numbers; 0: not known. */
 struct autograd_map_place {
 	uint32_t site, module;
 };
@@ -21,21 +21,21 @@ struct autograd_map_place {
 struct autograd_map_op {
 	uint64_t begin_ns, end_ns;
 	struct autograd_map_place place;
-	uint32_t kind; /* in `kinds` */
+	uint32_t kind; /* index in `kinds` */
 	uint32_t stack;
-	uint32_t level; /* nodes around it: it is part of their recomputation */
-	uint32_t step;	/* counter of the steps seen */
-	bool is_taken;	/* its node has been found */
+	uint32_t level; /* number of nodes that enclose it, because they recompute it */
+	uint32_t step;	/* the map's step counter when it ran */
+	bool is_taken;	/* a node was matched to it */
 };
 
-/* A node of a backward pass. `level` is its depth in nested nodes, from 1. */
+/* A node of a backward pass. `level` is its depth among nested nodes, from 1. */
 struct autograd_map_node {
 	struct autograd_map_place place;
-	uint32_t kind; /* 0: not known */
+	uint32_t kind; /* index in `kinds`; 0: not known */
 	uint32_t level, thread;
-	uint32_t op; /* AUTOGRAD_MAP_NO_OP: not certain */
-	/* Not a node, but the engine's work after one: it reduces the gradient of a broadcast input
-	 * to the input's shape. */
+	uint32_t op; /* index in `ops`; AUTOGRAD_MAP_NO_OP: not certain */
+	/* This is not a node, but the engine's own work after a node: if an input of the forward
+	 * operator was broadcast, the engine reduces that input's gradient to the input's shape. */
 	bool is_reduction;
 };
 
@@ -47,26 +47,27 @@ enum { AUTOGRAD_MAP_LEVELS = 4 };
 enum autograd_map_call {
 	AUTOGRAD_MAP_OTHER,
 	AUTOGRAD_MAP_OF_NODE,
-	AUTOGRAD_MAP_ACCUMULATING, /* accumulates gradients, after the previous node */
-	AUTOGRAD_MAP_REDUCING,	   /* reduces a gradient to the shape of its broadcast input */
+	AUTOGRAD_MAP_ACCUMULATING, /* adds gradients; belongs to the previous node */
+	AUTOGRAD_MAP_REDUCING,	   /* reduces the gradient of a broadcast input */
 };
 
-/* The begin of an operator, of a node, or of a call of backward(). */
+/* An event of the step: an operator begins, a node begins, or a thread makes a call within
+ * backward(). */
 struct autograd_map_item {
 	uint64_t begin_ns;
-	uint32_t index; /* in `fresh` or `nodes` */
-	uint8_t what;	/* enum in autograd_map.c */
+	uint32_t index; /* in `fresh` or `nodes`, by `what` */
+	uint8_t what;	/* ITEM_OP, ITEM_NODE or ITEM_CALL, see autograd_map.c */
 };
 
 struct autograd_map_pass {
-	VEC(uint32_t) nodes; /* indexes in the map's `nodes` */
-	size_t from;	     /* first op after the previous pass of this level */
+	VEC(uint32_t) nodes; /* indexes in `nodes` of the map */
+	size_t from;	     /* index in `ops`: first operator after this level's previous pass */
 };
 
-/* All zeros is a valid start; one map serves all steps of a process. */
+/* All zeros is a valid start. One map serves all steps of a process. */
 struct autograd_map {
 	struct strtab kinds;
-	struct map kind_of; /* operator's text, as a pointer -> index in `names` */
+	struct map kind_of; /* address of an operator's name -> index in `names` */
 	VEC(struct autograd_map_name {
 		uint32_t kind;
 		uint8_t role;
@@ -74,35 +75,41 @@ struct autograd_map {
 	names;
 	struct map call_of; /* DICT_STACK -> enum autograd_map_call */
 	uint32_t step;
-	/* the step being added, thread by thread */
+	/* the current step; its threads are added one by one */
 	VEC(struct autograd_map_op) fresh;
 	VEC(struct autograd_map_item) items;
 	VEC(struct autograd_map_node) nodes;
-	VEC(uint32_t) node_of_call; /* index + 1 in `nodes`, by the model's number of the call */
-	VEC(uint32_t) open;	    /* spans that enclose the current one */
-	/* this step and the previous one */
+	VEC(uint32_t) node_of_call; /* by call of the model: index + 1 in `nodes`; 0: none */
+	VEC(uint32_t) open;	    /* indexes of the spans that enclose the current one */
+	/* operators of the current and the previous step */
 	VEC(struct autograd_map_op) ops;
 	struct autograd_map_pass passes[AUTOGRAD_MAP_LEVELS]; /* by level - 1 */
-	/* the pass being solved */
+	/* buffers for the pass that autograd_solve() works on */
 	VEC(uint32_t) match_ops, op_kinds, node_kinds, latest, earliest, match_nodes;
-	VEC(uint8_t) is_wanted; /* by kind: it takes part in the matching */
-	struct map first_seen;	/* DICT_STACK -> index in `ops` */
+	VEC(uint8_t) is_wanted; /* by kind: operators or nodes of this kind are matched */
+	/* DICT_STACK -> index in `ops` of the first operator with this stack. */
+	struct map first_seen;
 };
 
 void autograd_map_begin(struct autograd_map *t, const struct model_step *m);
-/* Adds a thread of the step. `spans`: of m->threads.at[thread]; `places`: of the step's calls. */
+/* Adds a thread of the step. `spans`: the spans of m->threads.at[thread]. `places`: by call of the
+ * model. */
 void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m, size_t thread,
 			     const struct span_list *spans, const struct phases *phases,
 			     const struct autograd_map_place *places, struct frames *frames);
-/* Solves the step's passes. By the model's number of the call: `tied` gets the places of calls of
- * the backward pass, `is_backward` marks them. Both must be zero. */
+/*
+ * Matches the nodes of the step's passes to operators. Sets is_backward[i] for each call i of the
+ * backward pass, and tied[i] to the place of the forward operator that caused it, if that is known.
+ * Both arrays are indexed by call of the model and must be zero before.
+ */
 void autograd_map_end(struct autograd_map *t, const struct model_step *m, struct frames *frames,
 		      struct autograd_map_place *tied, bool *is_backward);
 void autograd_map_free(struct autograd_map *t);
 
 /* autograd_solve.c */
 
-/* Ends a pass: fills its nodes' places. */
+/* Ends the pass of this level: matches its nodes to operators, fills their places, and empties the
+ * pass. */
 void autograd_solve(struct autograd_map *t, uint32_t level);
 
 #endif

@@ -1,8 +1,11 @@
 /*
- * A pass is matched to three ranges of operators in turn: those since the previous pass; those not
- * matched by earlier passes; all. Nodes without any operator of their kind (views, which launch
- * nothing in the forward pass) get the line of their neighbours, if both neighbours have the same
- * line and it was not left between them.
+ * The nodes of a pass are matched to a set of operators. Three sets are tried one after the other:
+ * the operators since the previous pass, the operators that no earlier pass matched, and all
+ * operators. The first set in which all nodes find a match is used.
+ *
+ * Some nodes have no operator of their kind, such as nodes of views, which launch nothing in the
+ * forward pass. A node of this sort gets the line of its neighbours, if both neighbours have the
+ * same line and the program did not leave that line between them.
  */
 #include "core/analysis/autograd_map.h"
 #include "core/analysis/autograd_match.h"
@@ -19,9 +22,9 @@ static void begin_kinds(struct autograd_map *t)
 }
 
 /*
- * Collects the pass's nodes for whose kinds there are operators: in `match_nodes`, their kinds in
- * `node_kinds`. Returns false if the nodes are on several threads, so that their order says
- * nothing.
+ * Collects the pass's nodes whose kind occurs among the operators of this level: their indexes in
+ * `match_nodes`, their kinds in `node_kinds`. Returns false if there are none, or if the pass's
+ * nodes ran on several threads, because then their order proves nothing.
  */
 static bool gather_nodes(struct autograd_map *t, const struct autograd_map_pass *pass,
 			 uint32_t level)
@@ -43,8 +46,8 @@ static bool gather_nodes(struct autograd_map *t, const struct autograd_map_pass 
 	return t->match_nodes.n > 0;
 }
 
-/* Collects the operators of these kinds, without those inside another one of them: what an operator
- * calls below autograd creates no nodes. */
+/* Collects the operators whose kind is in `node_kinds`. An operator inside another one of these is
+ * left out: it runs below autograd and creates no node. */
 static void gather_ops(struct autograd_map *t, size_t from, uint32_t level, enum region region)
 {
 	uint64_t end_ns = 0;
@@ -72,7 +75,8 @@ static bool match(struct autograd_map *t)
 			      t->latest.at, t->earliest.at);
 }
 
-/* Assigns what all possible operators of the node have in common. */
+/* Sets the node's place: the line, if all operators that the node may match have the same line, and
+ * the module likewise. If only one operator is possible, the node and the operator are linked. */
 static void tie(struct autograd_map *t, size_t i)
 {
 	struct autograd_map_node *node = &t->nodes.at[t->match_nodes.at[i]];
@@ -91,7 +95,7 @@ static void tie(struct autograd_map *t, size_t i)
 	t->ops.at[node->op].is_taken = true;
 }
 
-/* ---- Nodes between others ---- */
+/* ---- Nodes without an operator of their kind ---- */
 
 static void note_first_seen(struct autograd_map *t, uint32_t level)
 {
@@ -106,8 +110,10 @@ static void note_first_seen(struct autograd_map *t, uint32_t level)
 	}
 }
 
-/* Returns true if the program went from one operator to the next without passing the same place
- * twice. */
+/*
+ * Returns true if the program went from the earlier operator to the later one without passing the
+ * same place twice: the later operator's stack first occurred after the earlier operator's stack.
+ */
 static bool follows(const struct autograd_map *t, const struct autograd_map_op *later,
 		    const struct autograd_map_op *earlier)
 {
@@ -124,7 +130,7 @@ static void tie_view(const struct autograd_map *t, struct autograd_map_node *nod
 		node->place.module = later->place.module;
 }
 
-/* Returns true for operators that broadcast their inputs. */
+/* Returns true if the operator may broadcast its inputs. */
 static bool broadcasts(const struct autograd_map *t, const struct autograd_map_op *op)
 {
 	static const char *const kinds[] = {
@@ -139,8 +145,11 @@ static bool broadcasts(const struct autograd_map *t, const struct autograd_map_o
 	return false;
 }
 
-/* A reduction belongs to the previous node, or to a node between the two known ones that launched
- * nothing itself. */
+/*
+ * Sets the place of a reduction. A reduction belongs to the previous node, or to a later node that
+ * launched nothing. The operators of these nodes have the indexes `first` to `later`, so the place
+ * is set if all operators there that broadcast have the same line.
+ */
 static void tie_reduction(const struct autograd_map *t, struct autograd_map_node *node,
 			  size_t first, uint32_t later)
 {

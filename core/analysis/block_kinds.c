@@ -1,4 +1,5 @@
-/* Derives findings from the lifetimes of blocks: kinds, what was held at the peak, what grows. */
+/* Derives findings from the lifetimes of blocks: the kind of each block, the memory held at the
+ * peak, and the lines whose memory grows. */
 #include "core/analysis/block_summary.h"
 #include "core/analysis/summary.h"
 
@@ -6,10 +7,13 @@
 
 /* ---- Kinds ---- */
 
-/* Functions in which modules allocate what they keep: construction, move to a device, loading.
- * Matched by part of the path and by the last component of the name. */
+/*
+ * Functions in which modules allocate the memory that they keep: construction, move to a device,
+ * loading. `file` must occur in the frame's path; `function` must be the last component of the
+ * frame's function name.
+ */
 static const struct {
-	const char *file, *function; /* NULL: any */
+	const char *file, *function; /* function NULL: any */
 } module_frames[] = {
 	{ "/torch/nn/modules/", "__init__" },
 	{ "torch/nn/modules/module.py", "_apply" },
@@ -40,8 +44,11 @@ static enum evidence evidence_of(struct frames *frames, uint32_t stack)
 	enum evidence found = NO_EVIDENCE;
 	for (size_t i = 0; i < list.n; i++) {
 		const struct frame *frame = list.at[i];
-		/* at::cuda::getCurrentCUDABlasHandle and similar functions keep one workspace per
-		 * thread */
+		/*
+		 * PyTorch keeps one workspace per thread for cuBLAS and similar libraries
+		 * (at::cuda::getCurrentCUDABlasHandle). The functions that allocate a workspace
+		 * have this word in their name.
+		 */
 		if (frame->kind == FRAME_KIND_NATIVE && strstr(frame->function, "Workspace"))
 			return OF_WORKSPACE;
 		if (is_module_code(frame))
@@ -51,12 +58,23 @@ static enum evidence evidence_of(struct frames *frames, uint32_t stack)
 }
 
 /*
- * The kind of a block by the phases in which it was allocated and freed:
+ * Returns the kind of a block, from the phases in which it was allocated and freed:
  *
- * Forward: a temporary if it is freed in the same pass, else an activation. Backward: a temporary
- * likewise, else a gradient. Optimizer: optimizer state if it outlives the recorded steps.
- * Elsewhere: a parameter if a module's code allocated it and it outlives the steps; an activation
- * if backward frees it (a loss computed by the user's own lines).
+ * allocated in   freed                           kind
+ * all but data   in the same phase and step      temporary
+ * data           any time                        input
+ * forward        later                           activation
+ * backward       later                           gradient
+ * optimizer      later, but within the window    temporary
+ *                not within the window           optimizer state
+ * other          not within the window           parameter if a module's code allocated it,
+ *                                                else other
+ *                in a backward pass              activation (a loss computed by user code)
+ *                else                            temporary, or other if it was allocated
+ *                                                before the window
+ *
+ * A block that is not freed in the phase and step of its allocation is a workspace if its stack
+ * says so.
  */
 static enum block_kind kind_of(const struct block_life *l, enum evidence evidence)
 {
@@ -98,7 +116,7 @@ static void find_kinds(struct block_summary *l, struct frames *frames)
 	map_free(&known);
 }
 
-/* ---- Over time ---- */
+/* ---- By kind and by phase ---- */
 
 struct change {
 	uint64_t ns;
@@ -111,7 +129,7 @@ static int by_time(const void *a, const void *b)
 	const struct change *x = a, *y = b;
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
-	return x->by < y->by ? -1 : x->by > y->by; /* frees before allocations */
+	return x->by < y->by ? -1 : x->by > y->by; /* frees first */
 }
 
 enum { CLASSES_MOST = BLOCK_KINDS_N };
@@ -212,18 +230,21 @@ enum { CHECKS_MOST = 16 };
 struct line {
 	uint32_t site;
 	int64_t at_peak;
-	int64_t at_check[CHECKS_MOST]; /* bytes held at the ends of chosen steps */
+	int64_t at_check[CHECKS_MOST]; /* bytes held at each check */
 };
 
 struct lines {
 	struct map place;
 	VEC(struct line) at;
 	uint64_t check_ns[CHECKS_MOST];
-	size_t n_checks, n_steps; /* steps between the first and the last check */
+	size_t n_checks, n_steps; /* n_steps: steps from the first to the last check */
 };
 
-/* Chooses step ends of the newest window, evenly spaced. The first end counts too: a block that is
- * allocated in one step and freed in the next is held at every end. */
+/*
+ * Chooses the checks: ends of steps of the newest window, evenly spaced, the first one included. A
+ * block that one step allocates and the next step frees is held at every check, so it does not look
+ * like growth.
+ */
 static void choose_checks(const struct block_summary *l, struct lines *lines)
 {
 	size_t first = l->steps.n - 1, n;
@@ -254,7 +275,11 @@ static void add_to_lines(const struct block_summary *l, const struct block_life 
 			line->at_check[i] += (int64_t)life->bytes;
 }
 
-/* Rises from check to check; over many steps it may stay level at some checks. */
+/*
+ * Returns true if the line's bytes never shrink and grow from check to check. With three or four
+ * checks they must grow at each check, with more checks at more than half of them. Fewer than three
+ * checks prove nothing.
+ */
 static bool grows(const struct line *line, size_t n)
 {
 	size_t n_up = 0;
@@ -307,7 +332,7 @@ static void fill_lines(struct block_summary *l, struct findings *f, const struct
 	map_free(&lines.place);
 }
 
-/* ---- Together ---- */
+/* ---- The whole summary ---- */
 
 static void fill_allocator(struct finding_allocator *to, const struct allocator *b)
 {

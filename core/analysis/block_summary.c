@@ -1,9 +1,10 @@
-/* See block_summary.h: lifetimes. Findings are derived from them in block_kinds.c. */
+/* Follows the lifetimes of blocks. block_kinds.c derives the findings from them. See
+ * block_summary.h. */
 #include "core/analysis/block_summary.h"
 
 #include "core/util/bisect.h"
 
-/* 80 MB; a longer run is represented by its first blocks */
+/* Limit of the blocks that are followed: 80 MB. Later blocks are left out. */
 enum { LIVES_MOST = 1000000 };
 
 /* ---- Phases ---- */
@@ -22,16 +23,17 @@ struct adding {
 	const struct model_step *m;
 	const struct phases *phases;
 	struct frames *frames;
-	/* By thread of the model: the time of its last allocation in this step; 0: none. */
+	/* By thread of the model: when the thread last allocated a block in this step, in ns; 0:
+	 * never. */
 	uint64_t *made_ns;
 };
 
 enum { IS_WORKER = PHASES_N };
 
 /*
- * Returns true if a call's part alone decides the phase. An allocation in the user's own line does
- * not: only its time does. A copy of a batch to the device is recognized by the copy, which is a
- * call.
+ * Returns true if the part alone decides the phase. For an allocation in the user's own line the
+ * part does not: only the time of the allocation does. (The copy of a batch to the device also
+ * happens in the user's line, but it is a call, and has a part of its own.)
  */
 static bool is_decisive(uint8_t part)
 {
@@ -65,8 +67,8 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	return phase;
 }
 
-/* Returns the part of the thread's last call before the free, if it came after the thread's last
- * allocation; else PART_NONE. */
+/* Returns the part of the thread's last call before the free. PART_NONE if there is none, or if the
+ * thread allocated a block after that call. */
 static uint8_t part_of_call_before(const struct adding *a, const struct model_block *b)
 {
 	if (b->thread >= a->m->threads.n)
@@ -79,9 +81,10 @@ static uint8_t part_of_call_before(const struct adding *a, const struct model_bl
 }
 
 /*
- * Frees have no stack. On a thread of autograd they belong to backward. On any other thread they
- * belong to the phase of its last call or allocation: an optimizer may allocate nothing itself, and
- * a gradient that is freed after it has outlived backward.
+ * Returns the phase of a free. Frees have no stack. A free on a thread of autograd belongs to
+ * backward. On any other thread it belongs to the phase of the thread's last call or allocation,
+ * whichever came later. The calls count because an optimizer may allocate nothing itself: a
+ * gradient freed after the optimizer's calls has outlived backward.
  */
 static enum phase freed_in(const struct adding *a, const struct model_block *b)
 {
@@ -94,7 +97,7 @@ static enum phase freed_in(const struct adding *a, const struct model_block *b)
 	return is_decisive(part) ? phase_of_part(part) : (enum phase) * last;
 }
 
-/* ---- Lives ---- */
+/* ---- Lifetimes ---- */
 
 static void end_life(struct block_summary *l, uint64_t address, uint64_t ns, uint32_t step,
 		     uint8_t phase)
@@ -129,7 +132,8 @@ static void begin_life(const struct adding *a, const struct model_block *b, uint
 						 .device = b->device });
 }
 
-/* Frees between two windows are not recorded, so lifetimes of a window end with it. */
+/* Begins a window. Frees between two windows are not recorded, so the lifetimes of the previous
+ * window end with that window. */
 static void begin_window(const struct adding *a)
 {
 	struct block_summary *l = a->l;

@@ -1,10 +1,13 @@
 /*
- * The last forward pass is assumed to be the training pass. Calls that the same function makes from
- * another line belong to a separate pass. With gradients, a pass keeps the layers' results until
- * the backward pass. Without, each block is freed once the next layer has read it, except the final
- * result. So the test counts the places at which modules allocated, and those with a block still
- * allocated. For models of two layers, and without records of blocks, the decorator torch.no_grad()
- * and similar ones are the evidence.
+ * The last forward pass before backward() is assumed to be the training pass. Calls that the same
+ * function makes from another line belong to a separate pass. A pass with gradients keeps the
+ * results of its layers until the backward pass. A pass without gradients frees each block once the
+ * next layer has read it, except for the final result.
+ *
+ * So the test counts the places (stacks) at which a pass's modules allocated blocks, and the places
+ * that still hold a block when backward begins. Models of two layers have too few places for this
+ * test, and some runs have no records of blocks. Then a decorator such as torch.no_grad() is the
+ * evidence.
  */
 #include "core/analysis/evaluation.h"
 
@@ -13,15 +16,16 @@
 #include "core/util/path.h"
 
 enum {
-	PLACES_MADE = 3, /* with fewer places, a kept result proves nothing */
-	PLACES_KEPT = 1, /* at most the final result's */
+	PLACES_MADE = 3, /* with fewer places, a kept block proves nothing */
+	PLACES_KEPT = 1, /* an evaluation keeps at most its final result */
 };
 
 struct pass {
-	const struct frame *at; /* the loop's line; NULL: not a separate pass */
-	bool is_of_model;	/* its model has the class of the trained one */
+	const struct frame *at; /* the loop's line that calls it; NULL: not a separate pass */
+	bool is_of_model;	/* its model has the same class as the trained model */
 	bool is_decorated;
-	/* Places at which its modules allocated; those of them with a block still allocated. */
+	/* Number of places at which its modules allocated blocks; number of these places that still
+	 * hold a block when backward begins. */
 	uint32_t n_made, n_kept;
 };
 
@@ -29,7 +33,7 @@ enum { PASS_NONE, PASS_TRAINING, PASSES_FIRST };
 
 struct passes {
 	struct frames *frames;
-	uint32_t training; /* a stack within the training pass */
+	uint32_t training; /* DICT_STACK of a call within the training pass */
 	const char *model;
 	VEC(struct pass) at;
 	struct map pass_of; /* DICT_STACK -> index in `at` */
@@ -37,7 +41,7 @@ struct passes {
 
 /* ---- Passes ---- */
 
-/* Returns true if there is a decorator inside of `line`. */
+/* Returns true if torch's decorator wrapper is on the stack, inside of the frame `line`. */
 static bool is_decorated(struct frames *frames, uint32_t stack, const struct frame *line)
 {
 	struct frame_list list = frames_of(frames, stack);
@@ -84,7 +88,7 @@ static size_t pass_of(struct passes *p, uint32_t stack)
 	return i;
 }
 
-/* ---- What passes keep ---- */
+/* ---- Blocks that a pass keeps ---- */
 
 static void count_place(struct passes *p, struct map *seen, uint32_t stack, bool is_kept)
 {
@@ -102,7 +106,9 @@ static void count_place(struct passes *p, struct map *seen, uint32_t stack, bool
 static void count_places(struct passes *p, const struct model_step *m, uint32_t thread,
 			 uint64_t backward_ns)
 {
-	struct map made = { 0 }, kept = { 0 }, live = { 0 }; /* address -> stack; 0: freed */
+	/* `live`: address -> stack of the block's allocation; 0: freed. `made`, `kept`: the stacks
+	 * counted so far. */
+	struct map made = { 0 }, kept = { 0 }, live = { 0 };
 	bool is_new;
 	for (size_t i = m->n_live_blocks; i < m->blocks.n; i++) {
 		const struct model_block *b = &m->blocks.at[i];

@@ -1,4 +1,4 @@
-/* What every part of the analysis does with its findings. */
+/* Helpers for struct findings that all parts of the analysis use. */
 #include "core/analysis/findings.h"
 
 #include <stdarg.h>

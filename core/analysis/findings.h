@@ -1,7 +1,8 @@
 /*
- * Results of the analysis of one process: the content of report.json. Times are milliseconds per
- * step, averaged over the recorded steps, unless a name says otherwise. Lists are sorted, largest
- * first. Texts are owned by the timeline's frames, tables or texts.
+ * The results of the analysis of one process; the exporters write them to report.json. Times are in
+ * milliseconds per step, averaged over the recorded steps, unless the name or the comment of a
+ * field says otherwise. Most lists are sorted, largest first. Strings are static or owned by the
+ * timeline (its `frames`, `tables` or `texts`).
  */
 #ifndef CORE_FINDINGS_H
 #define CORE_FINDINGS_H
@@ -49,65 +50,78 @@ struct finding_steps {
 	double mean, std, cv, min, p50, p95, p99, max; /* ms */
 };
 
-/* Rare steps that are far longer than the others (step_times.c), if they take a good part of the
- * run. */
+/* The slow steps of a run: few steps that take far longer than the others. All zeros unless slow
+ * steps take a large part of the run's time (step_times.c has the limits). */
 struct finding_slow {
-	uint64_t n, n_of;		  /* slow steps, of all steps; n is 0 if there are none */
-	double times;			  /* their mean, as a multiple of the others' */
-	double pct;			  /* share of the time of all steps */
-	double least_ms;		  /* steps of at least this length are slow */
-	uint64_t n_recorded, recorded[4]; /* count, and the numbers of the first ones */
+	uint64_t n, n_of; /* number of slow steps, 0: none; number of all steps without warm-up */
+	double times;	  /* mean length of a slow step / mean length of the other steps */
+	double pct;	  /* percentage of the time of all steps that slow steps take */
+	double least_ms;  /* length of the shortest slow step */
+	/* Number of recorded slow steps, and the step numbers of the first four of them. */
+	uint64_t n_recorded, recorded[4];
 };
 
 struct finding_gpu {
 	uint32_t device;
 	double busy_pct, busy_ms, idle_ms, kernels;
-	double before_ms; /* part of busy_ms: work launched before the recorded steps */
-	double late_ms;	  /* work of the recorded steps that ran after the last of them ended */
-	double tensor_core_pct; /* share of kernel time; -1: not known */
-	/* Of typical steps alone; set if n_typical < n_played. */
+	/* The part of busy_ms in which the device ran work launched before the recorded steps. */
+	double before_ms;
+	/* GPU time of work that recorded steps launched, but that ran after their window had ended.
+	 * Not part of busy_ms. */
+	double late_ms;
+	/* Percentage of the kernel time spent in kernels that use tensor cores; -1: not known. */
+	double tensor_core_pct;
+	/*
+	 * Means over the typical steps only: those that take at most 1.5 times the median
+	 * (core/whatif/whatif_steps.c). Set only if some recorded steps are not typical
+	 * (findings.n_typical < n_played).
+	 */
 	double typical_busy_ms, typical_idle_ms, typical_kernels;
-	/* Over all recorded steps; busy + idle = span, exactly. */
+	/* Sums over all recorded steps. busy_ns + idle_ns is exactly span_ns, the length of the
+	 * steps. */
 	uint64_t busy_ns, idle_ns, span_ns;
 };
 
 struct finding_idle {
 	uint8_t cause;
 	uint32_t device;
-	uint32_t site; /* the line with most of it; 0: none */
+	uint32_t site; /* the line that causes most of this idle time; 0: none */
 	double ms, pct;
-	double typical_ms; /* typical steps, see finding_gpu */
-	/* Over all recorded steps. The causes' sum is exactly finding_gpu's idle_ns. */
+	double typical_ms; /* mean over the typical steps only, see finding_gpu */
+	/* Sum over all recorded steps. The sum over all causes of a device is exactly the idle_ns
+	 * of its finding_gpu. */
 	uint64_t ns;
 };
 
 struct finding_sync {
-	uint32_t site, stack; /* `stack`: of the longest wait */
-	/* The library's line under a user's line that makes most calls; NULL: not distinguished. */
+	uint32_t site, stack; /* `stack`: the DICT_STACK of the longest wait */
+	/* The library's line that was called from `site` and waits. Set only if `site` makes most
+	 * of the program's launches (inner_line.h); else NULL. */
 	const struct frame *inner;
 	const char *api;
-	/* The framework's operator that waits for internal reasons; NULL: another kind of wait. */
+	/* The framework operator that synchronizes internally; NULL: something else waits. */
 	const char *op;
 	uint8_t kind;
-	bool is_from_device; /* SYNC_COPY: most of the time went to copies from the device */
+	/* For SYNC_COPY: most of the blocked time was spent in copies from the device. */
+	bool is_from_device;
 	double per_step, blocked_ms, gpu_idle_ms;
-	double recoverable_ms; /* savings without the wait, by the replay */
-	/* Savings without the whole line, its kernels and host work included, by the replay. */
+	double recoverable_ms; /* estimated savings if the wait is removed */
+	/* Estimated savings if the whole line is removed, with its kernels and its host work. */
 	double line_ms;
 };
 
-/* Arithmetic done by library calls, as far as its amount is known. */
+/* The arithmetic of library calls whose number of operations is known. */
 struct finding_arithmetic {
 	double flops;	 /* per step */
-	double tflops;	 /* rate over its GPU time; 0: no GPU times */
-	double peak_pct; /* share of the device's peak; 0: not known */
+	double tflops;	 /* flops / GPU time of these calls; 0: no GPU times */
+	double peak_pct; /* percentage of the device's peak rate; 0: not known */
 };
 
 struct finding_operator {
 	const char *name;
 	struct finding_arithmetic arithmetic;
 	double per_step;
-	double gpu_ms, host_ms; /* total: with the operators within it */
+	double gpu_ms, host_ms; /* total time, including the operators called within this one */
 	double self_gpu_ms, self_host_ms;
 };
 
@@ -116,12 +130,12 @@ struct finding_phase_part {
 	double host_ms, gpu_ms;
 };
 
-/* A phase. Host times are those of the lane that launches most; the phases add up to the step.
- * Parts without a name are left out. */
+/* A phase of the step. Host times are those of the lane with the most launches, so the host times
+ * of all phases add up to the step time. `parts` has only parts with a name. */
 struct finding_phase {
 	const char *name;
 	double host_ms, gpu_ms;
-	double typical_host_ms; /* typical steps, see finding_gpu */
+	double typical_host_ms; /* mean over the typical steps only, see finding_gpu */
 	struct finding_phase_part parts[PHASE_PARTS_N];
 	size_t n_parts;
 };
@@ -137,10 +151,10 @@ struct finding_line {
 	uint32_t site;
 	struct finding_arithmetic arithmetic;
 	double gpu_ms, host_ms, launches;
-	double backward_gpu_ms; /* of the backward pass that belongs to it */
+	double backward_gpu_ms; /* GPU time of the backward calls caused by this line */
 };
 
-/* A chain of module classes. Times include the modules within it. */
+/* A chain of nested module classes. Times include the modules called within the innermost one. */
 struct finding_module {
 	const char *name; /* "Net.Block.Linear" */
 	double per_step, host_ms, gpu_ms, backward_gpu_ms;
@@ -153,38 +167,39 @@ struct finding_copy {
 	bool blocking;
 };
 
-/* Collectives and messages of one function from one line. */
+/* The collectives and point-to-point messages that one line makes with one function. */
 struct finding_collective {
 	const char *name;
 	uint32_t site;
 	uint32_t n_ranks;
-	double per_step, bytes, gpu_ms; /* per step */
-	double gb_per_s, bus_gb_per_s;	/* 0: no GPU times */
+	double per_step, bytes, gpu_ms; /* `bytes` and `gpu_ms`: per step */
+	double gb_per_s, bus_gb_per_s;	/* 0: no GPU times; bus bandwidth as in nccl-tests */
 };
 
-/* When this rank's part of a collective ran; compared with other ranks' reports. */
+/* When this rank's part of one collective ran on the GPU. The reports of all ranks are compared to
+ * find out which rank arrived late. */
 struct finding_arrival {
-	uint32_t row; /* in collectives */
+	uint32_t row; /* index in `collectives` */
 	uint32_t sequence;
 	uint64_t comm, begin_ns, end_ns;
-	uint64_t gpu_ns; /* the members of a group share the time */
+	uint64_t gpu_ns; /* of an NCCL group's GPU time only this collective's share */
 };
 
 struct finding_block {
 	uint32_t site;
-	const char *what; /* for entries without a line: static text, or NULL */
-	double bytes;	  /* at the peak; in `leaks`: per step */
+	const char *what; /* description of an entry without a line (static); else NULL */
+	double bytes;	  /* held at the peak; in `leaks`: growth per step */
 };
 
-/* Rules: kind_of() in block_kinds.c. */
-#define BLOCK_KINDS(X)                                                       \
-	X(PARAMETER, "parameter") /* of a module, buffers included */        \
-	X(GRADIENT, "gradient")	  /* of a parameter: outlives backward */    \
-	X(STATE, "optimizer state")                                          \
-	X(ACTIVATION, "activation") /* of a forward pass that it outlives */ \
-	X(INPUT, "input")                                                    \
-	X(TEMPORARY, "temporary") /* freed within its phase */               \
-	X(WORKSPACE, "workspace") /* of a library */                         \
+/* What a block is used for. kind_of() in block_kinds.c has the rules. */
+#define BLOCK_KINDS(X)                                                                     \
+	X(PARAMETER, "parameter") /* a module's parameter or buffer */                     \
+	X(GRADIENT, "gradient")	  /* of a parameter; lives on after the backward pass */   \
+	X(STATE, "optimizer state")                                                        \
+	X(ACTIVATION, "activation") /* made by a forward pass, lives on after that pass */ \
+	X(INPUT, "input")                                                                  \
+	X(TEMPORARY, "temporary") /* freed in the phase that allocated it */               \
+	X(WORKSPACE, "workspace") /* scratch memory of a library */                        \
 	X(REST, "other")
 
 enum block_kind {
@@ -194,33 +209,38 @@ enum block_kind {
 		BLOCK_KINDS_N
 };
 
-/* Blocks of one kind, or allocated in one phase. */
+/* All blocks of one kind, or all blocks allocated in one phase. */
 struct finding_blocks {
 	const char *name;
-	double bytes, peak_bytes; /* at the peak of all blocks; at the peak of these */
-	double per_step;	  /* blocks allocated */
+	/* Held at the peak of all blocks together, and at the peak of the blocks of this row. */
+	double bytes, peak_bytes;
+	double per_step; /* number of blocks allocated */
 };
 
-/* A framework's caching allocator, on the device where most was allocated. */
+/* A framework's caching allocator. The bytes are those of the device with the highest peak. */
 struct finding_allocator {
-	bool is_known, is_recorded; /* any data; data of recorded steps */
+	bool is_known, is_recorded; /* has data at all; has data of recorded steps */
 	uint32_t device;
-	uint64_t peak_bytes, peak_reserved_bytes; /* of the whole run */
-	uint64_t recorded_peak_bytes;		  /* of the recorded steps: the lists refer to it */
-	uint64_t bytes, reserved_bytes;		  /* at the end */
+	uint64_t peak_bytes, peak_reserved_bytes; /* peaks of the whole run */
+	/* Peak of the recorded steps. The lists of blocks by line, kind and phase refer to this
+	 * peak. */
+	uint64_t recorded_peak_bytes;
+	uint64_t bytes, reserved_bytes; /* at the end of the run */
 	uint64_t n_out_of_memory;
 };
 
-/* Device memory that grows in nearly every step. */
+/* Growth of the device memory in use, if it grows again and again (memory_growth_is_leak()). */
 struct finding_growth {
-	double bytes_per_step; /* 0: does not grow */
-	uint64_t device_bytes; /* of the only device used; 0: not known, or several are used */
-	/* From the run's end until the device is full, if nothing else allocates; set with
-	 * device_bytes. */
+	double bytes_per_step; /* 0: memory does not grow */
+	/* Total memory of the device; 0: not known, or the run uses several devices. */
+	uint64_t device_bytes;
+	/* Steps after the run's end until the device would be full if nothing else allocates. Set
+	 * only if device_bytes is. */
 	double steps_left;
 };
 
-/* Startup costs of the first steps: module load, JIT, autotuning. Not in any per-step figure. */
+/* A startup cost of the first steps, such as module load, JIT compilation or autotuning. Startup
+ * costs are in no per-step figure. */
 struct finding_once {
 	const char *what;
 	uint32_t site;
@@ -229,17 +249,20 @@ struct finding_once {
 
 struct finding_advice {
 	char what[160], why[240];
-	uint8_t cause; /* enum verdict: the verdict if this is the largest cause */
+	/* enum verdict: the bottleneck that this advice addresses. */
+	uint8_t cause;
 	uint32_t site;
-	/* The library's line under it that most of this comes from; NULL: none. */
+	/* The library's line, called from `site`, that causes more than half of the savings; NULL:
+	 * no such line, or `site` does not make most launches (inner_line.h). */
 	const struct frame *inner;
-	double expected_ms;	/* savings per step, by the replay */
-	double low_ms, high_ms; /* range over single typical steps; high_ms 0: not known */
-	/* combined with all larger ones, in typical steps; at most their sum */
+	double expected_ms;	/* estimated savings per step */
+	double low_ms, high_ms; /* range over typical steps; high_ms 0: not known */
+	/* Combined savings per typical step if this advice and all advice with larger savings is
+	 * followed. At most the sum of the single savings. */
 	double together_ms;
-	uint32_t first_change, n_changes; /* in the list of struct judge */
-	/* The number of recorded steps that save time, if only a few do (expected_ms is the mean of
-	 * all steps then); 0: typical steps save it. */
+	uint32_t first_change, n_changes; /* in judge.advised */
+	/* If only few recorded steps save time: the number of these steps. expected_ms is then the
+	 * mean over all recorded steps. 0: typical steps save time. */
 	uint32_t rare_steps;
 };
 
@@ -251,13 +274,14 @@ enum { EVIDENCE_BYTES = 200 };
 
 struct findings {
 	struct timeline *timeline;
-	/* steps of the whole run, recorded or not */
-	struct finding_steps baseline; /* without warm-up steps */
+	/* Step times over all steps of the run. Only `recorded` is limited to recorded steps. */
+	struct finding_steps baseline; /* all steps after the warm-up */
 	struct finding_steps warm_up;
 	struct finding_steps recorded;
 	struct finding_slow slow;
-	bool recorded_in_warm_up; /* all recorded steps are warm-up steps, not typical ones */
-	struct cost_found cost;	  /* recording overhead */
+	/* All recorded steps are warm-up steps, so they are not typical of the run. */
+	bool recorded_in_warm_up;
+	struct cost_found cost; /* how much recording slows a step */
 	/* the bottleneck */
 	uint8_t verdict;
 	double confidence;
@@ -268,33 +292,37 @@ struct findings {
 	VEC(struct finding_gpu_step) gpu_steps;
 	VEC(struct finding_sync) syncs;
 	VEC(struct finding_phase)
-	phases; /* empty: not known, `unavailable` has the reason */
+	phases; /* if empty, `unavailable` says why */
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_line) lines;
 	VEC(struct finding_module) modules;
-	/* all backward time; the part with a known forward line */
+	/* GPU time of the backward pass: all of it, and the part whose forward line is known */
 	double backward_gpu_ms, tied_gpu_ms;
 	VEC(struct finding_copy) copies;
 	VEC(struct finding_collective) collectives;
 	VEC(struct finding_arrival) arrivals;
-	double n_gpu_steps; /* number of steps that GPU times are averaged over */
+	double n_gpu_steps; /* number of recorded steps with GPU times, at least 1 */
 	VEC(struct finding_once) once;
 	VEC(struct finding_block) at_peak, leaks;
 	VEC(struct finding_blocks) by_kind, by_phase;
 	struct finding_allocator allocator;
 	struct finding_growth growth;
 	uint64_t device_peak_bytes;
-	double retries; /* per step */
-	/* the replay */
-	uint32_t n_typical, n_played;		    /* recorded steps; equal if all are typical */
-	double measured_ms, replayed_ms, error_pct; /* measured_ms 0: no step could be replayed */
-	double recorded_ms;			    /* a typical recorded step */
-	double step_ms; /* the same without recording overhead: gains refer to it */
-	/* measured_ms without recording overhead: gains that occur in few steps refer to it. */
+	double retries; /* allocations per step that succeeded only after memory was freed */
+	/* results of the replay */
+	/* Numbers of typical steps and of all steps among those that were played; equal if all are
+	 * typical. */
+	uint32_t n_typical, n_played;
+	/* Mean length of the played steps, as measured and in an unchanged replay, and the
+	 * difference in percent. measured_ms is 0 if no step could be played. */
+	double measured_ms, replayed_ms, error_pct;
+	double recorded_ms; /* length of a typical step as recorded */
+	double step_ms;	    /* recorded_ms without recording overhead: the base of savings */
+	/* measured_ms without recording overhead: the base of savings that occur in few steps. */
 	double mean_ms;
-	/* Length of the recorded steps relative to their neighbours, if other load slowed all of
-	 * them down; 1: undisturbed. */
+	/* If other load on the machine slowed all recorded steps down: their length / the length of
+	 * the steps around them. Else 1. */
 	double disturbed_times;
 	VEC(struct finding_advice) advice;
 	VEC(struct finding_gap) unavailable;
@@ -302,13 +330,15 @@ struct findings {
 
 void findings_free(struct findings *f);
 
-/* Appends to `unavailable`: what the analysis cannot give, and why. */
+/* Appends a row to `unavailable`. `what` names the result that is missing or uncertain; `why`, a
+ * printf format, gives the reason. */
 __attribute__((format(printf, 3, 4))) void
 findings_unavailable(struct findings *f, const char *what, const char *why, ...);
 
-/* Recorded steps: what figures per step are divided by. */
+/* Numbers of recorded steps by which sums are divided to get figures per step: all steps, and those
+ * with GPU times. Both are at least 1. */
 struct step_counts {
-	double all, with_gpu; /* never 0 */
+	double all, with_gpu;
 };
 struct step_counts findings_count_steps(const struct timeline *t);
 

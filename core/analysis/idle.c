@@ -1,18 +1,20 @@
-/* The union of a device's work within a step, and the gaps in it. */
+/* Finds the gaps of each device in a step: the times in which none of the device's work runs.
+ * idle_cause.c finds the cause of a gap. */
 #include "core/analysis/idle.h"
 
 #include "core/util/order.h"
 
-/* Work that was queued for longer than this waited for other work. */
+/* Work that began this long after its launch waited in the queue for other work. */
 enum { QUEUED_NS = 1000000 };
 
 typedef VEC(struct idle_item) idle_items;
 
 struct idle_tracker {
 	struct idle_host *host;
-	idle_items pending; /* what may still run after the last step's end */
+	/* Work that was still running, or had not begun, when the last step ended. */
+	idle_items pending;
 	VEC(uint32_t) devices;
-	uint64_t number; /* of the last step */
+	uint64_t number; /* number of the last step */
 	bool has_step;
 };
 
@@ -53,10 +55,10 @@ struct walk {
 	struct idle_tracker *k;
 	const struct timeline *t;
 	const struct timeline_step *step;
-	const struct idle_item *items; /* of the device, by begin */
+	const struct idle_item *items; /* the device's work, sorted by begin */
 	size_t n, i;
-	uint64_t until_ns;	      /* the end of all work that has begun */
-	const struct idle_item *last; /* the work that ends then; NULL: not recorded */
+	uint64_t until_ns;	      /* when all work that has begun will have ended */
+	const struct idle_item *last; /* work that ends at until_ns; NULL: none or unrecorded */
 	struct idle_device device;
 };
 
@@ -70,8 +72,8 @@ static void take_begun(struct walk *w, uint64_t at_ns)
 	}
 }
 
-/* Returns when the device's next work was launched. Unrecorded work was launched
- * before the step. */
+/* Returns when the device's next work was launched. Unrecorded work counts as launched when the
+ * step began. */
 static uint64_t next_launched_ns(const struct walk *w)
 {
 	const struct idle_item *next = &w->items[w->i];
@@ -82,8 +84,11 @@ static uint64_t next_launched_ns(const struct walk *w)
 	return call == MODEL_NO_CALL ? next->begin_ns : w->t->calls.at[call].end_ns;
 }
 
-/* If the host is far ahead, the device works off an unrecorded queue until the first recorded
- * work begins. */
+/*
+ * At the start of a window the CPU may be far ahead of the device, which then works off a queue of
+ * unrecorded work. If the first recorded work began more than QUEUED_NS after its launch, the
+ * device is assumed to have been busy until then.
+ */
 static void inherit_queue(struct walk *w)
 {
 	take_begun(w, w->step->begin_ns);
@@ -100,7 +105,7 @@ static void add_busy(struct walk *w, uint64_t ns)
 	w->device.before_ns += w->last && w->last->is_known ? 0 : ns;
 }
 
-/* Explains the gap that begins at `at_ns`, and returns its end. */
+/* Explains the gap that begins at `at_ns`. Returns the end of the gap. */
 static uint64_t explain_gap(struct walk *w, uint64_t at_ns)
 {
 	const struct idle_item *next = w->i < w->n ? &w->items[w->i] : NULL;
@@ -155,7 +160,7 @@ static void note_device(struct idle_tracker *k, uint32_t device)
 	k->devices.at[i] = device;
 }
 
-/* Collects everything that may keep a device busy in the step. */
+/* Collects all work that may keep a device busy in the step. */
 static void gather(struct idle_tracker *k, const struct timeline *t,
 		   const struct timeline_step *step, size_t first_earlier, idle_items *items)
 {
@@ -176,7 +181,7 @@ static void gather(struct idle_tracker *k, const struct timeline *t,
 	}
 }
 
-/* Picks one device's items, by begin. Returns how many. */
+/* Copies the items of one device to `out`, sorted by begin. Returns their number. */
 static size_t pick_device(const idle_items *items, uint32_t device, struct idle_item *out)
 {
 	struct order_key *keys = mem_resize(NULL, items->n * sizeof(*keys));

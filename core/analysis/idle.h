@@ -1,11 +1,11 @@
 /*
- * Explains why each device was idle. Every gap in the union of a device's work has one cause, or is
- * divided among several at the edges of calls. The pieces add up to the idle time to the
- * nanosecond.
+ * Explains why each device was idle. A gap is a time in which the device runs no work. Each gap has
+ * one cause, or is divided at the edges of calls into pieces with one cause each. The pieces add up
+ * to the device's idle time to the nanosecond.
  *
- * A step is explained once, when it is added: its spans go into the trace, and their sums into the
- * report. The next step is not known yet, so the gap at the end of a step is explained as if the
- * next step began like this one.
+ * Each step is explained once, when it is added. The resulting spans go into the trace, and their
+ * sums into the report. The next step is not known at that time. So the gap at the end of a step is
+ * explained as if the next step began like this step.
  */
 #ifndef CORE_IDLE_H
 #define CORE_IDLE_H
@@ -18,50 +18,52 @@ struct idle_span {
 	uint8_t cause;
 };
 
-/* Idle time caused by a call in which the host waited. */
+/* GPU idle time that is attributed to a call in which the CPU waited. */
 struct idle_wait {
-	uint32_t call; /* in the timeline; of this step or of the previous one */
+	uint32_t call; /* index in the timeline; a call of this step or of the previous one */
 	uint64_t ns;
 };
 
-/* The result for one step. */
+/* The results for one step. */
 struct idle_step {
-	VEC(struct idle_span) spans; /* by device and time; neighbours differ in cause or site */
+	/* By device and time. Neighbours differ in cause or site. */
+	VEC(struct idle_span) spans;
 	VEC(struct idle_wait) waits;
 	VEC(struct idle_device) devices;
 };
 
 void idle_step_free(struct idle_step *s);
 
-/* State kept from step to step. One per process. */
+/* State that is kept from step to step, one per analyzed process. */
 struct idle_tracker;
 
 struct idle_tracker *idle_tracker_new(void);
 void idle_tracker_free(struct idle_tracker *k);
 
-/* Explains the timeline's newest step. `first_earlier`: the step's first entry in t->earlier, GPU
- * work from before the timeline. Replaces the contents of `out`. */
+/* Explains the timeline's newest step and replaces the contents of `out`. `first_earlier`: index in
+ * t->earlier of the step's first entry (GPU work launched before the recorded steps). */
 void idle_explain_step(struct idle_tracker *k, const struct timeline *t, size_t first_earlier,
 		       struct idle_step *out);
-/* Call this before the last explained step is removed from the timeline. */
+/* Call this before the newest step is removed from the timeline. Forgets the indexes of the step's
+ * calls and works. */
 void idle_tracker_forget_step(struct idle_tracker *k);
 
-/* Fills the times of f->gpus, f->gpu_steps, and f->idle: one row per device and cause, with the
- * site that has most of it. */
+/* Fills f->gpus, f->gpu_steps and f->idle. f->idle gets one row per device and cause, with the site
+ * that causes most of it. */
 void idle_fill(struct findings *f);
 
-/* idle_typical.c: fills the typical times of the same rows. `is_typical`: by the
- * timeline's steps. */
+/* idle_typical.c: fills the times of typical steps in f->gpus and f->idle. `is_typical`: by step of
+ * the timeline. */
 void idle_fill_typical(struct findings *f, const bool *is_typical);
 
-/* ---- Between idle.c, idle_cause.c and idle_spans.c ---- */
+/* ---- Internal: shared by idle.c, idle_cause.c and idle_spans.c ---- */
 
-/* A piece of work on a device, of a recorded step or launched before. */
+/* A piece of GPU work, launched by a recorded step or before. */
 struct idle_item {
 	uint64_t begin_ns, end_ns;
-	uint32_t work; /* index in the timeline, or IDLE_NO_WORK */
+	uint32_t work; /* index in the timeline's works, or IDLE_NO_WORK */
 	uint32_t device;
-	bool is_known; /* launched by a recorded step */
+	bool is_known; /* it was launched by a recorded step */
 	bool is_collective;
 };
 
@@ -70,28 +72,31 @@ struct idle_item {
 struct idle_gap {
 	uint64_t begin_ns, end_ns;
 	uint32_t device;
-	bool is_after_collective;      /* the work before the gap is a collective */
-	const struct idle_item *after; /* the work that ends the gap; NULL: the step ends first */
+	bool is_after_collective; /* the work that ended where the gap begins is a collective */
+	/* The device's next work. It may begin after the end of the step. NULL: not known yet. */
+	const struct idle_item *after;
 	const struct timeline_step *step;
 };
 
 struct idle_host;
 
-/* The host's state of one process, kept from step to step. */
+/* The state of the CPU threads of one process, kept from step to step. */
 struct idle_host *idle_host_new(void);
 void idle_host_free(struct idle_host *h);
-/* Adds the timeline's newest step. `follows`: it comes directly after the previous step. */
+/* Adds the timeline's newest step; results go to `out`. `follows`: this step directly follows the
+ * step added before. */
 void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct idle_step *out,
 			  bool follows);
-/* The gaps until idle_host_end_device() are this device's, in order of time. */
+/* Begins a device. Until idle_host_end_device(), explain this device's gaps, in order of time. */
 void idle_host_begin_device(struct idle_host *h, uint32_t device);
 void idle_host_explain(struct idle_host *h, const struct idle_gap *gap);
 void idle_host_end_device(struct idle_host *h);
 void idle_host_end_step(struct idle_host *h);
-/* Call this before the last step is removed from the timeline. */
+/* Call this before the newest step is removed from the timeline. */
 void idle_host_forget_step(struct idle_host *h);
 
-/* Appends `ns` from `*at_ns` on to the spans of `out`, and advances `*at_ns`. */
+/* Appends a span of `ns` ns that begins at `*at_ns` to `out`, or extends the last span if cause and
+ * site are the same. Advances `*at_ns` by `ns`. */
 void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns, uint8_t cause,
 	      uint32_t site, uint64_t ns);
 

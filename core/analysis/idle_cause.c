@@ -1,15 +1,20 @@
 /*
- * A gap is explained by what the host lane did until it launched the work that ends the gap:
+ * Finds the causes of a gap: a time in which a device is idle. A lane consists of CPU threads that
+ * take turns (lanes.h). A gap is explained by what the lane did until it launched the work that
+ * ends the gap:
  *
  *   gap      |--------------------------------------|            the device is idle
  *   lane  ...wait]--host--[alloc]--host--[launch]-.-'
  *             a    b         c      b       b     d
  *
- * a: the end of a wait. b: host time. The lane would have spent it ahead of the device if it had
- * not been blocked before, so it counts as part of the last long wait, for as long as that wait
- * blocked. The rest is launch overhead, unless the host was getting input. c: calls that take time
- * of their own. d: from the launch to the start on the device. A short delay counts as b; in a long
- * one the device waited for something that is not visible here.
+ * a: The lane is blocked in a wait. The idle time belongs to this wait.
+ * b: The CPU works. Without the last long wait, the lane would have done this work ahead of the
+ *    device. So the idle time belongs to that wait, but at most for as long as the wait blocked
+ *    the lane (its credit). The rest is launch overhead. While the CPU gets input, the cause is
+ *    data loading instead.
+ * c: Calls that take time themselves. The idle time belongs to the call.
+ * d: From the launch to the start on the device. A short delay counts as b. In a long delay, the
+ *    device waited for something that is not visible here.
  */
 #include "core/analysis/idle.h"
 
@@ -18,35 +23,40 @@
 #include "core/util/bisect.h"
 
 enum {
-	LATENCY_NS = 20000, /* longest time from a launch to its kernel on an idle device */
-	/* A launch on an idle device takes this long only if code has to be loaded. */
+	/* An idle device begins a kernel at most this long after the launch. */
+	LATENCY_NS = 20000,
+	/* A launch on an idle device takes this long only if the driver has to load code. */
 	LONG_LAUNCH_NS = 300000,
-	INPUT_NS = 50000, /* shorter spans are not data loading */
-	INPUT_SPANS = 4,  /* nor are spans shorter than this many median spans */
-	/* Calls allowed between the making of a batch and its copy: allocations, events. */
+	INPUT_NS = 50000, /* shorter times between two calls are not data loading */
+	/* Nor are times shorter than this many times the lane's median time between two calls. */
+	INPUT_SPANS = 4,
+	/* At most this many calls, such as allocations and events, may lie between the making of a
+	 * batch and its copy to the device. */
 	AHEAD = 8,
 	SPANS_KEPT = 4096,
 };
 
-/* The wait that host time is attributed to. */
+/* The wait to which the CPU time after it is attributed. */
 struct owner {
 	bool is_any;
 	uint8_t cause;
 	uint32_t site;
-	uint32_t call; /* in the timeline; MODEL_NO_CALL: removed from it */
+	uint32_t call; /* in the timeline; MODEL_NO_CALL: no longer there */
 };
 
 struct lane {
-	/* of this step, see call_at(); calls still open from before come first */
+	/* The lane's calls in this step, as numbers for call_at(). Calls that began in an earlier
+	 * step and are still running come first. */
 	VEC(uint32_t) calls;
-	size_t next; /* first call that ends after the time explained so far */
+	size_t next; /* in `calls`: first call that ends after the time explained so far */
 	struct owner owner;
-	uint64_t credit_ns;	/* host time that may still be attributed to the owner */
-	uint64_t attributed_ns; /* idle time attributed to the current call */
-	uint64_t long_span_ns;	/* spans of this length may be data loading */
+	uint64_t credit_ns;	/* CPU time that may still be attributed to `owner` */
+	uint64_t attributed_ns; /* idle time attributed to the call `next` so far */
+	uint64_t long_span_ns;	/* a time between calls of this length may be data loading */
 };
 
-/* A lane's state at the end of the last step, for one device. */
+/* The state of a lane at the end of the last step. Each device has its own, because the gaps of
+ * each device are explained separately. */
 struct lane_state {
 	struct owner owner;
 	uint64_t credit_ns, attributed_ns;
@@ -57,13 +67,13 @@ struct device_state {
 	struct lane_state *lane; /* by lane number; NULL: unknown */
 };
 
-/* A call of the previous step that ended after that step. */
+/* A call that was still running when the previous step ended. */
 struct open_call {
 	struct timeline_call call;
-	struct owner wait; /* the call as a wait */
+	struct owner wait; /* result of wait_of() for the call */
 };
 
-#define OPEN_CALL 0x80000000u /* in lane.calls: the other bits are an index in `open` */
+#define OPEN_CALL 0x80000000u /* flag in lane.calls: the other bits are an index in `open` */
 
 struct idle_host {
 	struct lane_finder *finder;
@@ -77,9 +87,9 @@ struct idle_host {
 	struct idle_step *out;
 	const struct timeline_step *step;
 	size_t first_overhead, next_overhead;
-	size_t device;		    /* in devices */
-	const struct idle_gap *gap; /* the current one */
-	uint64_t at_ns;		    /* explained up to here */
+	size_t device;		    /* index in `devices` */
+	const struct idle_gap *gap; /* the gap that is being explained */
+	uint64_t at_ns;		    /* the gap is explained up to this time */
 };
 
 static const struct timeline_call *call_at(const struct idle_host *h, uint32_t number)
@@ -111,7 +121,7 @@ static struct owner wait_of(const struct idle_host *h, uint32_t number)
 	return owner;
 }
 
-/* ---- Set up ---- */
+/* ---- Lanes and steps ---- */
 
 struct idle_host *idle_host_new(void)
 {
@@ -168,7 +178,8 @@ static uint64_t median_span_ns(const struct idle_host *h, const struct lane *l)
 	return median_ns;
 }
 
-/* Returns true if the threads known before are in the same lanes as before. */
+/* Returns true if the first `n_threads` threads, which are known since the last step, have the same
+ * lanes in `a` and `b`. */
 static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_threads)
 {
 	for (size_t i = 0; i < n_threads; i++)
@@ -177,7 +188,8 @@ static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_thre
 	return true;
 }
 
-/* Lanes may change, because each step shows more clearly which threads overlap. */
+/* Assigns the threads to lanes anew, because each step shows more clearly which threads overlap. If
+ * that changes a lane, the states of all devices are dropped. */
 static void assign_lanes(struct idle_host *h, bool follows)
 {
 	struct lanes fresh;
@@ -273,8 +285,8 @@ static void attribute_to_wait(struct idle_host *h, const struct owner *wait, uin
 		vec_push(&h->out->waits, (struct idle_wait){ wait->call, ns });
 }
 
-/* Attributes time in which the host was not blocked: to its last wait as long as that has credit,
- * then to launch overhead. */
+/* Attributes `ns` in which the CPU was not blocked: to the lane's last wait, as long as that wait
+ * has credit, then to launch overhead of the call `next`. */
 static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint32_t next)
 {
 	uint64_t owned_ns = ns < l->credit_ns ? ns : l->credit_ns;
@@ -286,7 +298,7 @@ static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, 
 		attribute(h, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
 }
 
-/* ---- Spans of the host ---- */
+/* ---- CPU time between calls, and calls ---- */
 
 static bool is_input_copy(const struct timeline_call *c)
 {
@@ -294,8 +306,8 @@ static bool is_input_copy(const struct timeline_call *c)
 	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
 }
 
-/* Returns true between two communication calls of one thread, such as a copy to the host and the
- * copy back: the host exchanges data with other ranks. */
+/* Returns true if the lane is between two communication calls of one thread, such as a copy to the
+ * host and the copy back. The CPU then exchanges data with other ranks. */
 static bool is_exchange(const struct idle_host *h, const struct lane *l)
 {
 	if (l->next >= l->calls.n)
@@ -309,14 +321,14 @@ static bool is_exchange(const struct idle_host *h, const struct lane *l)
 	return false;
 }
 
-/* Returns true after the step's last call. The host is then on its way to the next step, which is
- * assumed to begin like this one. */
+/* Returns true if the lane has no more calls in this step. The CPU is then on its way to the next
+ * step, which is assumed to begin like this one. */
 static bool is_after_last_call(const struct lane *l)
 {
 	return l->next == l->calls.n;
 }
 
-/* Returns the first of the lane's calls in this step. */
+/* Returns the index in l->calls of the first call that began in this step. */
 static size_t first_of_step(const struct idle_host *h, const struct lane *l)
 {
 	size_t i = l->next;
@@ -325,14 +337,15 @@ static size_t first_of_step(const struct idle_host *h, const struct lane *l)
 	return i;
 }
 
-/* Returns the lane's next call; after the last one, the first of the step. */
+/* Returns the index in l->calls of the call that the CPU is heading for: the next call, or after
+ * the last call of the step the first one, in place of the next step's first call. */
 static size_t heading_for(const struct idle_host *h, const struct lane *l)
 {
 	return is_after_last_call(l) ? first_of_step(h, l) : l->next;
 }
 
-/* Returns the call after `i`; after the step's last call its first one, once. `wraps`: not done
- * yet. */
+/* Returns the index in l->calls of the call after call `i`. Once, while `wraps` is set, the first
+ * call of the step follows the last one; then `wraps` is cleared. */
 static size_t call_after(const struct idle_host *h, const struct lane *l, size_t i, bool *wraps)
 {
 	i++;
@@ -342,8 +355,11 @@ static size_t call_after(const struct idle_host *h, const struct lane *l, size_t
 	return first_of_step(h, l);
 }
 
-/* Returns true if the host was getting the next batch between two calls. Evidence is the code of a
- * loader, or the copy of a batch to the device that follows. */
+/*
+ * Returns true if the CPU was getting the next batch in the time of `length_ns` before the call
+ * l->next. Evidence is a data loader on the stack of the call before or of a call soon after, or
+ * the copy of a batch to the device soon after.
+ */
 static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t length_ns)
 {
 	if (length_ns < l->long_span_ns)
@@ -362,7 +378,8 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 	return false;
 }
 
-/* Explains host time from `from_ns`, after the call before l->next, until l->next or `to_ns`. */
+/* Explains the CPU time from `from_ns` to `to_ns`, which lies between the call before l->next and
+ * the call l->next. */
 static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, uint64_t to_ns,
 			 uint32_t next)
 {
@@ -404,8 +421,11 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 	}
 }
 
-/* Moves the lane past a call. A wait shorter than the remaining credit of the previous wait was
- * hidden by that wait. */
+/*
+ * Moves the lane past the call l->next. If the call is a wait, it becomes the owner of the CPU time
+ * that follows. But if it blocked for less than the remaining credit of the previous wait, the
+ * previous wait has hidden it and stays the owner.
+ */
 static void leave(struct idle_host *h, struct lane *l)
 {
 	uint32_t call = l->calls.at[l->next++];
@@ -473,8 +493,8 @@ static void explain_host(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 
 /* ---- Overhead reported by CUPTI ---- */
 
-/* Explains up to `to_ns`. Time that the driver or CUPTI took on the lane's threads is attributed to
- * them. */
+/* Explains the time from `from_ns` to `to_ns`. For times in which CUPTI reported overhead in a
+ * thread of the lane, the cause is module loading or the profiler. */
 static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, uint64_t to_ns,
 			  uint32_t next)
 {
@@ -502,8 +522,11 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 
 /* ---- Gaps ---- */
 
-/* Explains the time after the launch, when the device could have started. If both kernels were
- * queued before the gap, the host was not late. */
+/*
+ * Explains the time from `from_ns` to the end of the gap, after the launch of the work that ends
+ * the gap. If the work was launched before the gap began, the CPU was not late, so no wait is the
+ * cause.
+ */
 static void explain_device(struct idle_host *h, uint32_t lane, uint64_t from_ns, uint32_t call)
 {
 	const struct idle_gap *gap = h->gap;
@@ -520,7 +543,7 @@ static void explain_device(struct idle_host *h, uint32_t lane, uint64_t from_ns,
 	attribute(h, cause, site_of(h, call), ns);
 }
 
-/* Returns the first call of the step that launched work on the device, MODEL_NO_CALL if none. */
+/* Returns the step's first call that launched work on the gap's device; MODEL_NO_CALL: none. */
 static uint32_t first_launch(const struct idle_host *h)
 {
 	const struct timeline_step *s = h->step;
@@ -532,8 +555,11 @@ static uint32_t first_launch(const struct idle_host *h)
 	return MODEL_NO_CALL;
 }
 
-/* Returns the call that launched what ends the gap; `is_next_step`: it is in the next step, which
- * is assumed to begin like this one. */
+/*
+ * Returns the call that launched the work that ends the gap; MODEL_NO_CALL: not known. If that work
+ * belongs to the next step, sets `is_next_step` and returns the first launch of this step, because
+ * the next step is assumed to begin like this one.
+ */
 static uint32_t call_after_gap(const struct idle_host *h, bool *is_next_step)
 {
 	const struct idle_item *after = h->gap->after;

@@ -15,7 +15,8 @@ struct idle_cause_row {
 
 extern const struct idle_cause_row idle_causes[IDLE_CAUSES_N];
 
-/* Returns the row of that name; NULL if there is none, as in the report of another version. */
+/* Returns the row with this name; NULL if there is none. The report of another version may contain
+ * other names. */
 const struct idle_cause_row *idle_cause_find(const char *name);
 
 #endif

@@ -11,7 +11,8 @@ static int by_time(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
-/* A user's line is better than any other, then the line with more time. */
+/* Returns true if the piece's line is a better one to show for the cause than the best line so far:
+ * a user's line rather than any other line, otherwise the line with more idle time. */
 static bool is_better(const struct findings *f, const struct idle_piece *p, uint64_t most_ns,
 		      bool most_is_user)
 {
@@ -44,8 +45,11 @@ static void fill_causes(struct findings *f, const struct idle_sums *idle,
 	}
 }
 
-/* Returns the time of recorded work that ran after the end of the recorded steps, if the GPU lags
- * the host by much. If the next step was not recorded, that work is in no step's busy time. */
+/*
+ * Returns the time, in ns, of recorded work that ran after the end of its window. This happens if
+ * the CPU runs far ahead of the GPU. If the step after the window was not recorded, this work is in
+ * no step's busy time.
+ */
 static uint64_t late_ns(const struct timeline *t, uint32_t device)
 {
 	uint64_t sum_ns = 0;

@@ -1,4 +1,4 @@
-/* What the parts of the idle analysis share. */
+/* Functions that idle.c and idle_cause.c share. */
 #include "core/analysis/idle.h"
 
 #include <string.h>

@@ -11,12 +11,12 @@ struct idle_step;
 struct idle_device {
 	uint32_t device;
 	uint64_t busy_ns, idle_ns, span_ns;
-	uint64_t before_ns; /* part of busy_ns: work launched before the recorded steps */
+	uint64_t before_ns; /* the part of busy_ns with work launched before the recorded steps */
 };
 
-/* What a device did in one recorded step. */
+/* The busy time, and the idle time by cause, of a device in one recorded step. */
 struct finding_gpu_step {
-	uint32_t device, step; /* `step`: index in the timeline */
+	uint32_t device, step; /* `step`: index in the timeline's steps */
 	uint64_t busy_ns;
 	uint64_t idle_ns[IDLE_CAUSES_N];
 };
@@ -33,17 +33,19 @@ struct idle_sums {
 	VEC(struct finding_gpu_step) steps; /* one per step and device */
 	VEC(struct idle_piece) pieces;	    /* one per device, cause and site */
 	struct map place;		    /* device, cause and site -> index in `pieces` */
-	VEC(uint64_t) of_call;		    /* by call: idle time because the host waited in it */
+	/* By call of the timeline: GPU idle time, in ns, that the CPU's wait in this
+	 * call caused. */
+	VEC(uint64_t) of_call;
 };
 
-/* Adds a step that is kept. `number`: its index in the timeline; `n_calls`: calls
- * in the timeline. */
+/* Adds the results for a step that is kept. `number`: the step's index in the timeline. `n_calls`:
+ * number of calls in the timeline. */
 void idle_sums_add(struct idle_sums *s, const struct idle_step *step, uint32_t number,
 		   size_t n_calls);
 void idle_sums_free(struct idle_sums *s);
 
-/* Returns a device whose pieces do not add up to its idle time, or whose idle and busy time do not
- * add up to its span; NULL if there is none. */
+/* Checks the sums. Returns a device whose pieces do not add up to its idle time, or whose busy and
+ * idle time do not add up to its span; NULL if there is none. */
 const struct idle_device *idle_sums_find_wrong(const struct idle_sums *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* The verdict refers to typical steps, so utilization and idle causes are shown
- * for the same steps. */
+/* Fills the busy and idle times of typical steps. The verdict refers to typical steps, so the
+ * report shows utilization and idle causes for the same steps. */
 #include "core/analysis/idle.h"
 
 static struct finding_gpu *gpu_of(struct findings *f, uint32_t device)

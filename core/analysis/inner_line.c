@@ -20,8 +20,8 @@ uint32_t inner_line_site(const struct timeline *t)
 	return found;
 }
 
-/* Returns true for code of installed packages. PyTorch's lines are the same for every caller, so
- * they do not count; nor does the standard library. */
+/* Returns true for code of installed packages other than PyTorch. PyTorch's lines are the same for
+ * every caller, so they distinguish nothing. The standard library does not count either. */
 static bool is_package_code(const struct frame *frame)
 {
 	return frame->kind == FRAME_KIND_PYTHON && frame->line &&

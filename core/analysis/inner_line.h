@@ -1,5 +1,8 @@
-/* In some programs one user's line makes most of a step's calls through a library
- * (Trainer.train()). Then the library's line under it distinguishes the calls. */
+/*
+ * Finds the library's line that a user's line called. In some programs one user's line makes most
+ * of the launches through a library, such as Trainer.train(). The library's lines then distinguish
+ * the launches.
+ */
 #ifndef CORE_INNER_LINE_H
 #define CORE_INNER_LINE_H
 
@@ -8,11 +11,11 @@
 /* Returns the site of the user's line that makes more than half of all launches; 0: none. */
 uint32_t inner_line_site(const struct timeline *t);
 
-/* Returns the innermost Python line of a library other than PyTorch, within the user's line; NULL:
- * none. */
+/* Returns the innermost Python frame of an installed package other than PyTorch, if the user's code
+ * called that package; NULL: none. The frame is owned by `f`. */
 const struct frame *inner_line_of(struct frames *f, uint32_t stack);
 
-/* Returns true for the same line, or if both are NULL. */
+/* Returns true if both frames are at the same line, or both are NULL. */
 bool inner_line_same(const struct frame *a, const struct frame *b);
 
 #endif

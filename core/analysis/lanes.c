@@ -1,15 +1,18 @@
 /*
- * Two threads overlap if both were inside calls for more than a fiftieth of the smaller one's time
- * in calls. A thread that only polls now and then, or pins batches for a data loader, spends too
- * little time in calls to overlap with any other. It still gets a lane of its own: no other thread
- * waits for it.
+ * Divides the threads into lanes. Two threads overlap if they were inside calls at the same time
+ * for more than a fiftieth of their time in calls (that of the thread with less such time). Threads
+ * that overlap never share a lane.
+ *
+ * A thread that only polls now and then, or that pins batches for a data loader, spends so little
+ * time in calls that it overlaps with no other thread. It gets a lane of its own nevertheless,
+ * because no other thread waits for it.
  */
 #include "core/analysis/lanes.h"
 
 #include "core/symbols/stack_about.h"
 
 enum {
-	/* limits the square table of pairs; further threads get lanes of their own */
+	/* Limits the size of the table of thread pairs. Each further thread gets its own lane. */
 	THREADS_MOST = 64,
 	OVERLAP_PART = 50,
 };
@@ -18,7 +21,7 @@ struct lane_finder {
 	uint64_t in_calls_ns[THREADS_MOST], last_end_ns[THREADS_MOST];
 	uint64_t overlap_ns[THREADS_MOST][THREADS_MOST];
 	uint64_t launches[THREADS_MOST];
-	bool is_active[THREADS_MOST]; /* launches, waits or allocates */
+	bool is_active[THREADS_MOST]; /* the thread launches, waits or allocates */
 };
 
 struct lane_finder *lane_finder_new(void)
@@ -80,7 +83,7 @@ static bool take_turns(const struct lane_finder *f, size_t a, size_t b)
 	return f->overlap_ns[a][b] <= smaller_ns / OVERLAP_PART;
 }
 
-/* Returns the first lane without an overlapping thread. */
+/* Returns the first lane in which no thread overlaps with `thread`; l->n: there is none. */
 static uint32_t lane_for(const struct lane_finder *f, const struct lanes *l, size_t thread)
 {
 	for (uint32_t lane = 0; lane < l->n; lane++) {

@@ -1,7 +1,7 @@
 /*
- * Threads that take turns form one host lane: PyTorch's main thread waits while its autograd thread
- * launches. What the host did before a launch is determined per lane. A thread that neither
- * launches GPU work nor waits for it is a lane of its own.
+ * Threads that take turns on the CPU form one lane. For example, PyTorch's main thread waits while
+ * its autograd thread launches. What the CPU did before a launch is determined per lane. A thread
+ * that neither launches GPU work, waits for it nor allocates memory is a lane of its own.
  */
 #ifndef CORE_LANES_H
 #define CORE_LANES_H
@@ -11,10 +11,10 @@
 struct lanes {
 	uint32_t *of_thread;
 	uint32_t n;
-	uint32_t main; /* the one with most launches */
+	uint32_t main; /* the lane with most launches */
 };
 
-/* Collects how much the timeline's threads overlap, step by step. One owner. */
+/* Collects, step by step, how long the timeline's threads overlap. One owner, no locks. */
 struct lane_finder;
 
 struct lane_finder *lane_finder_new(void);
@@ -24,11 +24,12 @@ void lane_finder_free(struct lane_finder *f);
 void lane_finder_add(struct lane_finder *f, const struct timeline *t,
 		     const struct timeline_step *step);
 
-/* Assigns the timeline's threads to lanes, based on the steps added so far. Free
- * with lanes_free(). */
+/* Assigns the timeline's threads to lanes, based on the steps added so far. Free the result with
+ * lanes_free(). */
 void lane_finder_assign(const struct lane_finder *f, const struct timeline *t, struct lanes *l);
 
-/* Finds the lanes from all steps of the timeline. */
+/* Assigns the timeline's threads to lanes, based on all its steps. Free the result with
+ * lanes_free(). */
 void lanes_find(struct lanes *l, const struct timeline *t);
 void lanes_free(struct lanes *l);
 

@@ -1,16 +1,19 @@
 /*
- * A stack does not say which call of a module it belongs to. Two successive calls are distinguished
- * if the module was called from elsewhere (different outer frames), or if the stack of its first
- * CUDA call comes again, after other stacks or after a pause. A loop within a module looks the same
- * if it begins with the module's first CUDA call; then the innermost module that explains it is
- * assumed to have been called again.
+ * Divides CUDA calls among the calls of modules. A stack does not show which of several calls of a
+ * module it belongs to. The module is assumed to have been called again in two cases: it was called
+ * from elsewhere (different outer frames), or the stack of its first CUDA call occurs again, after
+ * other stacks or after a pause.
+ *
+ * A loop inside a module looks like the second case if it begins with the module's first CUDA call.
+ * If several nested modules may have been called again, only the innermost of them is assumed to
+ * have been.
  */
 #include "core/analysis/modules.h"
 
 #include "core/analysis/spans.h"
 #include "core/symbols/phase_rules.h"
 
-enum { MODULES_MOST = 64 }; /* nesting depth; deeper modules are left out */
+enum { MODULES_MOST = 64 }; /* limit of the nesting depth; deeper modules are left out */
 
 void modules_free(struct modules *s)
 {
@@ -41,8 +44,8 @@ static void add_stack(struct modules *s, struct frames *frames, uint32_t stack)
 			vec_push(&s->entries, (struct module_in_stack){ name, outside });
 			entry.n++;
 		}
-		/* Native frames do not count. They add nothing to the Python frames around them,
-		 * and in a deep stack a varying number of the outermost ones is missing. */
+		/* Native frames are not hashed. They add nothing to the Python frames around them,
+		 * and the outermost ones of a deep stack may be missing, in varying numbers. */
 		if (list.at[i]->kind == FRAME_KIND_PYTHON)
 			outside = mix(outside, list.at[i]);
 	}
@@ -66,7 +69,7 @@ struct open_module {
 	struct module_in_stack entry;
 	size_t span;
 	uint32_t first_stack;
-	bool has_others; /* calls with other stacks followed */
+	bool has_others; /* a call with another stack followed */
 };
 
 struct nest {
@@ -77,15 +80,16 @@ struct nest {
 	struct open_module open[MODULES_MOST];
 };
 
-/* Returns true if one line calls several modules in turn, as in Sequential. Then the first one's
- * return does not mean that the module around them was called again. */
+/* Returns true if one line of module `k` calls several modules in turn, as in Sequential. If the
+ * first of these is called again, module `k` need not have been called again. */
 static bool loops_over_modules(const struct nest *n, const struct module_stack *stack, size_t k)
 {
 	return k + 1 < n->n && k + 1 < stack->n &&
 	       n->s->entries.at[stack->first + k + 1].outside == n->open[k + 1].entry.outside;
 }
 
-/* Returns how many of the open modules the call is still in. */
+/* Returns how many of the open modules the call is still in, from the outermost one. `id`: the
+ * call's DICT_STACK. */
 static size_t still_open(const struct nest *n, const struct module_stack *stack, uint32_t id,
 			 uint64_t begin_ns)
 {

@@ -1,8 +1,8 @@
 /*
  * Finds the calls of modules (nn.Module) around a thread's CUDA calls, as nested spans. Like an
- * operator, a module is visible only while it makes CUDA calls: its span lasts from the begin of
- * its first one to the end of its last one. Successive calls of a module from the same line are one
- * span, unless its first CUDA call comes again after others.
+ * operator, a module is visible only while it makes CUDA calls. Its span lasts from the begin of
+ * its first CUDA call to the end of its last one. If one line calls a module several times in a
+ * row, these calls share a span, unless modules.c can distinguish them.
  */
 #ifndef CORE_MODULES_H
 #define CORE_MODULES_H
@@ -22,7 +22,7 @@ struct module_span {
 /* A module in a stack. */
 struct module_in_stack {
 	const char *name;
-	uint64_t outside; /* a hash of the frames that it was called from */
+	uint64_t outside; /* hash of the Python frames outside the module's own frame */
 };
 
 struct module_stack {
@@ -30,19 +30,20 @@ struct module_stack {
 	uint64_t pause_ns; /* see spans_pause_ns() */
 };
 
-/* The spans of one thread, by begin, outer ones first. All zeros is empty. */
+/* The spans of one thread, sorted by begin, outer spans first. All zeros is empty. */
 struct module_list {
 	VEC(struct module_span) at;
 };
 
-/* Stacks looked up so far, for all threads and steps of a process. All zeros is a valid start. */
+/* The stacks looked up so far, for all threads and steps of a process. All zeros is a
+ * valid start. */
 struct modules {
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct module_stack) stacks;
 	VEC(struct module_in_stack) entries;
 };
 
-/* Replaces `list` by the modules of m->threads.at[thread]. */
+/* Replaces the contents of `list` by the module spans of m->threads.at[thread]. */
 void modules_find(struct modules *s, const struct model_step *m, size_t thread,
 		  struct frames *frames, struct module_list *list);
 void modules_free(struct modules *s);

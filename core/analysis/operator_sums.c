@@ -1,6 +1,7 @@
 /*
- * Spans are sorted by begin, outer ones first, and none crosses another. An operator's self time is
- * its total minus the totals of the operators directly inside it.
+ * An operator's self time is its total time minus the total times of the operators directly inside
+ * it. One pass over the spans finds these, because spans are sorted by begin, outer spans first,
+ * and no span crosses another one.
  */
 #include "core/analysis/operator_sums.h"
 
@@ -22,7 +23,8 @@ static struct operator_sum *sum_of(struct operator_sums *s, uint32_t name)
 	return &s->at.at[*at];
 }
 
-/* Returns the operator that the span lies in; NULL: none. */
+/* Removes the spans that do not enclose `span` from s->open. Returns the innermost operator that
+ * encloses it; NULL: none. */
 static const struct span *around(struct operator_sums *s, const struct span_list *spans,
 				 const struct span *span)
 {

@@ -1,7 +1,5 @@
-/*
- * Self and total times of a framework's operators, summed over steps. A run of an operator is a
- * span: see spans.h.
- */
+/* Self and total times of a framework's operators, summed over steps. Each run of an operator is a
+ * span (spans.h). */
 #ifndef CORE_OPERATOR_SUMS_H
 #define CORE_OPERATOR_SUMS_H
 
@@ -11,22 +9,25 @@
 #include "core/util/vec.h"
 
 struct operator_sum {
-	uint32_t name;			/* in the caller's texts */
-	uint64_t n;			/* runs in which something was called */
-	uint64_t gpu_ns, self_gpu_ns;	/* of work launched within it; without inner operators */
-	uint64_t host_ns, self_host_ns; /* of its spans; without those of operators within it */
+	uint32_t name; /* in the caller's texts */
+	uint64_t n;    /* number of runs that made CUDA calls */
+	/* Of the work that its runs launched; self: without the work of inner operators. */
+	uint64_t gpu_ns, self_gpu_ns;
+	/* Of its spans; self: without the spans of inner operators. */
+	uint64_t host_ns, self_host_ns;
 };
 
 /* All zeros is a valid start. */
 struct operator_sums {
 	struct map place; /* name -> index in `at` */
 	VEC(struct operator_sum) at;
-	VEC(uint32_t) open; /* indexes in spans->at */
+	VEC(uint32_t) open; /* indexes in spans->at: the spans around the current one */
 };
 
 /*
- * A thread's spans. `gpu_ns`: of the work of each of the step's calls, with one more at the end;
- * sums from the first on.
+ * Adds the spans of one thread of a step. `gpu_ns`: prefix sums of GPU time: entry i is the GPU
+ * time, in ns, of all calls of the step before call i; there is one more entry than calls. Adds the
+ * names of operators to `texts`.
  */
 void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
 		       const uint64_t *gpu_ns, struct strtab *texts);

@@ -1,9 +1,12 @@
 /*
- * TFLOP/s as published by NVIDIA, at boost clocks and dense: half of the figures "with sparsity".
- * For GeForce and RTX cards those with f32 accumulation, which frameworks use. Each row names its
- * source; 0: not published there, or not supported. Products are recognized by name, since
- * relatives of the same shape differ (an H800 has a thirtieth of an H100's f64 rate). A MIG slice
- * has fewer multiprocessors and matches no row, which is correct: its peak is different.
+ * The peak rates of GPUs in TFLOP/s, as NVIDIA publishes them: at boost clocks, for dense matrices
+ * (half of the figures "with sparsity"). For GeForce and RTX cards they are the rates with f32
+ * accumulation, which frameworks use. The comment above a row names the source. 0: not published
+ * there, or not supported.
+ *
+ * A GPU must match the name of a row, because related products of the same shape differ (an H800
+ * has a thirtieth of an H100's f64 rate). It must also have the row's number of multiprocessors. A
+ * MIG slice has fewer, so it matches no row. This is correct, because its peak is different.
  */
 #include "core/analysis/peak.h"
 
@@ -46,8 +49,8 @@ static const struct peak peaks[] = {
 	{ "*H100 PCIe", 114, 25.6f, 51.2f, 51.2f, 378, 756, 1513, 64 },
 	/* NVIDIA H100 NVL datasheet */
 	{ "*H100 NVL", 132, 30, 60, 60, 417.5f, 835, 1671, 64 },
-	/* NVIDIA DGX/HGX B200 and GB200 NVL72 datasheet, B200 of an HGX. A GB200 has other clocks
-	 * and no row. */
+	/* NVIDIA DGX/HGX B200 and GB200 NVL72 datasheet: the B200 of an HGX. A GB200 has other
+	 * clocks, so it has no row. */
 	{ "*NVIDIA B200", 148, 37, 37, 75, 1100, 2250, 4500, 64 },
 };
 
@@ -85,7 +88,7 @@ double peak_tflops(const struct run_device *device, uint8_t type, bool by_tensor
 
 double peak_pinned_gbps(const struct run_device *device)
 {
-	static const double reached = 0.8; /* an H100 with 64 GB/s reaches 51 to 55 */
+	static const double reached = 0.8; /* an H100 with a 64 GB/s link reaches 51 to 55 GB/s */
 	const struct peak *p = find(device);
 	return p ? reached * (double)p->link : 0;
 }

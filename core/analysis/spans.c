@@ -1,26 +1,32 @@
 /*
- * Stacks do not show whether two calls of an operator belong to one run of it or to two. They
- * belong to two if the operator was called from elsewhere (other frames, or the same ones at
- * another line), if a range began or ended in between, or if the stack of the run's first call
- * comes again: after other calls of the run, or after a pause. The pause must be longer for
- * operators that launch in a loop. Other loops within an operator begin after its first call, or
- * launch without a pause.
+ * Divides the calls of an operator into runs (one run is one call of the operator). Stacks do not
+ * show whether two CUDA calls of an operator belong to the same run. They belong to different runs
+ * in these cases:
+ *
+ * - the operator was called from elsewhere: other frames, or the same frames at another line;
+ * - a range began or ended between the two calls;
+ * - the stack of the run's first call occurs again, after calls with other stacks or after a pause.
+ *
+ * The pause must be longer for operators that launch in a loop. A loop inside any other operator is
+ * not mistaken for several runs, because it begins after the operator's first call, or launches
+ * without a pause.
  */
 #include "core/analysis/spans.h"
 
 #include "core/util/bisect.h"
 
 enum {
-	/* PyTorch's dispatcher, an allocation and the preparation of a launch take at least 2.5 us,
-	 * a loop around a launch 0.2 to 1 us */
+	/* Between two operators, PyTorch's dispatcher, an allocation and the preparation of a
+	 * launch take at least 2.5 us. Between two launches of a loop, 0.2 to 1 us pass. */
 	PAUSE_NS = 1500,
-	/* operators that gather arguments for each of their launches: 2 to 10 us */
+	/* Operators that gather arguments for each of their launches take 2 to 10 us between two
+	 * launches. */
 	LOOP_PAUSE_NS = 20000,
-	OPERATORS_MOST = 32, /* nesting depth; deeper operators are left out */
+	OPERATORS_MOST = 32, /* limit of the nesting depth; deeper operators are left out */
 };
 
-/* Operators on lists of tensors, with a few tensors per launch; and operators that
- * work in passes. */
+/* Prefixes of operators that launch in a loop: on lists of tensors, with a few tensors per launch,
+ * or in several passes. */
 static const char *const looping[] = {
 	"aten::_foreach_", "aten::_fused_", "aten::_amp_foreach_", "aten::cat",
 	"aten::topk",	   "aten::_unique", "aten::sort",	   "aten::embedding_dense_backward",
@@ -43,7 +49,8 @@ void spans_free(struct spans *s)
 
 /* ---- Ranges ---- */
 
-/* Returns the index of the first range of this kind and thread, or where it would be inserted. */
+/* Returns the index of the first range of this kind and thread; if there is none, the index at
+ * which it would be inserted. */
 static size_t first_of(const struct model_step *m, uint8_t kind, size_t thread)
 {
 	const struct model_range *r = m->ranges.at;
@@ -51,16 +58,16 @@ static size_t first_of(const struct model_step *m, uint8_t kind, size_t thread)
 		      r[i].kind < kind || (r[i].kind == kind && r[i].thread < thread));
 }
 
-/* Returns the index + 1 of the thread's call that contains `ns`; 0: none. Calls are sorted by
- * begin. */
+/* Returns the number, from 1, of the thread's call during which `ns` lies; 0: no call. The thread's
+ * calls are sorted by begin. */
 static size_t call_around(const struct model_step *m, const struct model_thread *t, uint64_t ns)
 {
 	size_t n = model_first_call(m, t, ns);
 	return n && m->calls.at[t->first + n - 1].end_ns > ns ? n : 0;
 }
 
-/* Ranges that nest in each other and around or within calls become spans; the others are listed in
- * `crossing`. */
+/* Adds the thread's ranges. A range becomes a span if it nests with the other ranges and with the
+ * calls. Any other range is listed in `crossing`. */
 static void add_ranges(struct span_list *s, const struct model_step *m, size_t thread)
 {
 	VEC(uint64_t) ends = { 0 };
@@ -101,8 +108,8 @@ static int by_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Returns the sorted times at which ranges begin or end; operators do not extend across them. The
- * caller frees them. */
+/* Returns the sorted times at which ranges begin or end, in ns. The caller frees the array. An
+ * operator's span never extends across such a time. */
 static uint64_t *range_edges(const struct span_list *s, size_t *n)
 {
 	uint64_t *edges = mem_resize(NULL, s->at.n * 2 * sizeof(*edges));
@@ -131,7 +138,8 @@ static void add_stack(struct spans *s, struct frames *frames, uint32_t stack)
 	uint64_t outside = 0;
 	for (size_t i = list.n; i-- > 0; outside = mix(outside, list.at[i])) {
 		const char *name = frame_operator(list.at[i]);
-		/* the same name again is the same call, redispatched to another key */
+		/* The dispatcher may pass a call on to another dispatch key. The name then occurs
+		 * twice in a row for one call of the operator. */
 		if (!*name || !strcmp(name, last) || entry.n == OPERATORS_MOST)
 			continue;
 		vec_push(&s->operators, (struct span_operator){ name, outside });
@@ -152,7 +160,7 @@ static struct span_stack stack_at(struct spans *s, struct frames *frames, uint32
 	return s->stacks.at[*at];
 }
 
-/* Collects the blocks that the thread allocated from a framework's allocator. */
+/* Collects the blocks that the thread got from a framework's allocator. */
 static void add_made(struct spans *s, const struct model_step *m, size_t thread)
 {
 	for (size_t i = m->n_live_blocks; i < m->blocks.n; i++) {
@@ -162,7 +170,8 @@ static void add_made(struct spans *s, const struct model_step *m, size_t thread)
 	}
 }
 
-/* The operators that are open at a call. */
+/* The state while the calls of a thread are added: the operators that the last call was in,
+ * outermost first. Arrays are by nesting depth; `n` operators are open. */
 struct nest {
 	struct spans *s;
 	struct span_list *list;
@@ -174,8 +183,8 @@ struct nest {
 	size_t n;
 	size_t span[OPERATORS_MOST];
 	struct span_operator operator[OPERATORS_MOST];
-	uint32_t first_stack[OPERATORS_MOST]; /* stack of its first call */
-	bool has_others[OPERATORS_MOST];      /* calls with other stacks followed */
+	uint32_t first_stack[OPERATORS_MOST]; /* stack of the operator's first call */
+	bool has_others[OPERATORS_MOST];      /* a call with another stack followed */
 	uint64_t last_end_ns;
 };
 
@@ -200,8 +209,11 @@ static bool passes_edge(struct nest *n, uint64_t begin_ns)
 	return passes;
 }
 
-/* Returns how many of the open operators the call is still in. If several may have begun again, the
- * outermost one did: programs call whole operators in a loop. */
+/*
+ * Returns how many of the open operators the call is still in, from the outermost one. If several
+ * of them may have been called again, the outermost one is assumed to have been, because programs
+ * call whole operators in a loop. `id` is the call's DICT_STACK.
+ */
 static size_t still_open(const struct nest *n, const struct span_stack *stack, uint32_t id,
 			 uint64_t begin_ns)
 {
@@ -217,8 +229,11 @@ static size_t still_open(const struct nest *n, const struct span_stack *stack, u
 	return k;
 }
 
-/* Fills `begins` for the operators from number `k` on, which begin with the call. They began
- * earlier if they allocated blocks before the call. */
+/*
+ * Fills `begins` for the operators that begin with this call, those from depth `k` on. An operator
+ * that allocated blocks after `from_ns` and before the call began at the first of these
+ * allocations.
+ */
 static void reach_back(struct nest *n, const struct span_stack *stack, size_t k, uint64_t from_ns,
 		       uint64_t begin_ns, uint64_t *begins)
 {
@@ -242,8 +257,11 @@ static void reach_back(struct nest *n, const struct span_stack *stack, size_t k,
 	}
 }
 
-/* `free_ns`: the end of the last library function before the call; operators do not extend back
- * across it. */
+/*
+ * Adds a call: extends the spans of the operators that it is still in, and opens spans for the
+ * others. `free_ns`: the end of the last library function before the call. A new span does not
+ * begin before that time.
+ */
 static void add_call(struct nest *n, const struct span_stack *stack, uint32_t call, uint32_t id,
 		     uint64_t free_ns, uint64_t begin_ns, uint64_t end_ns)
 {
@@ -281,7 +299,8 @@ static size_t first_library(const struct model_step *m, size_t thread)
 	return bisect(m->libraries.n, i, m->libraries.at[i].thread < thread);
 }
 
-/* In a damaged journal, functions may begin or end within a call: these are left out. */
+/* Adds the thread's library functions. In a damaged journal a function may begin or end inside a
+ * call; such a function is left out. */
 static void add_libraries(struct span_list *s, const struct model_step *m, size_t thread)
 {
 	const struct model_thread *t = &m->threads.at[thread];
@@ -297,12 +316,13 @@ static void add_libraries(struct span_list *s, const struct model_step *m, size_
 	}
 }
 
-/* The library functions around the current call; operators extend around them. */
+/* The library functions around the current call. The spans of operators are extended to enclose
+ * them. */
 struct around {
 	const struct model_step *m;
 	size_t thread, next;
-	uint64_t end_ns;  /* of the outermost open one */
-	uint64_t free_ns; /* when the last one before the call ended */
+	uint64_t end_ns;  /* end of the outermost library function that is open */
+	uint64_t free_ns; /* end of the last library function before the call */
 };
 
 static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
@@ -315,7 +335,7 @@ static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
 		if (l->end_ns <= *begin_ns && l->end_ns > a->free_ns)
 			a->free_ns = l->end_ns;
 		if (l->begin_ns < a->end_ns || l->end_ns < *end_ns)
-			continue; /* inside an open one, or without calls */
+			continue; /* it is inside an open function, or encloses no call */
 		a->end_ns = l->end_ns;
 		*begin_ns = l->begin_ns;
 		*end_ns = l->end_ns;
@@ -348,10 +368,10 @@ static void add_operators(struct spans *s, const struct model_step *m, size_t th
 	free(edges);
 }
 
-/* ---- Together ---- */
+/* ---- The whole thread ---- */
 
-/* Here `depth` is still the depth among operators: of two with the same length it shows the outer
- * one. */
+/* Compares spans by begin, outer spans first. During sorting, `depth` is still the nesting depth
+ * among operators, which shows the outer one of two operators with the same begin and end. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;

@@ -1,9 +1,9 @@
 /*
- * Finds what surrounds the calls of a thread, as nested spans: ranges marked by the application,
- * within them the framework's operators and autograd nodes, derived from stacks, and library
- * functions. An operator is only visible while it makes calls: its span lasts from the begin of its
- * first call to the end of its last one, including library functions around these and blocks that
- * it allocated before the first one.
+ * Finds what surrounds the calls of a thread, as nested spans: ranges that the application marked,
+ * operators and autograd nodes of the framework, and library functions. Operators and nodes are
+ * derived from stacks, so an operator is visible only while it makes calls. Its span lasts from the
+ * begin of its first call to the end of its last one. The span is longer if library functions
+ * enclose these calls, or if the operator allocated blocks before its first call.
  */
 #ifndef CORE_SPANS_H
 #define CORE_SPANS_H
@@ -13,60 +13,71 @@
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
-/* From the outside in, if two have the same length. */
+/* In this order from the outside in, if two spans have the same begin and end. */
 enum span_kind { SPAN_RANGE, SPAN_OPERATOR, SPAN_LIBRARY };
 
 struct span {
 	uint64_t begin_ns, end_ns;
-	const char *operator; /* SPAN_OPERATOR: owned by the frames */
+	const char *operator; /* SPAN_OPERATOR: its name, owned by the frames */
 	uint32_t range;	      /* SPAN_RANGE: index in the model's ranges */
-	uint32_t library;     /* SPAN_LIBRARY: in its libraries */
+	uint32_t library;     /* SPAN_LIBRARY: index in the model's libraries */
 	uint32_t depth;	      /* 0: outermost */
-	/* SPAN_OPERATOR: consecutive calls of one thread, indexes in the model's calls. */
+	/* SPAN_OPERATOR: the calls in the span. They are consecutive calls of one thread;
+	 * first_call is an index in the model's calls. */
 	uint32_t first_call, n_calls;
 	uint8_t kind;
 };
 
-/* The operators of a stack, outermost first; looked up once. */
+/* The operators of a stack, outermost first. They are looked up once per stack. */
 struct span_stack {
-	uint32_t first, n; /* in `operators` */
+	uint32_t first, n; /* first: index in `operators` */
 };
 
 struct span_operator {
 	const char *name;
-	uint64_t outside; /* a hash of the frames that it was called from */
+	uint64_t outside; /* hash of the frames outside the operator's own frame */
 };
 
 /* The spans of one thread. All zeros is empty. */
 struct span_list {
-	VEC(struct span) at;	/* by begin, outer ones first; none crosses another one or a call */
-	VEC(uint32_t) crossing; /* ranges that cross: indexes in the model's ranges, by begin */
-	VEC(uint32_t) marks;	/* the thread's marks: indexes likewise, by time */
+	/* Sorted by begin, outer spans first. No span crosses another span or a call. */
+	VEC(struct span) at;
+	/* Ranges that cross a call or another range: indexes in the model's ranges, sorted by
+	 * begin. */
+	VEC(uint32_t) crossing;
+	/* Marks (ranges without a duration) of the thread: indexes in the model's ranges, sorted by
+	 * time. */
+	VEC(uint32_t) marks;
 };
 
 void span_list_free(struct span_list *l);
 
 /* Stacks looked up so far, for all threads and steps of a process. All zeros is a valid start. */
 struct spans {
-	/* The thread's allocations, by time: indexes in the model's blocks. */
+	/* The blocks that the current thread allocated, in order of time: indexes in the model's
+	 * blocks. */
 	VEC(uint32_t) made;
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	VEC(struct span_stack) stacks;
 	VEC(struct span_operator) operators;
 };
 
-/* Replaces `list` by the spans of m->threads.at[thread]. `frames` may be NULL: then there are no
- * operators. */
+/* Replaces the contents of `list` by the spans of m->threads.at[thread]. `frames` may be NULL: then
+ * no operators are found. */
 void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames,
 		struct span_list *list);
 void spans_free(struct spans *s);
 
-/* Returns the longest pause within a run: a call with the same stack as the previous one, after a
- * longer pause, belongs to another run of the operator. */
+/* Returns the longest pause, in ns, between two calls of one run of the operator. If a call with
+ * the same stack as the previous call comes after a longer pause, the operator was called again. */
 uint64_t spans_pause_ns(const char *operator);
 
-/* Calls of a thread do not overlap. If they do, in a damaged journal, each is clipped to begin when
- * the previous one ends. Call this for the calls in order; `last_end_ns` is 0 at first. */
+/*
+ * Returns the begin and end of a call, clipped so that calls do not overlap. The calls of a thread
+ * overlap only in a damaged journal; a call then begins when the previous call ends. Call this for
+ * a thread's calls in order. `last_end_ns` must be 0 before the first call, and gets the end of the
+ * call.
+ */
 static inline void spans_clip(const struct model_call *c, uint64_t *begin_ns, uint64_t *last_end_ns)
 {
 	*begin_ns = c->begin_ns > *last_end_ns ? c->begin_ns : *last_end_ns;

@@ -1,5 +1,5 @@
-/* Converts a step's model to flat arrays: calls sorted over all threads, work over all streams.
- * What a stack means is looked up once. */
+/* Converts a step's model to flat arrays: the calls of all threads in one order, and the work of
+ * all streams in one order. Each stack is looked up only once. */
 #include "core/analysis/timeline.h"
 
 #include "core/model/library.h"
@@ -83,9 +83,10 @@ struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack)
 /* ---- Calls ---- */
 
 /*
- * Threads of the autograd engine have no user frames. They get the line that called backward(): the
- * calling thread waits for them, and its last call, which fills the first gradient, came from that
- * line.
+ * Returns the site of a call. A thread of the autograd engine has no user frames, so its calls get
+ * the line that called backward(). That line is known before the engine's calls come: the thread
+ * that called backward() made its last call, which fills the first gradient, from that line, and
+ * then waits for the engine.
  */
 static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *stack)
 {
@@ -123,7 +124,8 @@ static void add_call(struct timeline *t, const struct model_call *c, uint32_t th
 			    });
 }
 
-/* Appends the step's calls. `call_of`: the model's number of a call -> the timeline's. */
+/* Appends the step's calls, sorted by begin. Fills `call_of`: index of a call in the model -> index
+ * in the timeline. */
 static void add_calls(struct timeline *t, const struct model_step *m, uint32_t *call_of)
 {
 	struct order_key *keys = mem_resize(NULL, m->calls.n * sizeof(*keys));
@@ -193,7 +195,8 @@ static void add_works(struct timeline *t, const struct model_step *m, const uint
 	free(keys);
 }
 
-/* Returns true if a call was captured into a graph: its work runs when the graph is launched. */
+/* Returns true if the library function's calls were captured into a graph. Its work then runs only
+ * when the graph is launched. */
 static bool is_captured(const struct model_step *m, const struct model_library *l)
 {
 	for (uint32_t i = l->first_call; i < l->first_call + l->n_calls; i++)
@@ -234,8 +237,11 @@ static void add_library(struct timeline *t, const struct model_step *m,
 	vec_push(&t->libraries, to);
 }
 
-/* A graph's work may run on the graph's own streams, so the stream of its launch counts only if no
- * other call shows it. */
+/*
+ * Takes over the stream handle of a call that launched work on the stream. A graph's work may run
+ * on streams other than the one it was launched in, so the handle of a graph launch is used only
+ * until another call provides one.
+ */
 static void learn_handle(struct timeline_stream *s, const struct timeline_call *c)
 {
 	bool is_guess = c->category == CAT_GRAPH;
@@ -267,13 +273,13 @@ static void link_works(struct timeline *t, const struct timeline_step *step)
 	}
 }
 
-/* ---- Overheads, the whole step ---- */
+/* ---- Overheads and the whole step ---- */
 
-/* CUpti_ActivityOverheadKind >> 16; see model_overhead_kind(). */
+/* `what` is a CUpti_ActivityOverheadKind >> 16; model_overhead_kind() has the names. */
 enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
 {
 	switch (what) {
-	case 0: /* the driver compiling */
+	case 0: /* 0: the driver compiles; 4, 5: it loads code, lazily or not */
 	case 4:
 	case 5:
 		return OVERHEAD_MODULE;
@@ -284,7 +290,7 @@ enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
 	}
 }
 
-/* CUPTI identifies a thread by its handle, or by its tid. */
+/* Returns the index of a thread that CUPTI names by its handle or by its tid. */
 static uint32_t find_thread(const struct timeline *t, uint32_t name)
 {
 	uint32_t tid = name;
@@ -359,7 +365,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 	return call_of;
 }
 
-/* ---- Rewinding ---- */
+/* ---- Room and rewinding ---- */
 
 bool timeline_has_room(const struct timeline *t, const struct model_step *m)
 {

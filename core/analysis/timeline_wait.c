@@ -1,14 +1,17 @@
 /*
- * Determines what the host waits for in each call. The CUDA manual says which functions wait ("API
- * synchronization behavior"). GPU times take precedence: a call that returned before the work was
- * done did not wait for it.
+ * Determines what the CPU waits for in each call. The CUDA manual says which functions wait
+ * (section "API synchronization behavior"). GPU times override that rule: a call that returned
+ * before the work was done did not wait for this work.
  */
 #include "core/analysis/timeline.h"
 
 enum {
-	CLOCKS_APART_NS = 2000, /* host and GPU clocks agree to about this */
-	QUEUED_NS = 20000,	/* an asynchronous copy that begins this late was queued */
-	STAGED_BYTES = 65536,	/* pageable copies to the device up to this size are staged */
+	CLOCKS_APART_NS = 2000, /* CPU and GPU clocks differ by up to about this */
+	/* An asynchronous copy that begins this long after its call had to wait in the queue. */
+	QUEUED_NS = 20000,
+	/* The driver stages pageable copies to the device up to this size, so the CPU need not
+	 * wait. */
+	STAGED_BYTES = 65536,
 };
 
 static const struct {
@@ -20,14 +23,15 @@ static const struct {
 	{ "DeviceSynchronize", WAIT_DEVICE },
 	{ "CtxSynchronize", WAIT_DEVICE },
 	{ "ThreadSynchronize", WAIT_DEVICE },
-	/* loops of queries */
+	/* polling loops */
 	{ "EventQuery", WAIT_EVENT },
 	{ "StreamQuery", WAIT_STREAM },
 };
 
 struct finder {
 	const struct timeline *t;
-	uint64_t busy_until_ns[DEVICE_UNKNOWN + 1]; /* end of all work launched so far */
+	/* By device: the end of all work launched so far. */
+	uint64_t busy_until_ns[DEVICE_UNKNOWN + 1];
 };
 
 static uint8_t wait_of_sync(const char *name)
@@ -79,8 +83,8 @@ static uint8_t wait_of_copy(const struct timeline *t, const struct timeline_call
 		return WAIT_NONE;
 	if (copy_waits(c, w, is_async))
 		return WAIT_COPY;
-	/* A call for a copy within a device may also return late, because of the scheduler or the
-	 * driver. */
+	/* A late return proves a wait only if the copy has a host side: the call for a copy within
+	 * a device may also return late because of the scheduler or the driver. */
 	bool has_host_side = w && (is_of_host(w->source) || is_of_host(w->target));
 	bool has_blocked = has_host_side && c->end_ns >= w->end_ns &&
 			   w->begin_ns > c->begin_ns + QUEUED_NS;
@@ -89,7 +93,8 @@ static uint8_t wait_of_copy(const struct timeline *t, const struct timeline_call
 
 /* ---- Allocations ---- */
 
-/* Freeing waits for the device unless the memory is stream-ordered; allocating waits sometimes. */
+/* Freeing waits for the device, unless the memory is stream-ordered. Allocating waits only
+ * sometimes, so a wait is assumed only if the device was still busy when the call began. */
 static uint8_t wait_of_memory(const struct finder *f, const struct timeline_call *c)
 {
 	uint64_t until_ns = f->busy_until_ns[c->device];
@@ -103,7 +108,7 @@ static uint8_t wait_of_memory(const struct finder *f, const struct timeline_call
 	return is_known && until_ns > c->begin_ns ? WAIT_ALLOC : WAIT_NONE;
 }
 
-/* ---- All ---- */
+/* ---- All calls ---- */
 
 static uint8_t wait_of(const struct finder *f, const struct timeline_call *c)
 {
@@ -123,7 +128,8 @@ static uint8_t wait_of(const struct finder *f, const struct timeline_call *c)
 	}
 }
 
-/* Work on any device counts for calls whose device is not known. */
+/* Notes until when a device is busy. The entry DEVICE_UNKNOWN covers the work of all devices,
+ * because a call whose device is not known may wait for any of them. */
 static void note_work(struct finder *f, const struct timeline_work *w)
 {
 	const uint8_t devices[] = { w->device, DEVICE_UNKNOWN };
