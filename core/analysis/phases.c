@@ -1,8 +1,9 @@
 /*
- * Frames are only known at CUDA calls, so the time between two calls must be assigned to one of
- * them: to the later one, which the host was on its way to, or to a data loader that it came from.
- * After the last call the host is on its way to the next step's first call, which is assumed to be
- * like this step's.
+ * Stacks are known only at CUDA calls, so the time between two calls must be assigned to one of the
+ * calls. It belongs to the later call, which the CPU was on its way to. If the earlier call was
+ * made by a data loader, the time belongs to the loader. After the last call of the step, the CPU
+ * is on its way to the first call of the next step, which is assumed to be like the first call of
+ * this step.
  */
 #include "core/analysis/phases.h"
 
@@ -11,9 +12,12 @@
 #include "core/util/order.h"
 
 enum {
-	HANDOVER_NS = 50000, /* shorter pauses are not waits for a batch of another thread */
-	HANDOVER_PART = 8,   /* 1/8 of the pause, at most, may follow the batch's copy */
-	/* Logging reads fewer values; saving a model copies each parameter. */
+	/* A shorter pause is not a wait for a batch that another thread copies. */
+	HANDOVER_NS = 50000,
+	/* At most 1/8 of such a pause may come after the batch's copy. */
+	HANDOVER_PART = 8,
+	/* At least this many copies to the host are a read-out, such as saving a model, which
+	 * copies each parameter. Logging reads fewer values. */
 	READS_LEAST = 4,
 };
 
@@ -46,22 +50,23 @@ static bool is_batch(const struct model_call *c)
 	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
 }
 
-/* Returns true if the stack allows for another part. User code within an optimizer's step is a
- * closure. */
+/* Returns true if better evidence than the stack may decide the part. User code within an
+ * optimizer's step is a closure, which may contain any part. */
 static bool is_open(const struct phase_stack *stack)
 {
 	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
 	       (stack->part == PART_OPTIMIZER && stack->via_user_code);
 }
 
-/* Returns true for calls of Python threads. A library's own thread (gloo) copies data exchanged
- * between ranks, which is not a batch. */
+/* Returns true for calls of Python threads. The threads of a library such as gloo have no Python
+ * frames; they copy data that ranks exchange, which is not a batch. */
 static bool is_of_program(struct phases *p, const struct model_call *c, struct frames *frames)
 {
 	return frames && c->stack && stack_of(p, frames, c->stack).is_certain;
 }
 
-/* Calls without a stack: the part follows from the calls around them. */
+/* For calls without a stack, until settle_unknown() derives their part from the calls
+ * around them. */
 enum { PART_UNKNOWN = PHASE_PARTS_N };
 
 static uint8_t part_of(struct phases *p, const struct model_call *c, struct frames *frames,
@@ -84,8 +89,8 @@ static uint8_t part_of(struct phases *p, const struct model_call *c, struct fram
 
 /* ---- Threads ---- */
 
-/* Returns true for threads of the autograd engine. The engine names its threads; in older versions
- * of PyTorch only the stacks show it. */
+/* Returns true for threads of the autograd engine. The engine names its threads. Older versions of
+ * PyTorch do not, so there the stacks must show it. */
 static bool is_worker(struct phases *p, const struct model_step *m, const struct model_thread *t,
 		      struct frames *frames)
 {
@@ -121,8 +126,9 @@ static void add_span(struct phases *p, size_t first, uint64_t begin_ns, uint64_t
 }
 
 /*
- * Returns the part of the host's time between two calls. It belongs to the later call, except after
- * a data loader or file access, and before a batch's copy, when the batch is being made or awaited.
+ * Returns the part of the CPU time between two calls, from the parts of the calls. In general it is
+ * the later call's part. But the time after a data loader's call or a file access still belongs to
+ * these, and the time before the copy of a batch is spent making the batch or waiting for it.
  */
 static uint8_t part_before(uint8_t last, uint8_t next)
 {
@@ -132,9 +138,10 @@ static uint8_t part_before(uint8_t last, uint8_t next)
 }
 
 /*
- * Many loops zero the gradients before they copy the batch. Returns true if the lane's calls from
- * number `i` on do so, and the time before them (`gap_ns`) is longer than the time from them to the
- * copy.
+ * Many loops zero the gradients before they copy the batch. The pause before zero_grad then is the
+ * wait for the batch. Returns true if the lane's calls from number `i` on zero gradients and then
+ * copy a batch, and the pause before them (`gap_ns`) is longer than the time from the last
+ * zero_grad call to the copy.
  */
 static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_step *m, size_t i,
 				     uint64_t gap_ns)
@@ -153,7 +160,8 @@ static bool is_zeroed_ahead_of_batch(const struct phases *p, const struct model_
 	return false;
 }
 
-/* Returns the part of the host's time before the lane's call number `i`. */
+/* Returns the part of the CPU time before the lane's call number `i`. `last`: the part of the
+ * previous call. `gap_ns`: length of that time. */
 static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, size_t i,
 			   uint8_t last, uint64_t gap_ns)
 {
@@ -167,9 +175,9 @@ static uint8_t part_of_gap(const struct phases *p, const struct model_step *m, s
 }
 
 /*
- * Returns until when the lane's thread, which made no call meanwhile, waited for a batch that
- * another thread copied; 0: it did not. A prefetching thread passes its batch on at once, so the
- * lane continues soon after the copy. A batch that was copied at another time was not waited for.
+ * Returns until when the lane waited, in a pause without calls, for a batch that another thread
+ * copied; 0: it did not wait for one. A prefetching thread passes its batch on at once, so the lane
+ * must continue soon after the copy. If it continues later, it did not wait for this batch.
  */
 static uint64_t handover_ns(const struct phases *p, uint32_t thread, uint64_t from_ns,
 			    uint64_t to_ns)
@@ -186,7 +194,12 @@ static uint64_t handover_ns(const struct phases *p, uint32_t thread, uint64_t fr
 	return last_ns && to_ns - last_ns <= (to_ns - from_ns) / HANDOVER_PART ? last_ns : 0;
 }
 
-/* Returns true if the step begins with such a batch; then the next one is assumed to do so, too. */
+/*
+ * Returns true if the step began with a batch from another thread: the copy of that batch ended
+ * before the lane's first call, which came soon after the step's begin. The next step is assumed to
+ * begin like this one, so the lane spent the time at the end of this step (`gap_ns`) waiting for a
+ * batch.
+ */
 static bool begins_with_handover(const struct phases *p, const struct model_step *m,
 				 uint32_t thread, uint64_t gap_ns)
 {
@@ -211,7 +224,7 @@ static void add_gap(struct phases *p, size_t first, uint32_t thread, uint64_t be
 		add_span(p, first, begin_ns, end_ns, part, 0);
 }
 
-/* Appends the lane's spans, without gaps, from its calls. */
+/* Appends the lane's spans, which cover the whole step. */
 static void add_spans(struct phases *p, const struct model_step *m, uint32_t thread)
 {
 	size_t first = p->spans.n;
@@ -245,10 +258,11 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 /* ---- Parts that follow from the order of calls ---- */
 
 /*
- * A call without a stack belongs to the part of the next call, like the time before it. This does
- * not hold if most calls of the lane's own thread have no stack (PROF_STACKS): autograd's threads
- * are recognized by their names, but say nothing about the calls between theirs. Such calls become
- * PART_NONE.
+ * Sets the part of the lane's calls without a stack to the part of the next call, like that of the
+ * time before the next call. `own`: the lane's own thread. If most of its calls have no stack
+ * (PROF_STACKS), the next call with a known part is often one of an autograd thread, recognized by
+ * the thread's name. Such calls say nothing about the calls between them, so the calls without a
+ * stack become PART_NONE.
  */
 static void settle_unknown(struct phases *p, const struct model_thread *own)
 {
@@ -257,7 +271,8 @@ static void settle_unknown(struct phases *p, const struct model_thread *own)
 		n += p->part_of_call.at[i] == PART_UNKNOWN;
 	bool is_resolved = n * 2 <= own->n;
 	uint8_t next = PART_NONE;
-	/* the loop ends at the first one, which follows the last */
+	/* After the last call comes the next step's first call, so this loop leaves the part of the
+	 * first known call in `next`. */
 	for (size_t i = p->calls.n; i-- > 0 && is_resolved;)
 		if (p->part_of_call.at[p->calls.at[i]] != PART_UNKNOWN)
 			next = p->part_of_call.at[p->calls.at[i]];
@@ -280,14 +295,14 @@ static bool is_open_call(struct phases *p, const struct model_step *m, uint32_t 
 	return is_open(&found);
 }
 
-/* Returns true for calls that neither launch work nor wait. A loop of queries is a wait. */
+/* Returns true for calls that neither launch work nor wait. A polling loop is a wait. */
 static bool is_preparing(const struct model_call *c)
 {
 	return c->category == CAT_ALLOC || c->category == CAT_EVENT || c->category == CAT_STREAM ||
 	       c->category == CAT_CONTROL || (c->category == CAT_QUERY && !c->polls);
 }
 
-/* Returns true for calls of one line, within one operator. */
+/* Returns true if both calls come from the same line and are within one operator. */
 static bool are_of_one_operator(const struct model_call *a, const struct model_call *b,
 				struct frames *frames)
 {
@@ -299,14 +314,15 @@ static bool are_of_one_operator(const struct model_call *a, const struct model_c
 }
 
 /*
- * Calls that only prepare a batch's copy belong to the time in which the batch is awaited. When a
- * loop takes the next batch, the previous one may be freed: for pinned memory PyTorch's allocator
- * then records an event, on the loop's own line, after the data loader has returned.
+ * Assigns calls that only prepare the copy of a batch to the time in which the batch is awaited.
+ * This includes the freeing of the previous batch when the loop takes the next one: if that batch
+ * is in pinned memory, PyTorch's allocator records an event. This call comes from the loop's own
+ * line, after the data loader has returned.
  */
 static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool is_ahead = false;
-	/* twice: the last call is followed by the first one */
+	/* Two rounds, because the next step's first call follows the last call. */
 	for (size_t i = 2 * p->calls.n; i-- > 0;) {
 		uint32_t call = p->calls.at[i % p->calls.n];
 		uint8_t *part = &p->part_of_call.at[call];
@@ -323,7 +339,8 @@ static void settle_before_batch(struct phases *p, const struct model_step *m, st
 	}
 }
 
-/* A blocking copy consists of a copy and a synchronization; both belong to the batch. */
+/* A blocking copy of a batch consists of a copy and a synchronization. Assigns the synchronization
+ * to the batch, too. */
 static void settle_after_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	const struct model_call *copy = NULL, *calls = m->calls.at;
@@ -340,7 +357,8 @@ static void settle_after_batch(struct phases *p, const struct model_step *m, str
 	}
 }
 
-/* What user code computes between the batch and backward() is forward, usually the loss. */
+/* Assigns user code between the batch and backward() to the forward pass: it usually computes the
+ * loss. Other user code becomes PART_NONE. */
 static void settle_user_calls(struct phases *p)
 {
 	bool before_backward = false;
@@ -355,8 +373,8 @@ static void settle_user_calls(struct phases *p)
 	}
 }
 
-/* Returns true for calls in an optimizer's closure. A closure is part of the training: it may run
- * several times, and a step boundary may lie anywhere in it (L-BFGS). */
+/* Returns true for calls in the closure of an optimizer. A closure is part of the training, never
+ * an evaluation. It may run several times, and a step boundary may lie anywhere in it (L-BFGS). */
 static bool is_in_closure(struct phases *p, const struct model_step *m, uint32_t call,
 			  struct frames *frames)
 {
@@ -365,9 +383,10 @@ static bool is_in_closure(struct phases *p, const struct model_step *m, uint32_t
 }
 
 /*
- * In a step with a backward pass, forward passes without a backward pass after them are
- * evaluations. If the step begins with its backward pass, the step boundary lies after the forward
- * pass.
+ * In a step with a backward pass, a forward pass is an evaluation if no backward pass comes after
+ * it before the next call of the optimizer or the step's end. This does not hold for a step that
+ * begins with its backward pass: its boundary lies after the forward pass, so the last forward pass
+ * belongs to the next step's backward pass.
  */
 static void settle_evaluation(struct phases *p, const struct model_step *m, struct frames *frames)
 {
@@ -393,8 +412,8 @@ static void settle_evaluation(struct phases *p, const struct model_step *m, stru
 	}
 }
 
-/* Returns the stack of the thread's first call within backward(); 0: none. `before`: how many of
- * the lane's calls come before the backward pass. */
+/* Returns the stack of the thread's first call within backward(); 0: none. `before` gets the number
+ * of the lane's calls before the backward pass. */
 static uint32_t first_backward(const struct phases *p, const struct model_step *m, uint32_t thread,
 			       size_t *before)
 {
@@ -413,9 +432,10 @@ static uint32_t first_backward(const struct phases *p, const struct model_step *
 }
 
 /*
- * If the step boundary lies after the optimizer, the step begins with the code that follows it in
- * the loop. There, a forward pass called on a later line than backward() is an evaluation, if it is
- * followed by one of the same model on an earlier line.
+ * If the step boundary lies after the optimizer, the step begins with the code after the optimizer,
+ * at the end of the loop's body. A forward pass in this code is an evaluation. Such a pass is
+ * called on a later line than backward(), and is followed by a forward pass of the same model on an
+ * earlier line than backward().
  */
 static void settle_early_evaluation(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
@@ -444,9 +464,10 @@ static void settle_early_evaluation(struct phases *p, const struct model_step *m
 }
 
 /*
- * In such a step, code that copies many values to the host before the forward pass is not part of
- * it: it saves a model or logs norms. The time from its last copy to the next call belongs to it,
- * e.g. for writing a file.
+ * A step that begins with the end of the loop's body (see settle_early_evaluation()) may copy many
+ * values to the host there, to save a model or to log norms. This code does not belong to the
+ * forward pass that follows. The time from its last copy to the next call belongs to this code,
+ * too, for example to the writing of a file.
  */
 static void settle_early_reads(struct phases *p, const struct model_step *m, uint32_t thread,
 			       struct frames *frames)
@@ -469,7 +490,7 @@ static void settle_early_reads(struct phases *p, const struct model_step *m, uin
 		p->part_of_call.at[p->calls.at[i]] = PART_NONE;
 }
 
-/* Marks evaluations that a loop runs before its training pass. */
+/* Marks evaluations that the loop runs before its training pass (evaluation.h). */
 static void settle_evaluation_ahead(struct phases *p, const struct model_step *m, uint32_t thread,
 				    struct frames *frames)
 {
@@ -495,7 +516,8 @@ static void settle_evaluation_ahead(struct phases *p, const struct model_step *m
 
 /* ---- Lanes ---- */
 
-/* Collects the lane's calls in order. `workers`: autograd's threads belong to the lane. */
+/* Collects the lane's calls in order of time. `workers`: by thread, true for autograd's threads,
+ * whose calls belong to the lane; NULL: to another lane. */
 static void gather_calls(struct phases *p, const struct model_step *m, size_t thread,
 			 const bool *workers)
 {
@@ -540,7 +562,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	vec_push(&p->lanes, lane);
 }
 
-/* Returns the thread that launches most, except for autograd's. */
+/* Returns the index of the thread that launches most, not counting autograd's threads. */
 static size_t main_thread(const struct model_step *m, const bool *workers)
 {
 	size_t best = m->threads.n, most = 0;

@@ -1,22 +1,22 @@
 /*
- * The median of the run's second half is the length of a warm step. Steps at the start of the run
- * are warm-up as long as all of them took more than 1.5 times as long. If more than half of the
- * steps are slow at first, they are not warm-up.
+ * Finds the warm-up and the slow steps of a run. The length of a warm step is the median of the
+ * run's second half. The warm-up consists of all steps before the first step that takes at most 1.5
+ * times as long as a warm step. If the first half of the run has no such step, there is no warm-up.
  *
- * After the warm-up there may be two kinds of steps: many that take about the median, and a few
- * that take many times as long. The latter are the slow steps, whose cause no per-step figure
- * shows.
+ * After the warm-up there may be two kinds of steps: many that take about the median, and few that
+ * take many times as long. The latter are the slow steps. They are reported separately, because
+ * figures per step do not show their cause.
  */
 #include "core/analysis/step_times.h"
 
 #include <math.h>
 
 #define SLOW_FACTOR	 1.5
-#define RARE_FACTOR	 3    /* times the median: less is normal variation */
-#define RARE_MOST_SHARE	 0.25 /* of the steps: more are not exceptional */
-#define RARE_LEAST_SHARE 0.35 /* of the time: pauses of a shared machine reach 0.3 */
+#define RARE_FACTOR	 3    /* times the median: shorter steps are normal variation */
+#define RARE_MOST_SHARE	 0.25 /* of the steps: a larger share is not exceptional */
+#define RARE_LEAST_SHARE 0.35 /* of the time: the pauses of a shared machine reach 0.3 */
 
-enum { RARE_LEAST = 3 }; /* too few to say how often they occur */
+enum { RARE_LEAST = 3 }; /* fewer do not show how often slow steps occur */
 
 static struct finding_steps describe(const float *ms, size_t n)
 {
@@ -43,7 +43,7 @@ static struct finding_steps describe(const float *ms, size_t n)
 	return s;
 }
 
-/* Counts the steps at the start of the run that took much longer than those after them. */
+/* Returns the number of warm-up steps. */
 static size_t count_warm_up(const struct baseline *b)
 {
 	size_t half = b->ms.n / 2, n = 0;
@@ -84,8 +84,11 @@ static void find_recorded(struct finding_slow *s, const struct timeline *t)
 	}
 }
 
-/* Splits the sorted lengths into two kinds, where the variance between them is largest (Otsu).
- * Returns how many belong to the shorter kind, and their sum in `below_ms`. */
+/*
+ * Splits the sorted lengths into two groups, so that the variance between the groups is largest
+ * (Otsu's method). Returns the number of lengths in the group of shorter steps, and their sum in
+ * `below_ms`.
+ */
 static size_t split(const float *sorted, size_t n, double sum_ms, double *below_ms)
 {
 	size_t best = n;

@@ -1,4 +1,4 @@
-/* Fills all summaries, and reports what is missing in them. */
+/* Fills all summaries, and reports which of their data is missing. */
 #include "core/analysis/summary.h"
 
 #include "core/analysis/idle.h"

@@ -1,7 +1,8 @@
 /*
- * How fast device memory grows, and when it runs out. The memory in use is what a framework's
- * allocator reports; without one it is what the driver allocated. An allocator fills its unused
- * segments before it requests more.
+ * Finds how fast device memory grows, and when the device is full. The memory in use is the memory
+ * that a framework's allocator has handed out; without such an allocator, the memory allocated from
+ * the driver. An allocator fills its unused segments before it requests more memory, so unused
+ * segments count as free.
  */
 #include "core/analysis/summary_growth.h"
 
@@ -18,7 +19,8 @@ static double rate(const struct run *run)
 		       : 0;
 }
 
-/* Returns the only device on which memory was allocated; MEMORY_DEVICES: none, or several. */
+/* Returns the only device on which memory was allocated; MEMORY_DEVICES: there is none, or there
+ * are several. */
 static unsigned only_device(const struct memory *m)
 {
 	unsigned found = MEMORY_DEVICES;

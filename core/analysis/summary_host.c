@@ -1,4 +1,4 @@
-/* GPU and host times of lines, operators and modules. */
+/* Sums the GPU and CPU times of lines, operators and modules. */
 #include "core/analysis/summary.h"
 
 static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
@@ -12,13 +12,13 @@ static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
 }
 
 enum {
-	/* The device lags the host if work waits this long in the queue. */
+	/* If work begins this long after its call, the CPU is far ahead of the device. */
 	BEHIND_NS = 1000000,
-	ISSUE_NS = 10000, /* longest launch into a queue with room */
+	ISSUE_NS = 10000, /* longest duration of a launch if the queue has room */
 };
 
-/* Returns the call's host time, without waiting for room in a full queue: that wait is due to
- * whatever the device is running. */
+/* Returns the call's CPU time, in ns. A launch into a full queue waits for room. That wait is due
+ * to the work that the device is running, so it is not counted. */
 static uint64_t own_ns(const struct timeline *t, const struct timeline_call *c)
 {
 	uint64_t ns = c->end_ns - c->begin_ns;
@@ -172,7 +172,11 @@ static const char *chain_of(struct timeline *t, uint32_t row)
 	return strtab_text(&t->texts, strtab_intern(&t->texts, text + at));
 }
 
-/* The row of an inner module comes after that of the module around it. */
+/*
+ * Fills the rows of modules. The own times of a module are added to the module around it. A row has
+ * a higher index than the row of the module around it, so the loop goes from the last row to the
+ * first.
+ */
 void summary_fill_modules(struct findings *f)
 {
 	struct timeline *t = f->timeline;
@@ -187,7 +191,7 @@ void summary_fill_modules(struct findings *f)
 			rows[r->outer - 1].own_backward_ns += r->own_backward_ns;
 		}
 		if (!r->n && !r->own_gpu_ns && !r->own_backward_ns)
-			continue; /* only in steps that were not kept */
+			continue; /* occurs only in steps that were not kept */
 		vec_push(&f->modules,
 			 (struct finding_module){
 				 .name = chain_of(t, (uint32_t)i + 1),

@@ -1,4 +1,5 @@
-/* Floating-point operations of lines, operators and kernels; collectives by line. */
+/* Sums the floating-point operations of lines, operators and kernels, and the collectives of each
+ * line. */
 #include "core/analysis/peak.h"
 #include "core/analysis/summary.h"
 #include "core/util/kernel_name.h"
@@ -9,9 +10,9 @@ enum { MOST_ARRIVALS = 4096 };
 
 struct sum {
 	double flops;
-	double timed_flops, timed_ns; /* of those with GPU times */
-	double peak_ns;		      /* at the device's peak rate */
-	bool is_peak_known;	      /* for all of them */
+	double timed_flops, timed_ns; /* calls with GPU times only */
+	double peak_ns;		      /* time of these calls at the device's peak rate */
+	bool is_peak_known;	      /* the peak rate is known for all of these calls */
 };
 
 struct sums {
@@ -58,7 +59,7 @@ static void sums_free(struct sums *s)
 	map_free(&s->place);
 }
 
-/* A table returns the same pointer for the same text. */
+/* Returns a key for a text of a string table, which has each text at only one address. */
 static uint64_t key_of(const char *text)
 {
 	return (uint64_t)(uintptr_t)text;
@@ -126,7 +127,7 @@ struct moved {
 };
 
 struct moves {
-	VEC(struct moved) at; /* few: functions by line */
+	VEC(struct moved) at; /* few entries: one per function, line and number of ranks */
 };
 
 static struct moved *move_of(struct moves *m, const struct timeline_library *l)

@@ -1,8 +1,10 @@
-/* Startup cost: calls of the first steps that take long once, in words. */
+/* Fills the startup costs: calls that take long only once, mostly in the first steps, and how much
+ * longer the first steps take. */
 #include "core/analysis/summary_run.h"
 
 enum {
-	TIMES_MOST = 3, /* a call that takes long more often does so for another reason */
+	/* A call that took long more often than this did so for another reason. */
+	TIMES_MOST = 3,
 	SHOWN_MS_LEAST = 1,
 };
 

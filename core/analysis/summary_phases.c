@@ -1,4 +1,4 @@
-/* Times of the phases of a step, on the host and on the devices. */
+/* Fills the times of the phases of a step, on the CPU and on the devices. */
 #include "core/analysis/summary.h"
 
 static int by_phase_time(const void *a, const void *b)
@@ -39,7 +39,7 @@ static void say_why_not(struct findings *f)
 				     python && !strcmp(python, "off") ? " (PROF_PYTHON=off)" : "");
 }
 
-/* Reports what is uncertain about phases that were found. */
+/* Reports how reliable the phases are, if phases were found. */
 static void note_gaps(struct findings *f)
 {
 	const struct phase_sums *s = &f->timeline->phase_sums;

@@ -34,7 +34,8 @@ static uint32_t site_of(const struct findings *f, const struct memory_place *p)
 	return p->stack ? frames_site(f->timeline->frames, p->stack) : 0;
 }
 
-/* Returns true for segments of a framework's allocator, whose blocks are in the lists already. */
+/* Returns true for segments of a framework's allocator. The lists have the blocks in these segments
+ * already. */
 static bool is_shown_as_blocks(const struct findings *f, const struct memory_place *p)
 {
 	return f->allocator.is_recorded && p->stack &&
@@ -76,7 +77,8 @@ static void fill_leaks(struct findings *f, const struct memory *m)
 		most = p;
 		most_bytes = bytes;
 	}
-	/* Memory grows, but slowly in many places: the one that grows most stands for all. */
+	/* Memory grows, but in many places that each grow slowly. The place that grows most stands
+	 * for all of them. */
 	if (!sums.at.n && !f->leaks.n && most && memory_growth_is_leak(&m->growth, m->n_steps))
 		add_bytes(&sums, site_of(f, most), memory_growth_rate(&m->growth, m->n_steps));
 	for (size_t i = 0; i < sums.at.n; i++)
@@ -88,9 +90,10 @@ static void fill_leaks(struct findings *f, const struct memory *m)
 }
 
 /*
- * Counts allocations that succeeded after memory was freed. A framework with a memory limit of its
- * own frees memory before the driver fails; the stacks of these frees show it.
- * torch.cuda.empty_cache() takes the same path, but at the user's request.
+ * Returns the number of allocations in the run that succeeded only after memory was freed. A
+ * framework with its own memory limit frees memory before the driver reports an error; the stacks
+ * of these frees show the reason. torch.cuda.empty_cache() frees memory in the same functions, but
+ * at the user's request, so it does not count.
  */
 static double count_retries(const struct findings *f, const struct memory *m)
 {
@@ -101,7 +104,8 @@ static double count_retries(const struct findings *f, const struct memory *m)
 		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_EMPTY_CACHE))
 			n += (double)p->n_made_room;
 	}
-	/* frees outside the recorded steps have no stack: assume the same share */
+	/* Frees outside the recorded steps have no stack. The same share of them is assumed to
+	 * count. */
 	if (m->n_reused_known)
 		n *= (double)m->n_reused / (double)m->n_reused_known;
 	return n + (double)m->n_retries;

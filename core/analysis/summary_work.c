@@ -1,4 +1,4 @@
-/* Work on the devices: kernels by name, copies by kind and line. */
+/* Sums the GPU work: kernels by name, copies by kind and line. */
 #include "core/analysis/summary.h"
 #include "core/util/kernel_name.h"
 
@@ -35,10 +35,11 @@ static int by_gpu_time(const void *a, const void *b)
 	const struct finding_kernel *x = a, *y = b;
 	if (x->gpu_ms != y->gpu_ms)
 		return x->gpu_ms > y->gpu_ms ? -1 : 1;
-	return strcmp(x->name, y->name); /* the order of first occurrence may differ */
+	return strcmp(x->name, y->name); /* so that the order is the same in every run */
 }
 
-/* Cached by name, because a kernel runs thousands of times; 0: not looked up yet. */
+/* Values of `known` in uses_tensor_cores(), which caches the result by name, because a kernel runs
+ * thousands of times. 0: not looked up yet. */
 enum { TENSOR_NO = 1, TENSOR_YES };
 
 static bool uses_tensor_cores(const struct timeline *t, uint8_t *known, uint32_t name)
@@ -143,7 +144,8 @@ static int by_bytes(const void *a, const void *b)
 	return by_kind ? by_kind : strcmp(x->memory, y->memory);
 }
 
-/* Splits "Memcpy HtoD (Pageable -> Device)" into kind and memory. */
+/* Splits a name such as "Memcpy HtoD (Pageable -> Device)" into kind ("HtoD") and memory ("Pageable
+ * -> Device"). */
 static void split_name(struct timeline *t, uint32_t name, struct finding_copy *copy)
 {
 	char kind[32] = "", memory[64] = "";
@@ -177,7 +179,8 @@ void summary_fill_copies(struct findings *f)
 			.per_step = (double)s->n / steps,
 			.bytes = (double)s->bytes / steps,
 			.gb_per_s = s->ns ? (double)s->bytes / (double)s->ns : 0,
-			/* weighted by bytes, so that small tensors next to a batch do not count */
+			/* Decided by bytes, so that small tensors copied next to a batch do not
+			 * count. */
 			.blocking = 2 * s->blocking_bytes > s->bytes,
 		};
 		split_name(t, s->name, &copy);

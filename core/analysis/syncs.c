@@ -10,7 +10,7 @@
 struct sum {
 	struct finding_sync finding;
 	uint64_t n, blocked_ns, idle_ns, longest_ns;
-	uint64_t from_device_ns; /* part of blocked_ns: copies from the device */
+	uint64_t from_device_ns; /* the part of blocked_ns in copies from the device */
 };
 
 static uint64_t key_of(const struct timeline_call *c, const struct wait *w, uint32_t inner)
@@ -25,7 +25,9 @@ static int by_blocked(const void *a, const void *b)
 }
 
 struct sums {
-	uint32_t inner_site; /* its waits are distinguished by the library's lines; 0: none */
+	/* Waits of this line are summed separately for each line of the library that it calls
+	 * (inner_line.h); 0: there is no line like this. */
+	uint32_t inner_site;
 	VEC(const struct frame *) inner;
 	struct map place;
 	VEC(struct sum) at;
@@ -42,7 +44,8 @@ static struct sum *sum_of(struct sums *s, uint64_t key, const struct sum *fresh)
 	return &s->at.at[*at];
 }
 
-/* Returns the number of the line, from 1; 0: no line. */
+/* Returns the number of the library's line, from 1; 0: `inner` is NULL. A new line gets the next
+ * number. */
 static uint32_t number_of(struct sums *s, const struct frame *inner)
 {
 	if (!inner)

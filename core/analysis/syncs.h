@@ -4,7 +4,8 @@
 
 #include "core/analysis/findings.h"
 
-/* Fills f->syncs. `idle_ns`: by call, how long the GPU was idle because the host waited in it. */
+/* Fills f->syncs from f->timeline. `idle_ns`: by call of the timeline, how long the GPU was idle
+ * because the CPU waited in the call. */
 void syncs_fill(struct findings *f, const uint64_t *idle_ns);
 
 #endif

@@ -3,12 +3,13 @@
 #include "core/symbols/stack_about.h"
 
 enum {
-	/* Up to this size a copy to the host reads values: a loss, some metrics, the count of a
-	 * mask. */
+	/* A copy to the host of up to this size reads values, such as a loss, some metrics or the
+	 * count of a mask. */
 	VALUE_BYTES = 4096,
-	/* longest time from a copy to the wait for it; Python may run in between */
+	/* Longest time from a copy to the wait for the copy. Python code may run in between. */
 	BETWEEN_NS = 1000000,
-	/* A copy that takes a quarter of the wait is a reason of its own. */
+	/* If the copy takes at least a quarter of the wait, the copy itself is a reason for the
+	 * wait. */
 	COPYING_PART = 4,
 };
 
@@ -19,16 +20,19 @@ static bool can_be_waited_for(const struct timeline_call *c)
 	return c->category == CAT_MEMCPY && c->copy != COPY_D2D && !c->is_captured;
 }
 
-/* Returns true for calls between the two that only prepare the wait: an event recorded, a device
- * selected. */
+/* Returns true for calls that may lie between a copy and the wait for it because they only prepare
+ * the wait, such as recording an event or selecting a device. */
 static bool is_passed_over(const struct timeline_call *c)
 {
 	return c->category == CAT_EVENT || c->category == CAT_QUERY || c->category == CAT_CONTROL ||
 	       c->category == CAT_STREAM;
 }
 
-/* Returns true if both are on one line, as in frameworks, or in one function: a copy to the host
- * and the wait for it are then one read. */
+/*
+ * Returns true if the copy and the synchronization are on the same line, as in frameworks. A copy
+ * from the device and its synchronization may also be on two lines of one function: they are one
+ * read of a value.
+ */
 static bool are_one_place(const struct timeline *t, const struct timeline_call *copy,
 			  const struct timeline_call *sync)
 {
@@ -95,14 +99,14 @@ static uint8_t kind_of(const struct timeline *t, const struct wait *w)
 									      : SYNC_COPY;
 	if (last->wait == WAIT_EVENT)
 		return SYNC_EVENT;
-	/* a framework's operator that waits for internal reasons */
+	/* an operator of a framework that synchronizes internally */
 	return last->op && !(about & ABOUT_WAIT) ? SYNC_LIBRARY : SYNC_EXPLICIT;
 }
 
 /*
  * Returns true if the copy itself is the reason for the wait. A copy to the device waits because
- * its memory is pageable. A copy to the host is always waited for, so it must take a good part of
- * the wait.
+ * its memory is pageable. A copy to the host always waits, so the copy counts as the reason only if
+ * it takes a good part of the wait.
  */
 static bool is_copying(const struct timeline *t, const struct timeline_call *copy,
 		       uint64_t blocked_ns)
@@ -120,7 +124,7 @@ static void add_wait(struct waits *w, const struct timeline *t, uint32_t first, 
 	vec_push(&w->at, wait);
 }
 
-/* `call` waits; `copy` is the thread's copy just before it, or WAITS_NONE. */
+/* Adds the wait of `call`. `copy`: the thread's copy just before the call, or WAITS_NONE. */
 static void add_call(struct waits *w, const struct timeline *t, uint32_t copy, uint32_t call)
 {
 	if (copy == WAITS_NONE || !belong_together(t, &t->calls.at[copy], &t->calls.at[call])) {
@@ -131,7 +135,7 @@ static void add_call(struct waits *w, const struct timeline *t, uint32_t copy, u
 		add_wait(w, t, copy, call);
 		return;
 	}
-	/* the copy waited too: extend its wait */
+	/* The copy has waited, too: extend its wait. */
 	struct wait *known = &w->at.at[w->of_call.at[copy]];
 	known->first = copy;
 	known->last = call;

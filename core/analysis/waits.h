@@ -1,7 +1,5 @@
-/*
- * The waits of the host. Reading a value takes a copy and a synchronization: together they are one
- * wait of two calls.
- */
+/* The waits of the CPU for the GPU. To read a value, a program makes a copy and a synchronization.
+ * Both calls together are one wait. */
 #ifndef CORE_WAITS_H
 #define CORE_WAITS_H
 
@@ -15,34 +13,38 @@ struct timeline_call;
 struct timeline_step;
 
 struct wait {
-	uint32_t first, last; /* calls: the same one, or a copy and the synchronization after it */
-	uint8_t kind;	      /* enum sync_kind */
-	bool is_copying;      /* the copy itself takes the time, not the work before it */
+	/* Calls of the timeline: the same call twice, or a copy and the synchronization
+	 * after it. */
+	uint32_t first, last;
+	uint8_t kind; /* enum sync_kind */
+	/* The copy itself is the reason for the wait, not the work before the copy. */
+	bool is_copying;
 };
 
 /* All zeros is empty. */
 struct waits {
 	VEC(struct wait) at;
-	VEC(uint32_t) of_call; /* by call: index in `at`, or WAITS_NONE */
+	VEC(uint32_t) of_call; /* by call of the timeline: index in `at`, or WAITS_NONE */
 };
 
 #define WAITS_NONE UINT32_MAX
 
 /* Appends the waits of the timeline's newest step, whose calls have their `wait` set. */
 void waits_add_step(struct waits *w, const struct timeline *t, const struct timeline_step *step);
-/* Truncates to this many waits and calls. */
+/* Removes the waits of steps that are removed from the timeline: keeps `n_waits` waits and
+ * `n_calls` calls. */
 void waits_truncate(struct waits *w, size_t n_waits, size_t n_calls);
 void waits_free(struct waits *w);
 
-/* Returns how long the host was blocked, over both calls. */
+/* Returns how long the CPU was blocked in the wait's calls, in ns. */
 uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w);
 
-/* Returns the call whose line is shown for the wait: of calls on two lines the
- * copy, if it blocked. */
+/* Returns the call whose line is shown for the wait. If the two calls are on different lines, it is
+ * the copy, if the copy blocked. */
 const struct timeline_call *wait_shown_call(const struct timeline *t, const struct wait *w);
 
-/* Returns true if the host waits for this call on the call's own line: inside it, or in the
- * synchronization after it. */
+/* Returns true if the CPU waits on the call's own line: inside the call, or in the synchronization
+ * after it. */
 bool waits_holds_line(const struct waits *w, const struct timeline *t, uint32_t call);
 
 #endif
