@@ -1,4 +1,4 @@
-/* Advice, with its savings by the replay. */
+/* Creates the advice. Its savings come from the replay. */
 #include "core/analysis/inner_line.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
@@ -7,12 +7,14 @@
 #include <math.h>
 
 enum {
-	SET_MOST = 8, /* waits played together: those that block longest */
+	SET_MOST = 8, /* limit of the waits in a set; those that block longest are taken */
 	NAMED_MOST = 3,
 };
 
-static const double kept = 0.95;       /* a wait may leave a set that wins this much without it */
-static const double copy_share = 0.10; /* of the step: what copies that cost nothing must win */
+/* A wait is removed from a set if the other waits keep this share of the set's savings. */
+static const double kept = 0.95;
+/* Advice on copies requires that copies without cost would save this share of the step. */
+static const double copy_share = 0.10;
 
 /* ---- Waits ---- */
 
@@ -34,9 +36,10 @@ static const struct {
 };
 
 /*
- * Returns the advice for a wait. What is copied from the device cannot come from pinned memory. A
- * few numbers, or tensors made of Python's numbers, are mostly the same in every step, and
- * torch.tensor() always waits.
+ * Returns the advice for a wait, a static text. Copies need different advice in some cases. Data
+ * copied from the device cannot come from pinned memory. A few numbers, or a tensor made of Python
+ * numbers, are mostly the same in every step, and torch.tensor() always waits, so the program
+ * should create them once.
  */
 static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 {
@@ -55,10 +58,8 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 		return "create it once, before the loop; if it changes, create it on the GPU or "
 		       "copy "
 		       "it from pinned memory";
-	/*
-	 * Advice about a CUDA library's handle does not fit a framework's operator that sorts, or
-	 * asks how much there is.
-	 */
+	/* An operator that sorts, or that needs the number of its results, synchronizes by itself.
+	 * The advice about a CUDA library's handle does not fit such an operator. */
 	return s->op ? "use an operator that does not synchronize, or call it less often"
 		     : fixes[s->kind].what;
 }
@@ -106,11 +107,12 @@ static void advise_waits(struct judge *j)
 	}
 }
 
-/* Waits that hide each other: without one of them little is saved, without all of them much. */
+/* Waits that hide each other: removing one of them saves little, removing all of them
+ * saves much. */
 struct set {
 	struct whatif_change changes[SET_MOST];
 	size_t n;
-	double gain_ms, single_ms; /* of all together; of the best one alone */
+	double gain_ms, single_ms; /* savings of the whole set; of its best wait alone */
 };
 
 static void collect_set(struct judge *j, struct set *set)
@@ -127,7 +129,7 @@ static void collect_set(struct judge *j, struct set *set)
 	set->gain_ms = judge_gain_ms(j, set->changes, set->n);
 }
 
-/* Drops waits that add little to the set, first those that block least. */
+/* Removes the waits that add little to the set's savings, beginning with those that block least. */
 static void thin_out(struct judge *j, struct set *set)
 {
 	for (size_t i = set->n; i-- && set->n > 2;) {
@@ -181,12 +183,12 @@ static void advise_sets(struct judge *j)
 
 struct general {
 	struct whatif_change change;
-	double least_share; /* share of the step */
+	double least_share; /* least savings, as a share of the step */
 	bool is_of_copies;
 	const char *what, *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
-	/* Replaces `what` if all that the line copies to the device is pinned already; NULL: it
-	 * does not. */
+	/* The advice in place of `what` if all memory that the line copies to the device is pinned
+	 * already; NULL: `what` is used. */
 	const char *what_if_pinned;
 };
 
@@ -206,8 +208,11 @@ static bool is_from_pinned(const struct judge *j, uint32_t site)
 	return is_any;
 }
 
-/* A wait for a copy is fixed with the copy, so only the advice that saves more is kept. Returns
- * true if that is the existing one; otherwise removes it. */
+/*
+ * A change that removes a copy also removes the wait for it. So of the advice on the copy and the
+ * advice on the wait, only the one that saves more is kept. Returns true if the existing advice for
+ * the site must stay. Otherwise removes the existing advice, if there is any, and returns false.
+ */
 static bool yields_to_existing(struct judge *j, uint32_t site, double gain_ms)
 {
 	for (size_t i = 0; i < j->f->advice.n; i++) {
@@ -228,7 +233,7 @@ static void advise_general(struct judge *j, const struct general *g)
 	double gain_ms = judge_gain_ms(j, &g->change, 1);
 	if (gain_ms < least_ms)
 		return;
-	uint32_t site = g->site(j, &here_ms); /* of this play */
+	uint32_t site = g->site(j, &here_ms); /* from the play in judge_gain_ms() */
 	if (!site || (g->is_of_copies && yields_to_existing(j, site, gain_ms)))
 		return;
 	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned
@@ -240,8 +245,8 @@ static void advise_general(struct judge *j, const struct general *g)
 	       here_ms);
 }
 
-/* Returns true if a host twice as fast saves more than the removal of any single cause, and more
- * than a device twice as fast. */
+/* Returns true if a CPU twice as fast saves more than the removal of any single cause, and more
+ * than a GPU twice as fast. */
 static bool is_host_larger(const struct judge *j)
 {
 	double most = j->gpu_half_ms;
@@ -256,7 +261,11 @@ static int by_gain(const void *a, const void *b)
 	return x->expected_ms > y->expected_ms ? -1 : x->expected_ms < y->expected_ms;
 }
 
-/* Fills together_ms. A change that is hidden by another one adds nothing. */
+/*
+ * Fills together_ms, from the advice with the largest savings to the smallest. A change adds
+ * nothing if the changes before it already save its time. Advice that saves time in few steps only
+ * is left out.
+ */
 static void play_together(struct judge *j)
 {
 	VEC(struct whatif_change) all = { 0 };

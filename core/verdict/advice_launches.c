@@ -1,7 +1,8 @@
 /*
- * Advice to make fewer launches. A backward pass is launched by the one line that calls backward(),
- * but the forward pass decides what is launched. So a call with a known forward line counts for
- * that line, and a line stands for both passes.
+ * Advice to make fewer launches. The launches of the backward pass all come from the one line that
+ * calls backward(), but the forward pass decides what is launched there. So a call of the backward
+ * pass counts for its forward line, if that line is known. The time of a line then includes both
+ * passes.
  */
 #include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
@@ -10,13 +11,13 @@
 
 enum { NAMED_MOST = 3 };
 
-static const double least_share = 0.10; /* share of the step that fewer launches must save */
-/* share of the first line's savings: further lines that are named */
+static const double least_share = 0.10; /* share of the step that must be saved */
+/* Further lines are named if they save at least this share of what the first line saves. */
 static const double notable = 0.25;
 
-/* Time that the last play took from a line's launches. */
+/* The time, in ms per step, that the last play removed from a line's launches. */
 struct launch_line {
-	double ms, backward_ms; /* of both passes; of the backward pass */
+	double ms, backward_ms; /* in both passes; in the backward pass */
 };
 
 static uint32_t line_of(const struct timeline_call *c)
@@ -41,7 +42,7 @@ static struct launch_line *sum_lines(const struct judge *j, uint32_t n_sites)
 	return lines;
 }
 
-/* Finds the lines with most savings, largest first. Returns how many. */
+/* Fills `top` with the sites that save most, largest first. Returns their number. */
 static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint32_t *top)
 {
 	unsigned n = 0;
@@ -86,7 +87,7 @@ void advise_launches(struct judge *j)
 	char where[200];
 	if (judge_gain_ms(j, &change, 1) < fmax(judge_worth_ms(j), least_share * j->step_ms))
 		return;
-	struct launch_line *lines = sum_lines(j, n_sites); /* of this play */
+	struct launch_line *lines = sum_lines(j, n_sites); /* from the play in judge_gain_ms() */
 	unsigned n = find_top(lines, n_sites, top);
 	if (n) {
 		describe(j, lines, top, n, where, sizeof(where));

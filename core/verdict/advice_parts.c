@@ -1,5 +1,5 @@
-/* What every kind of advice needs: adding it with the range of its savings, and finding where a
- * change saved time. */
+/* Functions for all kinds of advice: they add advice with the range of its savings, and find the
+ * lines in which a change saved time. */
 #include "core/analysis/inner_line.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
@@ -7,9 +7,11 @@
 
 #include <math.h>
 
-static const double spread_most = 0.5; /* share of the mean: a wider range of savings is reported */
+/* The range of savings is reported if it is wider than this share of the mean. */
+static const double spread_most = 0.5;
 
-/* Adds the range of savings if steps differ so much that the mean alone says little. */
+/* Appends the range of savings to `why`, if steps differ so much that the mean alone
+ * says little. */
 static void say_range(struct finding_advice *a)
 {
 	size_t used = strlen(a->why);
@@ -91,7 +93,7 @@ char *advice_times(char *to, size_t bytes, double per_step)
 	return to;
 }
 
-/* ---- Where the last play saved most ---- */
+/* ---- Lines in which the last play saved most ---- */
 
 double advice_taken_ms(const struct judge *j, uint32_t op)
 {
@@ -110,8 +112,8 @@ double advice_taken_ms(const struct judge *j, uint32_t op)
 	return ns / 1e6 / whatif_gain_steps(&j->w) * j->w.undisturbed_share;
 }
 
-/* Returns true for calls of a data loader's own thread, which works for the user's line that comes
- * next. */
+/* Returns true for calls of a data loader's own thread. The thread works for the next line of the
+ * user that makes a call. */
 static bool is_helper(const struct judge *j, uint32_t call)
 {
 	const struct timeline_call *c = &j->w.timeline->calls.at[call];
@@ -133,10 +135,12 @@ static uint32_t largest(const double *sum, uint32_t n_sites)
 }
 
 /*
- * Returns the site from whose calls the last play took most time; with `counts`, only calls that it
- * accepts count. While a loader's thread waits for a batch, the line that takes the batch waits for
- * that thread, and the same time would count twice. So a thread's time counts for a line only if
- * lines waited much less.
+ * Returns the site from whose calls the last play removed the most time, and that time in
+ * `per_step_ms`; 0: none. If `counts` is set, only calls that it accepts count.
+ *
+ * While a loader's thread waits for data, the line that takes the batch waits for that thread, so
+ * the same time could count twice. The time of loader threads therefore counts for the lines that
+ * they work for only if the lines' own waits are much shorter.
  */
 static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct timeline_call *),
 			    double *per_step_ms)
@@ -176,8 +180,10 @@ uint32_t advice_top_site(const struct judge *j, double *per_step_ms)
 	return top_site_of(j, NULL, per_step_ms);
 }
 
-/* Host work without CUDA calls has no line of its own: it lies between this line and the line whose
- * calls come before most of it. */
+/*
+ * The line of CPU work without CUDA calls is not known. The work lies between the calls before it
+ * and this line. The line of these calls is named if more than half of the work comes after them.
+ */
 char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes)
 {
 	struct frames *frames = j->w.timeline->frames;
@@ -221,8 +227,11 @@ static void add_share(struct inner_shares *s, const struct frame *inner, double 
 	s->sum_ms += ms;
 }
 
-/* Returns the library's line, under the user's line that makes most launches, from which the last
- * play took more than half of what it took there; NULL: none. */
+/*
+ * Returns the library's line that causes more than half of the time that the last play removed from
+ * the calls of `site`. NULL: there is none, or `site` is not the user's line that makes most
+ * launches (inner_line.h).
+ */
 static const struct frame *top_inner(const struct judge *j, uint32_t site)
 {
 	const struct timeline *t = j->w.timeline;
@@ -243,11 +252,6 @@ static const struct frame *top_inner(const struct judge *j, uint32_t site)
 	return top;
 }
 
-/*
- * Memory is allocated again because it was freed. So if freeing takes a notable part, its line is
- * the cause, wherever memory is allocated: after an empty_cache(), any operator may have to
- * allocate.
- */
 uint32_t advice_top_memory_site(const struct judge *j, double *per_step_ms)
 {
 	const double least_share = 1.0 / 4;

@@ -1,12 +1,17 @@
-/* Advice on the host's own work. It makes no CUDA calls; the calls around it show whose it is. */
+/* Advice on CPU work between CUDA calls. Stacks are recorded only at CUDA calls, so the calls
+ * around the work show which line causes it. */
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
 
-static const double pause_share = 0.05; /* share of the step from which on host work is reported */
+/* CPU work is reported if its removal saves at least this share of the step. */
+static const double pause_share = 0.05;
 
-/* Where the host works: before the calls of one line, or between them. In between it is a loop
- * around the line, the line itself, or a library's code under it. */
+/*
+ * Where the CPU works: before the calls of a line (PAUSE_BEFORE) or between its calls. Work between
+ * the calls is done by a loop around the line, by the line itself, or by a library that the line
+ * calls.
+ */
 enum pause_place { PAUSE_BEFORE, PAUSE_LOOP, PAUSE_WITHIN, PAUSE_LIBRARY };
 
 static const struct {
@@ -27,7 +32,8 @@ static const struct {
 
 #define PAUSE_WHY "the CPU works %.2f ms per step without launching GPU work"
 
-/* Returns where most of the pauses lie that the last play removed from the calls of one line. */
+/* Returns where most of the CPU work was done that the last play removed before the calls of
+ * `site`. */
 static enum pause_place pause_place(const struct judge *j, uint32_t site)
 {
 	double all_ms = 0, between_ms = 0, within_ms = 0, library_ms = 0;
@@ -49,7 +55,7 @@ static enum pause_place pause_place(const struct judge *j, uint32_t site)
 	return between_ms * 2 > all_ms ? PAUSE_LOOP : PAUSE_BEFORE;
 }
 
-/* Returns the time that the last play took from the calls of the line. */
+/* Returns the time, in ms per step, that the last play removed from the calls of `site`. */
 static double taken_here_ms(const struct judge *j, uint32_t site)
 {
 	double ms = 0;
@@ -58,8 +64,11 @@ static double taken_here_ms(const struct judge *j, uint32_t site)
 	return ms;
 }
 
-/* Advises on the host's own work before the calls of one line. If it lies between these calls, a
- * version without it also has one launch in place of several. */
+/*
+ * Adds advice on the CPU work before the calls of one line. If the work is done between these
+ * calls, code without this work (fused or compiled) also makes one launch in place of several. The
+ * savings then include those of fewer launches.
+ */
 void advise_pause(struct judge *j)
 {
 	struct whatif_change change = { .kind = WHATIF_PAUSE };

@@ -1,7 +1,7 @@
 /*
- * Advice on two streams that never overlap, because one waits for the other's events. Whether that
- * order is needed cannot be seen from outside. But streams that never overlap could as well be one,
- * and the savings with overlap can be played.
+ * Advice on two streams that never overlap because one of them waits for events of the other. The
+ * recording does not show whether the program needs this order. But two streams that never overlap
+ * are no better than one, and the replay can show what overlap would save.
  */
 #include "core/symbols/stack_about.h"
 #include "core/verdict/judge_parts.h"
@@ -10,16 +10,17 @@
 
 enum { SITES_MOST = 8 };
 
-/* Share of the shorter stream's time: streams that overlap less take turns. */
+/* Two streams take turns if they overlap for less than this share of the shorter stream's time. */
 static const double overlap_most = 0.1;
 static const double least_share = 0.10; /* share of the step that must be saved */
-/* A wait with this share of the best gain is as likely a cause. */
+/* If several waits save at least this share of the best wait's savings, each is as likely the
+ * cause. */
 static const double as_good = 0.95;
 
 /* A line that makes one stream wait for another. */
 struct crossing {
 	uint32_t site;
-	uint32_t from, to; /* streams: of the event; of the wait */
+	uint32_t from, to; /* streams: `to` waits for an event of `from` */
 	double gain_ms, per_step;
 };
 
@@ -28,8 +29,8 @@ struct crossings {
 	size_t n;
 };
 
-/* Returns true for waits that the user asked for. Frameworks make others between streams for
- * internal reasons. */
+/* Returns true for waits that the user's program requested. Frameworks also make streams wait for
+ * each other for internal reasons. */
 static bool is_asked_for(const struct timeline_call *c)
 {
 	return c->site && (c->about & ABOUT_WAIT || !c->op) &&
@@ -49,7 +50,7 @@ static void add_crossing(struct crossings *all, uint32_t site, uint32_t from, ui
 			(struct crossing){ .site = site, .from = from, .to = to, .per_step = 1 };
 }
 
-/* Collects the crossings in the order of the program. */
+/* Collects the crossings, in program order. */
 static void find_crossings(const struct judge *j, struct crossings *all)
 {
 	const struct replay *r = &j->w.replay;
@@ -117,8 +118,10 @@ static void play(struct judge *j, struct crossings *all)
 }
 
 /*
- * If a step forks to another stream and joins again, either wait keeps the streams from
- * overlapping. The first one is more likely to be needless, because results are joined in the end.
+ * A step may fork to another stream and join again, with a wait at the fork and a wait at the join.
+ * Either wait alone keeps the streams from overlapping. The wait at the fork is more likely to be
+ * needless, because results must be joined in the end. So the advice names the first wait, in
+ * program order, that is a likely cause.
  */
 void advise_streams(struct judge *j)
 {

@@ -1,8 +1,9 @@
 /*
- * Derives the verdict from a few plays. Waste comes first: a program could do without waits,
- * allocation, copies, waiting for input and for other ranks. So one of these is the bottleneck if
- * its removal saves a tenth of the step, unless a device or a host twice as fast would save far
- * more. Otherwise it is the device or the host, whichever saves more when it is twice as fast.
+ * Derives the verdict from a few plays of the replay. Waste comes first: a program can avoid waits,
+ * allocation, copies, waiting for input and waiting for other ranks. So one of these causes is the
+ * bottleneck if its removal saves a tenth of the step, unless a GPU or a CPU twice as fast would
+ * save far more. Otherwise the bottleneck is the GPU or the CPU, whichever would save more if it
+ * were twice as fast.
  */
 #include "core/verdict/judge.h"
 #include "core/analysis/idle.h"
@@ -15,23 +16,30 @@
 
 enum { STEPS_LEAST = 2 };
 
-static const double error_most_pct = 15;     /* beyond that the replay says nothing */
-static const double waste_of_gpu_gain = 0.3; /* of what a GPU twice as fast would save: the same */
-static const double waste_of_host_gain =
-	0.5;			      /* of what a host would, which has half of the cause in it */
-static const double comparable = 0.6; /* the smaller of two causes, of the larger */
-static const double together_least =
-	1.2; /* two causes are two if both together save this much more than one */
-static const double length_most =
-	1.5; /* of a step's played length: a recorded one that has more in it */
+/* If the replay's model error is larger than this, there is no verdict. */
+static const double error_most_pct = 15;
+/* A cause is the bottleneck only if its removal saves at least this share of what a GPU twice as
+ * fast would save. */
+static const double waste_of_gpu_gain = 0.3;
+/* A cause must also save at least this share of what a CPU twice as fast would save. The latter
+ * includes half of the cause itself. */
+static const double waste_of_host_gain = 0.5;
+/* Two candidates are both named if the smaller one saves at least this share of the larger one. */
+static const double comparable = 0.6;
+/* Two causes are distinct if their removal together saves at least this many times what the larger
+ * one saves alone. */
+static const double together_least = 1.2;
+/* A recorded step that takes more than this many times its played length contains work that is not
+ * part of the played step. */
+static const double length_most = 1.5;
 
-/* Rows of the sync summary that are played; each takes two plays. */
+/* Limits of the number of rows of the sync summary that are played. Each row takes two plays. */
 enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
 
 static const struct {
 	uint8_t verdict;
 	struct whatif_change change;
-	const char *text; /* what is removed */
+	const char *text; /* name of the cause, for the evidence */
 } causes[CAUSES] = {
 	[CAUSE_SYNC] = { VERDICT_SYNC,
 			 { .kind = WHATIF_FREE, .what = WHATIF_FREE_SYNC },
@@ -87,7 +95,8 @@ static void play_causes(struct judge *j)
 	j->host_half_ms = scaled_gain_ms(j, 0.5f, 1);
 }
 
-/* The summary's rows are sorted by blocked time, so those that are played have the most of it. */
+/* Fills the savings of the sync summary's rows. If there are too many rows, only those with the
+ * most blocked time are played; the rows are sorted by blocked time. */
 static void fill_syncs(struct judge *j)
 {
 	size_t most = OPS_OF_ALL_PLAYS / (j->w.replay.ops.n + 1);
@@ -118,7 +127,7 @@ static void fill_syncs(struct judge *j)
 /* ---- Verdict ---- */
 
 struct top {
-	int first, second; /* causes by gain */
+	int first, second; /* the causes with the largest savings */
 };
 
 static struct top find_top(const struct judge *j)
@@ -148,7 +157,8 @@ static double idle_ms_of(const struct findings *f, const struct finding_gpu *g)
 	return f->n_typical < f->n_played ? g->typical_idle_ms : g->idle_ms;
 }
 
-/* Returns true if a device is never idle for long: a faster host would not give it more work. */
+/* Returns true if a device is hardly idle in a step. A faster CPU could not give such a device more
+ * work. */
 static bool has_full_gpu(const struct judge *j)
 {
 	for (size_t i = 0; i < j->f->gpus.n; i++)
@@ -157,7 +167,8 @@ static bool has_full_gpu(const struct judge *j)
 	return false;
 }
 
-/* Decides the verdict. Returns how clear it is, from 0 to 1: the lead over the second candidate. */
+/* Sets the verdict. Returns how clear the verdict is, from 0 to 1: the lead over the second
+ * candidate, or for a mixed verdict, how close the two candidates are. */
 static double decide(struct judge *j)
 {
 	struct top top = find_top(j);
@@ -200,7 +211,7 @@ static double variation(const struct timeline *t)
 	return mean > 0 ? sqrt(fmax(0, squares / n - mean * mean)) / mean : 0;
 }
 
-/* The sign of savings with two digits. */
+/* Returns the sign to print before savings. Savings that are printed as 0.00 get no sign. */
 static const char *minus(double ms)
 {
 	return ms >= 0.005 ? "-" : "";
@@ -221,10 +232,8 @@ static void say_utilization(struct findings *f, const struct finding_gpu *g)
 		    g->busy_ms);
 }
 
-/*
- * The evidence of the verdict comes first: a screen shows only the first lines, and the utilization
- * anyway.
- */
+/* Writes the evidence of the verdict. A screen shows only the first lines, so the most important
+ * evidence comes first. The utilization comes late, because a screen shows it elsewhere, too. */
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
@@ -277,7 +286,8 @@ static uint64_t length_ns(const struct timeline_step *s)
 	return s->end_ns - s->begin_ns;
 }
 
-/* Marks as many played steps as there are typical ones: all but the longest. */
+/* Marks n_typical of the played steps: all except for the longest ones. `played`: the indexes of
+ * the played steps in the timeline. */
 static void leave_out_longest(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
 	const struct timeline_step *steps = j->f->timeline->steps.at;
@@ -296,10 +306,11 @@ static void leave_out_longest(const struct judge *j, const uint32_t *played, boo
 }
 
 /*
- * Marks the steps that are typical both as played and as recorded. A played step ends when its last
- * call has returned and its work is done, a recorded one when the next one begins. So host work
- * before a checkpoint's first call belongs to the recorded step before it, which is typical only as
- * played, and is left out. Returns false if no step is typical in both.
+ * Marks the steps that are typical both as played and as recorded. Returns false if there are none.
+ * A played step ends when its last call has returned and its work is done. A recorded step ends
+ * when the next step begins. So the CPU work before the first call of a checkpoint belongs to the
+ * recorded step before the checkpoint, but not to the played one. That step is typical only as
+ * played, so it is not marked.
  */
 static bool find_typical_in_both(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
@@ -314,7 +325,8 @@ static bool find_typical_in_both(const struct judge *j, const uint32_t *played, 
 	return is_any;
 }
 
-/* Fills busy and idle times and phases of the steps that the verdict refers to. */
+/* Fills n_typical, n_played, and the busy, idle and phase times of the typical steps, to which the
+ * verdict refers. */
 static void fill_typical(struct judge *j)
 {
 	const struct replay *r = &j->w.replay;

@@ -1,14 +1,14 @@
-/* Finds the bottleneck, the advice, and what is not available. All of it comes from the replay, so
- * that verdict, advice and recoverable times cannot contradict each other. */
+/* Finds the bottleneck and the advice, and reports which results are not available. Verdict, advice
+ * and savings all come from the replay, so they cannot contradict each other. */
 #ifndef CORE_JUDGE_H
 #define CORE_JUDGE_H
 
 #include "core/analysis/findings.h"
 
 /*
- * Fills measured_ms, replayed_ms and error_pct, the syncs' recoverable_ms and line_ms, verdict,
- * evidence, confidence and advice; adds to unavailable. The summaries (f->syncs) must be filled
- * before. f->timeline must have frames if its calls have sites.
+ * Fills the verdict, evidence, confidence, advice, the lengths and numbers of played steps, the
+ * savings of syncs, and the times of typical steps; adds to `unavailable`. The summaries must be
+ * filled before (summary.h). f->timeline must have frames if its calls have sites.
  */
 void replay_fill(struct findings *f);
 

@@ -1,4 +1,4 @@
-/* What changes are worth, by the replay. */
+/* Plays changes and returns their savings. */
 #include "core/analysis/inner_line.h"
 #include "core/verdict/judge_parts.h"
 

@@ -1,4 +1,5 @@
-/* Shared by judge.c and the files with advice: the replay's answers to the fixed questions. */
+/* Shared by judge.c, judge_gains.c and the advice files. A play is one run of the replay with some
+ * changes (core/whatif/whatif.h). */
 #ifndef CORE_JUDGE_PARTS_H
 #define CORE_JUDGE_PARTS_H
 
@@ -10,36 +11,47 @@ enum judge_cause { CAUSE_SYNC, CAUSE_MEMORY, CAUSE_COPY, CAUSE_INPUT, CAUSE_COLL
 struct judge {
 	struct findings *f;
 	struct whatif w;
-	double step_ms;		 /* a typical one, replayed */
-	double cause_ms[CAUSES]; /* savings per step without the cause */
-	double all_causes_ms;	 /* savings without all of them */
-	/* savings if all work of the device takes half as long */
+	double step_ms;		 /* a typical step without recording overhead */
+	double cause_ms[CAUSES]; /* savings per typical step if the cause is removed */
+	double all_causes_ms;	 /* savings if all causes are removed */
+	/* savings if all GPU work takes half as long */
 	double gpu_half_ms;
-	double host_half_ms;		   /* savings if the host's own work takes half as long */
-	VEC(struct whatif_change) advised; /* the changes that the advice suggests */
+	/* savings if the CPU takes half as long for its own work and for its calls */
+	double host_half_ms;
+	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
 };
 
-static const double judge_binds = 0.10; /* of the step: waste that makes the verdict */
+/* A cause is the bottleneck only if its removal saves at least this share of the step. */
+static const double judge_binds = 0.10;
 
 /* ---- judge_gains.c ---- */
 
-/* What is worth a person's time: 2 % of the step, and 50 us. */
+/* Returns the least savings, in ms, that are worth a person's time: 2 % of the step, but at least
+ * 50 us. For steps shorter than 0.5 ms, 10 % of the step takes the place of the 50 us. */
 double judge_worth_ms(const struct judge *j);
 double judge_worth_ms_of(double step_ms);
 
-/* Returns the gain of the changes, 0 if they change nothing or cost time: in a typical step, or in
- * the mean step if only few steps gain. */
+/* Returns the savings of the changes, in ms of a typical step. If only few steps save time, returns
+ * the savings of the mean step. Returns 0 if the changes apply to nothing or cost time. */
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
 
-/* The same, but always in a typical step: the bottleneck is not what happens now and then. */
+/*
+ * Returns the savings of the changes, in ms of a typical step, even if only few steps save time.
+ * The verdict uses these savings, because a cause that occurs only now and then is not the
+ * bottleneck.
+ */
 double judge_typical_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);
 
-/* Returns the gain without the whole line of a wait, in the same step (typical or mean) as the
- * wait's own gain: a line that runs in every step may wait in few. */
+/*
+ * Returns the savings, in ms, if the whole line of `wait` is removed. `of_wait`: the result without
+ * the wait alone. The savings refer to the same step (typical or mean) as `of_wait`, so that both
+ * can be compared: a line that runs in every step may wait in few steps only.
+ */
 double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
 			  const struct whatif_result *of_wait);
 
-/* Returns true if the line waits in other ways, too; each has its own row in the sync summary. */
+/* Returns true if the line of this row of f->syncs also waits in another way (enum sync_kind). Each
+ * kind of wait of a line has its own row. */
 bool judge_has_other_kind(const struct findings *f, size_t row);
 
 void advice_fill(struct judge *j);
@@ -50,38 +62,46 @@ enum { TIMES_BYTES = 32, REASON_BYTES = 128 };
 /* Writes how often something occurs per step: "once", "2.5 times". Returns `to`. */
 char *advice_times(char *to, size_t bytes, double per_step);
 
-/* Plays the `n` changes again and adds advice with their savings. */
+/*
+ * Plays the `n` changes and adds advice with their savings. `why` is a printf format. Adds no
+ * advice if the changes apply to nothing, or if only few steps save time and the savings are too
+ * small.
+ */
 __attribute__((format(printf, 6, 7))) void advise(struct judge *j, uint32_t site,
 						  const struct whatif_change *changes, size_t n,
 						  const char *what, const char *why, ...);
 
-/* Returns the time that the last play took from a call and its work, per step to which its gain
- * refers. */
+/*
+ * Returns the time, in ms per step, that the changes of the last play removed from the op's call
+ * and from the GPU work of that call. It is averaged over the steps to which the play's savings
+ * refer.
+ */
 double advice_taken_ms(const struct judge *j, uint32_t op);
 
-/* Returns the line from whose calls the last play took most time, and how much; 0: none. */
+/* Returns the site from whose calls the last play removed the most time, and that time in
+ * `per_step_ms`; 0: none. */
 uint32_t advice_top_site(const struct judge *j, double *per_step_ms);
 
 /*
- * Returns the line that causes allocations, and its time per step as advice_top_site() does. Memory
- * is allocated anew because it was freed: if freeing takes a notable part of the time, the line
- * that frees is the cause, wherever the allocations happen (after an empty_cache(), any operator
- * may have to allocate).
+ * Returns the site that causes allocations, and its time in `per_step_ms` as advice_top_site()
+ * does. Memory is allocated again because it was freed. So if freeing takes a notable part of the
+ * time (a quarter), the result is the site that frees, wherever the allocations happen: after an
+ * empty_cache(), any operator may have to allocate.
  */
 uint32_t advice_top_memory_site(const struct judge *j, double *per_step_ms);
 
 enum { BEFORE_BYTES = 160 };
-/* Describes where the host works before the line's calls, by the time that the last play took.
- * Returns `to`. */
+/* Writes where the CPU works before the calls of a line, such as "between train.py:30 and this
+ * line", from the time that the last play removed. Returns `to`. */
 char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes);
 
-/* advice_pause.c: the host does other work while the device waits. */
+/* advice_pause.c: advice on CPU work during which the device waits for launches. */
 void advise_pause(struct judge *j);
 
-/* advice_launches.c: the device waits for launches. */
+/* advice_launches.c: advice to make fewer launches. */
 void advise_launches(struct judge *j);
 
-/* advice_streams.c: two streams do not overlap because of an event. */
+/* advice_streams.c: advice on two streams that do not overlap because of an event. */
 void advise_streams(struct judge *j);
 
 #endif
