@@ -1,7 +1,11 @@
 /*
- * Sorts the operators, nodes and calls within backward() of all threads of a step by time, and
- * divides the nodes into backward passes. A pass of nodes ends when the next forward operator of
- * the level that created these nodes begins, or at the next call within backward().
+ * Divides the nodes of a step into backward passes. For this, the operators, the nodes and the
+ * calls within backward() of all threads are sorted by time.
+ *
+ * Nodes may nest: a node may recompute forward operators and run their backward pass. An operator
+ * inside N nodes has level N. The nodes that it creates have level N + 1. A pass of nodes of one
+ * level ends when an operator begins that may create nodes of this level. A pass of level 1 also
+ * ends at the next call within backward().
  */
 #include "core/analysis/autograd_map.h"
 
@@ -61,8 +65,8 @@ static const struct engine_row {
 	{ "c10d::", AUTOGRAD_MAP_OTHER },
 };
 
-/* Returns true for frames of modules and of the user's functions. Inside a node these are a
- * recomputation or a hook, and their calls have a line of their own. */
+/* Returns true for frames of modules and of the user's functions. Inside a node, such a frame means
+ * that the call belongs to a recomputation or a hook, and has a line of its own. */
 static bool is_program(const struct frame *f)
 {
 	return f->kind == FRAME_KIND_PYTHON &&
@@ -191,8 +195,8 @@ static void add_span(struct autograd_map *t, const struct model_step *m, size_t 
 		add_op(t, m, span, places, name.kind, level);
 }
 
-/* Notes the thread's calls within backward(). Only for a thread without nodes: it waits in
- * backward() for the autograd thread. */
+/* Notes the thread's calls within backward(). This is done only for threads without nodes: such a
+ * thread waits in backward() for the autograd thread. */
 static void add_callers(struct autograd_map *t, const struct model_step *m,
 			const struct model_thread *of, const struct phases *phases)
 {

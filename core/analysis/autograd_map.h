@@ -23,9 +23,9 @@ struct autograd_map_op {
 	struct autograd_map_place place;
 	uint32_t kind; /* index in `kinds` */
 	uint32_t stack;
-	uint32_t level; /* number of nodes that enclose it, because they recompute it */
-	uint32_t step;	/* the map's step counter when it ran */
-	bool is_taken;	/* a node was matched to it */
+	uint32_t level; /* number of nodes around the operator, which recompute it */
+	uint32_t step;	/* value of the map's `step` when the operator ran */
+	bool is_taken;	/* a node was matched to this operator */
 };
 
 /* A node of a backward pass. `level` is its depth among nested nodes, from 1. */
@@ -91,6 +91,7 @@ struct autograd_map {
 	struct map first_seen;
 };
 
+/* Begins a step. Forgets the operators of steps before the previous one. */
 void autograd_map_begin(struct autograd_map *t, const struct model_step *m);
 /* Adds a thread of the step. `spans`: the spans of m->threads.at[thread]. `places`: by call of the
  * model. */
@@ -106,7 +107,7 @@ void autograd_map_end(struct autograd_map *t, const struct model_step *m, struct
 		      struct autograd_map_place *tied, bool *is_backward);
 void autograd_map_free(struct autograd_map *t);
 
-/* autograd_solve.c */
+/* ---- autograd_solve.c ---- */
 
 /* Ends the pass of this level: matches its nodes to operators, fills their places, and empties the
  * pass. */

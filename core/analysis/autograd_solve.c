@@ -146,9 +146,9 @@ static bool broadcasts(const struct autograd_map *t, const struct autograd_map_o
 }
 
 /*
- * Sets the place of a reduction. A reduction belongs to the previous node, or to a later node that
- * launched nothing. The operators of these nodes have the indexes `first` to `later`, so the place
- * is set if all operators there that broadcast have the same line.
+ * Sets the place of a reduction. A reduction belongs to the previous node, or to a node after that
+ * one that launched nothing. The operators of these nodes are those from `first` to `later` in
+ * `ops`. The place is set if all of them that may broadcast have the same line.
  */
 static void tie_reduction(const struct autograd_map *t, struct autograd_map_node *node,
 			  size_t first, uint32_t later)

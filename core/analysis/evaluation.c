@@ -21,11 +21,11 @@ enum {
 };
 
 struct pass {
-	const struct frame *at; /* the loop's line that calls it; NULL: not a separate pass */
-	bool is_of_model;	/* its model has the same class as the trained model */
+	const struct frame *at; /* the loop's line that calls the pass; NULL: not a separate pass */
+	bool is_of_model;	/* the pass runs a model of the trained model's class */
 	bool is_decorated;
-	/* Number of places at which its modules allocated blocks; number of these places that still
-	 * hold a block when backward begins. */
+	/* Number of places at which the pass's modules allocated blocks, and number of these places
+	 * that still hold a block when backward begins. */
 	uint32_t n_made, n_kept;
 };
 

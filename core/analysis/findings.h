@@ -47,7 +47,7 @@ enum sync_kind {
 
 struct finding_steps {
 	uint64_t n;
-	double mean, std, cv, min, p50, p95, p99, max; /* ms */
+	double mean, std, cv, min, p50, p95, p99, max; /* ms; cv: std / mean */
 };
 
 /* The slow steps of a run: few steps that take far longer than the others. All zeros unless slow
@@ -182,7 +182,7 @@ struct finding_arrival {
 	uint32_t row; /* index in `collectives` */
 	uint32_t sequence;
 	uint64_t comm, begin_ns, end_ns;
-	uint64_t gpu_ns; /* of an NCCL group's GPU time only this collective's share */
+	uint64_t gpu_ns; /* GPU time; of an NCCL group only this collective's share */
 };
 
 struct finding_block {
@@ -328,6 +328,7 @@ struct findings {
 	VEC(struct finding_gap) unavailable;
 };
 
+/* Frees the lists. The timeline belongs to the caller. */
 void findings_free(struct findings *f);
 
 /* Appends a row to `unavailable`. `what` names the result that is missing or uncertain; `why`, a

@@ -89,6 +89,7 @@ void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct 
 			  bool follows);
 /* Begins a device. Until idle_host_end_device(), explain this device's gaps, in order of time. */
 void idle_host_begin_device(struct idle_host *h, uint32_t device);
+/* Explains a gap: appends its spans and waits to the results of the step. */
 void idle_host_explain(struct idle_host *h, const struct idle_gap *gap);
 void idle_host_end_device(struct idle_host *h);
 void idle_host_end_step(struct idle_host *h);
@@ -100,6 +101,7 @@ void idle_host_forget_step(struct idle_host *h);
 void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns, uint8_t cause,
 	      uint32_t site, uint64_t ns);
 
+/* Returns true for kernels of NCCL. */
 bool idle_work_is_collective(const struct timeline *t, const struct timeline_work *w);
 
 #endif

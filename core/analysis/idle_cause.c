@@ -28,7 +28,8 @@ enum {
 	/* A launch on an idle device takes this long only if the driver has to load code. */
 	LONG_LAUNCH_NS = 300000,
 	INPUT_NS = 50000, /* shorter times between two calls are not data loading */
-	/* Nor are times shorter than this many times the lane's median time between two calls. */
+	/* Times shorter than this many median times between the lane's calls are not
+	 * data loading. */
 	INPUT_SPANS = 4,
 	/* At most this many calls, such as allocations and events, may lie between the making of a
 	 * batch and its copy to the device. */
@@ -36,12 +37,12 @@ enum {
 	SPANS_KEPT = 4096,
 };
 
-/* The wait to which the CPU time after it is attributed. */
+/* A wait, to which the CPU time that follows the wait is attributed. */
 struct owner {
 	bool is_any;
 	uint8_t cause;
 	uint32_t site;
-	uint32_t call; /* in the timeline; MODEL_NO_CALL: no longer there */
+	uint32_t call; /* in the timeline's calls; MODEL_NO_CALL: was removed */
 };
 
 struct lane {
@@ -52,7 +53,7 @@ struct lane {
 	struct owner owner;
 	uint64_t credit_ns;	/* CPU time that may still be attributed to `owner` */
 	uint64_t attributed_ns; /* idle time attributed to the call `next` so far */
-	uint64_t long_span_ns;	/* a time between calls of this length may be data loading */
+	uint64_t long_span_ns;	/* from this length on, a time between calls may be data loading */
 };
 
 /* The state of a lane at the end of the last step. Each device has its own, because the gaps of
@@ -178,7 +179,7 @@ static uint64_t median_span_ns(const struct idle_host *h, const struct lane *l)
 	return median_ns;
 }
 
-/* Returns true if the first `n_threads` threads, which are known since the last step, have the same
+/* Returns true if the first `n_threads` threads, which were known at the last step, have the same
  * lanes in `a` and `b`. */
 static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_threads)
 {
@@ -189,7 +190,7 @@ static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_thre
 }
 
 /* Assigns the threads to lanes anew, because each step shows more clearly which threads overlap. If
- * that changes a lane, the states of all devices are dropped. */
+ * the lanes change, the states of all devices are dropped. */
 static void assign_lanes(struct idle_host *h, bool follows)
 {
 	struct lanes fresh;
@@ -422,9 +423,9 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 }
 
 /*
- * Moves the lane past the call l->next. If the call is a wait, it becomes the owner of the CPU time
- * that follows. But if it blocked for less than the remaining credit of the previous wait, the
- * previous wait has hidden it and stays the owner.
+ * Moves the lane past the call l->next. If this call is a wait, it becomes the owner of the CPU
+ * time that follows. But if it blocked for less time than the remaining credit of the previous
+ * wait, the previous wait stays the owner, because it hid the new one.
  */
 static void leave(struct idle_host *h, struct lane *l)
 {

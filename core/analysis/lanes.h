@@ -9,9 +9,9 @@
 #include "core/analysis/timeline.h"
 
 struct lanes {
-	uint32_t *of_thread;
-	uint32_t n;
-	uint32_t main; /* the lane with most launches */
+	uint32_t *of_thread; /* by thread of the timeline: number of its lane */
+	uint32_t n;	     /* number of lanes */
+	uint32_t main;	     /* the lane with most launches */
 };
 
 /* Collects, step by step, how long the timeline's threads overlap. One owner, no locks. */

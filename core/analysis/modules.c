@@ -1,8 +1,8 @@
 /*
- * Divides CUDA calls among the calls of modules. A stack does not show which of several calls of a
- * module it belongs to. The module is assumed to have been called again in two cases: it was called
- * from elsewhere (different outer frames), or the stack of its first CUDA call occurs again, after
- * other stacks or after a pause.
+ * Divides the CUDA calls of a module among the calls of the module. A stack does not show which
+ * call of the module made a CUDA call. The module is assumed to have been called again in two
+ * cases: it was called from elsewhere (different outer frames), or the stack of its first CUDA call
+ * occurs again, after other stacks or after a pause.
  *
  * A loop inside a module looks like the second case if it begins with the module's first CUDA call.
  * If several nested modules may have been called again, only the innermost of them is assumed to

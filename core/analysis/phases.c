@@ -1,9 +1,9 @@
 /*
- * Stacks are known only at CUDA calls, so the time between two calls must be assigned to one of the
- * calls. It belongs to the later call, which the CPU was on its way to. If the earlier call was
- * made by a data loader, the time belongs to the loader. After the last call of the step, the CPU
- * is on its way to the first call of the next step, which is assumed to be like the first call of
- * this step.
+ * Finds the phases of each lane. Stacks are known only at CUDA calls, so the time between two calls
+ * must be assigned to one of the calls. In general it belongs to the later call, which the CPU was
+ * on its way to. If the earlier call was made by a data loader, the time belongs to the loader.
+ * After the last call of the step, the CPU is on its way to the first call of the next step, which
+ * is assumed to be like the first call of this step.
  */
 #include "core/analysis/phases.h"
 
@@ -50,8 +50,8 @@ static bool is_batch(const struct model_call *c)
 	return c->category == CAT_MEMCPY && c->copy == COPY_H2D && c->bytes >= TIMELINE_BATCH_BYTES;
 }
 
-/* Returns true if better evidence than the stack may decide the part. User code within an
- * optimizer's step is a closure, which may contain any part. */
+/* Returns true if the stack leaves open to which part a call belongs, so that other evidence may
+ * decide. User code within an optimizer's step is a closure, which may contain any part. */
 static bool is_open(const struct phase_stack *stack)
 {
 	return stack->part == PART_NONE || stack->part == PART_USER || !stack->is_certain ||
@@ -65,7 +65,7 @@ static bool is_of_program(struct phases *p, const struct model_call *c, struct f
 	return frames && c->stack && stack_of(p, frames, c->stack).is_certain;
 }
 
-/* For calls without a stack, until settle_unknown() derives their part from the calls
+/* The part of calls without a stack, until settle_unknown() derives it from the calls
  * around them. */
 enum { PART_UNKNOWN = PHASE_PARTS_N };
 
@@ -258,11 +258,10 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 /* ---- Parts that follow from the order of calls ---- */
 
 /*
- * Sets the part of the lane's calls without a stack to the part of the next call, like that of the
- * time before the next call. `own`: the lane's own thread. If most of its calls have no stack
- * (PROF_STACKS), the next call with a known part is often one of an autograd thread, recognized by
- * the thread's name. Such calls say nothing about the calls between them, so the calls without a
- * stack become PART_NONE.
+ * Sets the part of calls without a stack to the part of the lane's next call. `own` is the lane's
+ * own thread. If most of its calls have no stack (PROF_STACKS), the other calls of the lane are
+ * mostly those of autograd's threads, which are recognized by their names. Those calls say nothing
+ * about the calls between them. In this case, calls without a stack become PART_NONE.
  */
 static void settle_unknown(struct phases *p, const struct model_thread *own)
 {
@@ -315,9 +314,9 @@ static bool are_of_one_operator(const struct model_call *a, const struct model_c
 
 /*
  * Assigns calls that only prepare the copy of a batch to the time in which the batch is awaited.
- * This includes the freeing of the previous batch when the loop takes the next one: if that batch
- * is in pinned memory, PyTorch's allocator records an event. This call comes from the loop's own
- * line, after the data loader has returned.
+ * Such a call may come from the loop's own line, after the data loader has returned: when the loop
+ * takes the next batch, the previous batch may be freed, and for pinned memory PyTorch's allocator
+ * then records an event.
  */
 static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
@@ -517,7 +516,7 @@ static void settle_evaluation_ahead(struct phases *p, const struct model_step *m
 /* ---- Lanes ---- */
 
 /* Collects the lane's calls in order of time. `workers`: by thread, true for autograd's threads,
- * whose calls belong to the lane; NULL: to another lane. */
+ * whose calls are included; NULL: only the calls of `thread`. */
 static void gather_calls(struct phases *p, const struct model_step *m, size_t thread,
 			 const bool *workers)
 {

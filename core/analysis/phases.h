@@ -1,8 +1,8 @@
 /*
- * Finds the phases of a step. Each moment of a lane belongs to one part of one phase, which is
- * derived from the stacks of the lane's calls. In this file, each thread is a lane. Only the
- * threads of the autograd engine have no lane: they belong to the main lane, that of the thread
- * with the most launches, because the thread that called backward() waits for them.
+ * Finds the phases of a step. Each moment of a lane belongs to one part of one phase. The part is
+ * derived from the stacks of the lane's calls. Here, a lane is one thread. The main lane is that of
+ * the thread with the most launches. The threads of the autograd engine have no lane of their own:
+ * their calls belong to the main lane, because the thread that called backward() waits for them.
  */
 #ifndef CORE_PHASES_H
 #define CORE_PHASES_H
@@ -58,8 +58,8 @@ void phases_free(struct phases *p);
 /* ---- Sums over steps ---- */
 
 struct phase_sums {
-	uint64_t host_ns[PHASE_PARTS_N]; /* of the main lane */
-	/* by the part of the call that launched the work; all lanes */
+	uint64_t host_ns[PHASE_PARTS_N]; /* CPU time of the main lane */
+	/* GPU time of the work of all lanes, by the part of the call that launched it */
 	uint64_t gpu_ns[PHASE_PARTS_N];
 	/* Totals to check the sums: host_ns must add up to steps_ns, gpu_ns to work_ns. */
 	uint64_t steps_ns, work_ns;

@@ -1,7 +1,7 @@
 /*
- * Divides the calls of an operator into runs (one run is one call of the operator). Stacks do not
- * show whether two CUDA calls of an operator belong to the same run. They belong to different runs
- * in these cases:
+ * Divides the CUDA calls of an operator into runs: one run is one call of the operator. A stack
+ * does not show to which run a CUDA call belongs. Two successive CUDA calls belong to different
+ * runs in these cases:
  *
  * - the operator was called from elsewhere: other frames, or the same frames at another line;
  * - a range began or ended between the two calls;
@@ -335,7 +335,7 @@ static void widen(struct around *a, uint64_t *begin_ns, uint64_t *end_ns)
 		if (l->end_ns <= *begin_ns && l->end_ns > a->free_ns)
 			a->free_ns = l->end_ns;
 		if (l->begin_ns < a->end_ns || l->end_ns < *end_ns)
-			continue; /* it is inside an open function, or encloses no call */
+			continue; /* the function is inside an open one, or encloses no call */
 		a->end_ns = l->end_ns;
 		*begin_ns = l->begin_ns;
 		*end_ns = l->end_ns;

@@ -1,9 +1,9 @@
 /*
  * Finds what surrounds the calls of a thread, as nested spans: ranges that the application marked,
  * operators and autograd nodes of the framework, and library functions. Operators and nodes are
- * derived from stacks, so an operator is visible only while it makes calls. Its span lasts from the
- * begin of its first call to the end of its last one. The span is longer if library functions
- * enclose these calls, or if the operator allocated blocks before its first call.
+ * derived from stacks, so they are visible only while they make calls. The span of an operator
+ * lasts from the begin of its first call to the end of its last one. The span is longer if library
+ * functions enclose these calls, or if the operator allocated blocks before its first call.
  */
 #ifndef CORE_SPANS_H
 #define CORE_SPANS_H
@@ -30,7 +30,7 @@ struct span {
 
 /* The operators of a stack, outermost first. They are looked up once per stack. */
 struct span_stack {
-	uint32_t first, n; /* first: index in `operators` */
+	uint32_t first, n; /* indexes in `operators`: `n`, from `first` on */
 };
 
 struct span_operator {
@@ -73,10 +73,10 @@ void spans_free(struct spans *s);
 uint64_t spans_pause_ns(const char *operator);
 
 /*
- * Returns the begin and end of a call, clipped so that calls do not overlap. The calls of a thread
- * overlap only in a damaged journal; a call then begins when the previous call ends. Call this for
- * a thread's calls in order. `last_end_ns` must be 0 before the first call, and gets the end of the
- * call.
+ * Sets `begin_ns` and `last_end_ns` to the begin and end of a call, clipped so that calls do not
+ * overlap. The calls of a thread overlap only in a damaged journal; a call then begins when the
+ * previous call ends. Call this for a thread's calls in order, with `last_end_ns` 0 before the
+ * first call.
  */
 static inline void spans_clip(const struct model_call *c, uint64_t *begin_ns, uint64_t *last_end_ns)
 {

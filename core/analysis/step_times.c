@@ -4,7 +4,7 @@
  * times as long as a warm step. If the first half of the run has no such step, there is no warm-up.
  *
  * After the warm-up there may be two kinds of steps: many that take about the median, and few that
- * take many times as long. The latter are the slow steps. They are reported separately, because
+ * take many times as long. These few are the slow steps. They are reported separately, because
  * figures per step do not show their cause.
  */
 #include "core/analysis/step_times.h"

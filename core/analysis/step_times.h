@@ -1,4 +1,4 @@
-/* Finds a run's warm-up, typical steps and slow steps, from the lengths of its steps. */
+/* Finds a run's warm-up, the steps after it, and slow steps, from the lengths of all steps. */
 #ifndef CORE_STEP_TIMES_H
 #define CORE_STEP_TIMES_H
 

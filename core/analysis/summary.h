@@ -5,15 +5,13 @@
 
 #include "core/analysis/findings.h"
 
-/*
- * Sets f->timeline and fills gpus, idle, gpu_steps, syncs, kernels, copies, lines, operators,
- * modules, collectives, arrivals and phases; adds to `unavailable`. These members must be zero
- * before; others may be filled already.
- */
+/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, kernels, copies, lines, operators, modules,
+ * collectives, arrivals and phases, which must be zero before. Adds to `unavailable`. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
 
+/* Fills f->kernels, and the counts of kernels and tensor core shares in f->gpus. */
 void summary_fill_kernels(struct findings *f);
 void summary_fill_copies(struct findings *f);
 
@@ -23,6 +21,7 @@ void summary_fill_libraries(struct findings *f);
 
 /* ---- summary_host.c ---- */
 
+/* Fills f->lines, backward_gpu_ms and tied_gpu_ms. */
 void summary_fill_lines(struct findings *f);
 void summary_fill_operators(struct findings *f);
 void summary_fill_modules(struct findings *f);
@@ -30,8 +29,8 @@ void summary_fill_modules(struct findings *f);
 /* ---- summary_phases.c ---- */
 
 void summary_fill_phases(struct findings *f);
-/* Fills typical_host_ms of the phases from the steps for which `is_typical` is true. It is indexed
- * like the timeline's steps. */
+/* Fills typical_host_ms of the phases from the typical steps. `is_typical`: by step of the
+ * timeline. */
 void summary_fill_typical_phases(struct findings *f, const bool *is_typical);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Finds how fast device memory grows, and when the device is full. The memory in use is the memory
- * that a framework's allocator has handed out; without such an allocator, the memory allocated from
- * the driver. An allocator fills its unused segments before it requests more memory, so unused
- * segments count as free.
+ * Finds how fast the device memory in use grows, and when the device is full. If a framework's
+ * allocator reports the memory that it has handed out, that is the memory in use. Otherwise it is
+ * the memory allocated from the driver. An allocator fills its unused segments before it requests
+ * more memory, so unused segments count as free.
  */
 #include "core/analysis/summary_growth.h"
 

@@ -17,8 +17,8 @@ enum {
 	ISSUE_NS = 10000, /* longest duration of a launch if the queue has room */
 };
 
-/* Returns the call's CPU time, in ns. A launch into a full queue waits for room. That wait is due
- * to the work that the device is running, so it is not counted. */
+/* Returns the call's CPU time, in ns. A launch into a full queue waits for room in the queue. This
+ * wait is not counted, because it is due to the work that the device is running. */
 static uint64_t own_ns(const struct timeline *t, const struct timeline_call *c)
 {
 	uint64_t ns = c->end_ns - c->begin_ns;
@@ -173,9 +173,9 @@ static const char *chain_of(struct timeline *t, uint32_t row)
 }
 
 /*
- * Fills the rows of modules. The own times of a module are added to the module around it. A row has
- * a higher index than the row of the module around it, so the loop goes from the last row to the
- * first.
+ * Fills the rows of modules, whose GPU times include the inner modules. The row of an inner module
+ * has a higher index than the row of the module around it. So the loop goes from the last row to
+ * the first, and adds each row's GPU times to the row of the module around it.
  */
 void summary_fill_modules(struct findings *f)
 {
@@ -191,7 +191,7 @@ void summary_fill_modules(struct findings *f)
 			rows[r->outer - 1].own_backward_ns += r->own_backward_ns;
 		}
 		if (!r->n && !r->own_gpu_ns && !r->own_backward_ns)
-			continue; /* occurs only in steps that were not kept */
+			continue; /* the module ran only in steps that were not kept */
 		vec_push(&f->modules,
 			 (struct finding_module){
 				 .name = chain_of(t, (uint32_t)i + 1),

@@ -59,7 +59,8 @@ static void sums_free(struct sums *s)
 	map_free(&s->place);
 }
 
-/* Returns a key for a text of a string table, which has each text at only one address. */
+/* Returns a key for a text of a string table. The table stores each text only once, so the address
+ * identifies the text. */
 static uint64_t key_of(const char *text)
 {
 	return (uint64_t)(uintptr_t)text;

@@ -92,8 +92,8 @@ static void fill_leaks(struct findings *f, const struct memory *m)
 /*
  * Returns the number of allocations in the run that succeeded only after memory was freed. A
  * framework with its own memory limit frees memory before the driver reports an error; the stacks
- * of these frees show the reason. torch.cuda.empty_cache() frees memory in the same functions, but
- * at the user's request, so it does not count.
+ * of these frees show that. torch.cuda.empty_cache() frees memory in the same functions, but at the
+ * user's request, so its frees do not count.
  */
 static double count_retries(const struct findings *f, const struct memory *m)
 {
@@ -104,8 +104,8 @@ static double count_retries(const struct findings *f, const struct memory *m)
 		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_EMPTY_CACHE))
 			n += (double)p->n_made_room;
 	}
-	/* Frees outside the recorded steps have no stack. The same share of them is assumed to
-	 * count. */
+	/* Frees outside the recorded steps have no stack. The same share of them is assumed to be
+	 * retries. */
 	if (m->n_reused_known)
 		n *= (double)m->n_reused / (double)m->n_reused_known;
 	return n + (double)m->n_retries;

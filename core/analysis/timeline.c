@@ -84,9 +84,8 @@ struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack)
 
 /*
  * Returns the site of a call. A thread of the autograd engine has no user frames, so its calls get
- * the line that called backward(). That line is known before the engine's calls come: the thread
- * that called backward() made its last call, which fills the first gradient, from that line, and
- * then waits for the engine.
+ * the line that called backward(). This line is known from the thread that called backward(): its
+ * last call there fills the first gradient, and then the thread waits for the engine.
  */
 static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *stack)
 {
@@ -238,9 +237,9 @@ static void add_library(struct timeline *t, const struct model_step *m,
 }
 
 /*
- * Takes over the stream handle of a call that launched work on the stream. A graph's work may run
- * on streams other than the one it was launched in, so the handle of a graph launch is used only
- * until another call provides one.
+ * Sets the stream's handle from a call that launched work on the stream. A graph's work may run on
+ * streams other than the one of the graph launch. So the handle of a graph launch is used only
+ * until another kind of call shows the handle.
  */
 static void learn_handle(struct timeline_stream *s, const struct timeline_call *c)
 {
@@ -279,7 +278,7 @@ static void link_works(struct timeline *t, const struct timeline_step *step)
 enum timeline_overhead_kind timeline_overhead_kind(uint16_t what)
 {
 	switch (what) {
-	case 0: /* 0: the driver compiles; 4, 5: it loads code, lazily or not */
+	case 0: /* 0: the driver compiles code; 4 and 5: it loads code */
 	case 4:
 	case 5:
 		return OVERHEAD_MODULE;

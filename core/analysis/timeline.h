@@ -62,8 +62,8 @@ struct timeline_stream {
 	/* The application's stream handle, taken from the calls that launched work here; 0: default
 	 * stream, or not known. */
 	uint64_t handle;
-	/* `handle` comes from a graph launch. A graph's work may run on other streams, so it may be
-	 * wrong. */
+	/* `handle` comes from a graph launch, and may be wrong: a graph's work may run on other
+	 * streams. */
 	bool is_guess;
 };
 
@@ -74,7 +74,7 @@ struct timeline_step {
 	/* The step's GPU work in `works`, all streams together, sorted by begin_ns. WORK_SYNC
 	 * records are left out. */
 	uint32_t first_work, n_work;
-	bool follows; /* its number is that of the timeline's previous step + 1 */
+	bool follows; /* its number is one more than that of the previous step in `steps` */
 	bool is_cut;
 	bool has_gpu;	      /* has GPU work with times */
 	uint64_t overhead_ns; /* time of CUPTI's own work, reported by CUPTI */

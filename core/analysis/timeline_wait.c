@@ -83,8 +83,11 @@ static uint8_t wait_of_copy(const struct timeline *t, const struct timeline_call
 		return WAIT_NONE;
 	if (copy_waits(c, w, is_async))
 		return WAIT_COPY;
-	/* A late return proves a wait only if the copy has a host side: the call for a copy within
-	 * a device may also return late because of the scheduler or the driver. */
+	/*
+	 * If a call returned late, after its copy had ended, it waited for the copy. But this holds
+	 * only for copies from or to the host: a call for a copy within a device may also return
+	 * late because of the scheduler or the driver.
+	 */
 	bool has_host_side = w && (is_of_host(w->source) || is_of_host(w->target));
 	bool has_blocked = has_host_side && c->end_ns >= w->end_ns &&
 			   w->begin_ns > c->begin_ns + QUEUED_NS;
@@ -128,7 +131,7 @@ static uint8_t wait_of(const struct finder *f, const struct timeline_call *c)
 	}
 }
 
-/* Notes until when a device is busy. The entry DEVICE_UNKNOWN covers the work of all devices,
+/* Notes until when the device of `w` is busy. The entry DEVICE_UNKNOWN stands for all devices,
  * because a call whose device is not known may wait for any of them. */
 static void note_work(struct finder *f, const struct timeline_work *w)
 {

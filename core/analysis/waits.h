@@ -31,16 +31,16 @@ struct waits {
 
 /* Appends the waits of the timeline's newest step, whose calls have their `wait` set. */
 void waits_add_step(struct waits *w, const struct timeline *t, const struct timeline_step *step);
-/* Removes the waits of steps that are removed from the timeline: keeps `n_waits` waits and
- * `n_calls` calls. */
+/* Keeps the first `n_waits` waits and `n_calls` calls. For steps that are removed from the
+ * timeline. */
 void waits_truncate(struct waits *w, size_t n_waits, size_t n_calls);
 void waits_free(struct waits *w);
 
 /* Returns how long the CPU was blocked in the wait's calls, in ns. */
 uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w);
 
-/* Returns the call whose line is shown for the wait. If the two calls are on different lines, it is
- * the copy, if the copy blocked. */
+/* Returns the call whose line is shown for the wait: the synchronization, unless the copy is on
+ * another line and blocked, too. Then it is the copy. */
 const struct timeline_call *wait_shown_call(const struct timeline *t, const struct wait *w);
 
 /* Returns true if the CPU waits on the call's own line: inside the call, or in the synchronization

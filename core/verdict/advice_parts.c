@@ -112,8 +112,8 @@ double advice_taken_ms(const struct judge *j, uint32_t op)
 	return ns / 1e6 / whatif_gain_steps(&j->w) * j->w.undisturbed_share;
 }
 
-/* Returns true for calls of a data loader's own thread. The thread works for the next line of the
- * user that makes a call. */
+/* Returns true for calls of a data loader's own thread. This thread works for the user's line that
+ * makes the next call. */
 static bool is_helper(const struct judge *j, uint32_t call)
 {
 	const struct timeline_call *c = &j->w.timeline->calls.at[call];

@@ -30,7 +30,7 @@ static const double comparable = 0.6;
  * one saves alone. */
 static const double together_least = 1.2;
 /* A recorded step that takes more than this many times its played length contains work that is not
- * part of the played step. */
+ * part of the played step: see find_typical_in_both(). */
 static const double length_most = 1.5;
 
 /* Limits of the number of rows of the sync summary that are played. Each row takes two plays. */

@@ -54,6 +54,7 @@ double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
  * kind of wait of a line has its own row. */
 bool judge_has_other_kind(const struct findings *f, size_t row);
 
+/* advice.c: fills f->advice, sorted by savings, largest first. */
 void advice_fill(struct judge *j);
 
 /* ---- advice_parts.c ---- */
