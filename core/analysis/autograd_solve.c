@@ -46,8 +46,8 @@ static bool gather_nodes(struct autograd_map *t, const struct autograd_map_pass 
 	return t->match_nodes.n > 0;
 }
 
-/* Collects the operators whose kind is in `node_kinds`. An operator inside another one of these is
- * left out: it runs below autograd and creates no node. */
+/* Collects the operators whose kind is in `node_kinds`. An operator inside another collected
+ * operator is left out, because it runs below autograd and creates no node. */
 static void gather_ops(struct autograd_map *t, size_t from, uint32_t level, enum region region)
 {
 	uint64_t end_ns = 0;
@@ -75,8 +75,11 @@ static bool match(struct autograd_map *t)
 			      t->latest.at, t->earliest.at);
 }
 
-/* Sets the node's place: the line, if all operators that the node may match have the same line, and
- * the module likewise. If only one operator is possible, the node and the operator are linked. */
+/*
+ * Sets the line of the node's place if all operators that the node may match have the same line.
+ * Sets the module in the same way. If only one operator is possible, links the node and the
+ * operator.
+ */
 static void tie(struct autograd_map *t, size_t i)
 {
 	struct autograd_map_node *node = &t->nodes.at[t->match_nodes.at[i]];
@@ -146,9 +149,9 @@ static bool broadcasts(const struct autograd_map *t, const struct autograd_map_o
 }
 
 /*
- * Sets the place of a reduction. A reduction belongs to the previous node, or to a node after that
- * one that launched nothing. The operators of these nodes are those from `first` to `later` in
- * `ops`. The place is set if all of them that may broadcast have the same line.
+ * Sets the place of a reduction. A reduction belongs to the previous node, or to one of the next
+ * nodes if these launched nothing. The operators of all these nodes lie from `first` to `later` in
+ * `ops`. The place is set if the broadcasting operators among them have the same line.
  */
 static void tie_reduction(const struct autograd_map *t, struct autograd_map_node *node,
 			  size_t first, uint32_t later)

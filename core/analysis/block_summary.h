@@ -34,8 +34,8 @@ struct block_summary {
 	VEC(struct block_life) lives;
 	VEC(struct block_step) steps;
 	struct map life_of; /* address of a live block -> index in `lives` */
-	/* tid -> phase of the thread's last allocation; PHASES_N: it is a thread of the autograd
-	 * engine. */
+	/* tid -> phase of the thread's last allocation; PHASES_N: the thread belongs to the
+	 * autograd engine. */
 	struct map phase_of;
 	uint64_t window;
 	uint64_t peak_ns, peak_bytes, peak_reserved_bytes;

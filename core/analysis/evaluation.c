@@ -6,8 +6,8 @@
  *
  * So the test counts the places (stacks) at which a pass's modules allocated blocks, and the places
  * that still hold a block when backward begins. Models of two layers have too few places for this
- * test, and some runs have no records of blocks. Then a decorator such as torch.no_grad() is the
- * evidence.
+ * test, and some runs have no records of blocks. In these cases, a decorator such as
+ * torch.no_grad() is the evidence.
  */
 #include "core/analysis/evaluation.h"
 

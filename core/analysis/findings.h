@@ -214,7 +214,7 @@ struct finding_blocks {
 	const char *name;
 	/* Held at the peak of all blocks together, and at the peak of the blocks of this row. */
 	double bytes, peak_bytes;
-	double per_step; /* number of blocks allocated */
+	double per_step; /* number of blocks allocated per step */
 };
 
 /* A framework's caching allocator. The bytes are those of the device with the highest peak. */

@@ -357,9 +357,9 @@ static size_t call_after(const struct idle_host *h, const struct lane *l, size_t
 }
 
 /*
- * Returns true if the CPU was getting the next batch in the time of `length_ns` before the call
- * l->next. Evidence is a data loader on the stack of the call before or of a call soon after, or
- * the copy of a batch to the device soon after.
+ * Returns true if the CPU was getting the next batch in the time before the call l->next, which is
+ * `length_ns` long. Evidence is a data loader on the stack of the call before or of a call soon
+ * after, or the copy of a batch to the device soon after.
  */
 static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t length_ns)
 {

@@ -314,9 +314,9 @@ static bool are_of_one_operator(const struct model_call *a, const struct model_c
 
 /*
  * Assigns calls that only prepare the copy of a batch to the time in which the batch is awaited.
- * Such a call may come from the loop's own line, after the data loader has returned: when the loop
- * takes the next batch, the previous batch may be freed, and for pinned memory PyTorch's allocator
- * then records an event.
+ * Such a call may come from the loop's own line, after the data loader has returned. For example,
+ * when the loop takes the next batch, the previous batch may be freed. For pinned memory, PyTorch's
+ * allocator then records an event.
  */
 static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {

@@ -230,8 +230,8 @@ static size_t still_open(const struct nest *n, const struct span_stack *stack, u
 }
 
 /*
- * Fills `begins` for the operators that begin with this call, those from depth `k` on. An operator
- * that allocated blocks after `from_ns` and before the call began at the first of these
+ * Fills `begins` for the operators that begin with this call, those from depth `k` on. If an
+ * operator allocated blocks between `from_ns` and the call, it began at the first of these
  * allocations.
  */
 static void reach_back(struct nest *n, const struct span_stack *stack, size_t k, uint64_t from_ns,

@@ -13,7 +13,7 @@
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
-/* In this order from the outside in, if two spans have the same begin and end. */
+/* Spans with the same begin and end nest in this order, outermost first. */
 enum span_kind { SPAN_RANGE, SPAN_OPERATOR, SPAN_LIBRARY };
 
 struct span {

@@ -58,8 +58,8 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 		return "create it once, before the loop; if it changes, create it on the GPU or "
 		       "copy "
 		       "it from pinned memory";
-	/* An operator that sorts, or that needs the number of its results, synchronizes by itself.
-	 * The advice about a CUDA library's handle does not fit such an operator. */
+	/* An operator that sorts, or that must know how many results it has, synchronizes
+	 * internally. The advice about a CUDA library's handle does not fit such an operator. */
 	return s->op ? "use an operator that does not synchronize, or call it less often"
 		     : fixes[s->kind].what;
 }
@@ -233,7 +233,7 @@ static void advise_general(struct judge *j, const struct general *g)
 	double gain_ms = judge_gain_ms(j, &g->change, 1);
 	if (gain_ms < least_ms)
 		return;
-	uint32_t site = g->site(j, &here_ms); /* from the play in judge_gain_ms() */
+	uint32_t site = g->site(j, &here_ms); /* by the play in judge_gain_ms() above */
 	if (!site || (g->is_of_copies && yields_to_existing(j, site, gain_ms)))
 		return;
 	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned

@@ -87,7 +87,8 @@ void advise_launches(struct judge *j)
 	char where[200];
 	if (judge_gain_ms(j, &change, 1) < fmax(judge_worth_ms(j), least_share * j->step_ms))
 		return;
-	struct launch_line *lines = sum_lines(j, n_sites); /* from the play in judge_gain_ms() */
+	/* by the play in judge_gain_ms() above */
+	struct launch_line *lines = sum_lines(j, n_sites);
 	unsigned n = find_top(lines, n_sites, top);
 	if (n) {
 		describe(j, lines, top, n, where, sizeof(where));
