@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Any LIST. */
+/* The layout that every LIST has. */
 struct any_list {
 	char *at;
 	size_t n;
@@ -16,7 +16,8 @@ static void *member(const struct field *x, const void *s)
 	return (char *)(size_t)s + x->offset;
 }
 
-/* Copies the list with memcpy: LISTs of different items are different types to the compiler. */
+/* Copies the list with memcpy, because LISTs of different items are different types to the
+ * compiler. */
 static struct any_list get_list(const struct field *x, const void *s)
 {
 	struct any_list list;
@@ -31,7 +32,7 @@ static void *get_pointer(const struct field *x, const void *s)
 	return p;
 }
 
-/* ---- Not known ---- */
+/* ---- Values that are not known ---- */
 
 static void clear_field(const struct field *x, void *s)
 {
@@ -101,7 +102,7 @@ static json_t *write_range(const struct field *x, const struct field_range *r)
 	return json_pack("[o, o]", number(r->low, x->unit), number(r->high, x->unit));
 }
 
-/* Returns NULL if the value is not known. */
+/* Returns the member as JSON, or NULL if its value is not known. */
 static json_t *write_known(const struct field *x, const void *s)
 {
 	const void *from = member(x, s);

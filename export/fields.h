@@ -1,7 +1,7 @@
 /*
- * Reads and writes structs as JSON objects. One table of fields per struct drives both, so a member
- * has the same name and type when written and read. The arena owns texts and lists that were read.
- * A text is never NULL.
+ * Reads and writes structs as JSON objects. Each struct has one table of fields for both
+ * directions, so that a member has the same name and type when it is written and read. The arena
+ * owns the texts and lists that were read. A text is never NULL.
  */
 #ifndef EXPORT_FIELDS_H
 #define EXPORT_FIELDS_H
@@ -38,9 +38,9 @@ struct fields;
 struct field {
 	const char *name;
 	size_t offset;
-	size_t bytes; /* of a list's item or a pointer's struct */
-	double unit;  /* numbers are rounded to it; 0: not rounded */
-	const struct fields *of;
+	size_t bytes; /* size of a list's item, or of the struct that a pointer points to */
+	double unit;  /* numbers are rounded to multiples of it; 0: not rounded */
+	const struct fields *of; /* table of the member's struct, or of the structs in the list */
 	uint8_t kind, unknown;
 };
 
@@ -52,16 +52,14 @@ struct fields {
 /* Sets all members to not known. */
 void fields_clear(const struct fields *f, void *s);
 
-/* Returns the struct as a JSON object. New reference. */
+/* Returns the struct as a JSON object; the caller owns the reference. */
 json_t *fields_write(const struct fields *f, const void *s);
 
 /* Reads all members. Members that are missing or have another type become not known. */
 void fields_read(const struct fields *f, void *s, const json_t *o, struct arena *a);
 
-/*
- * ---- Tables, in .def files: FIELDS(table), rows, FIELDS_END(table, struct) ----
- * A row: struct, member, name, ...
- */
+/* Tables of fields, in .def files: FIELDS(table), rows, FIELDS_END(table, struct). A row begins
+ * with the struct, the member, and the name in JSON. */
 
 #define FIELDS(table) static const struct field table##_rows[] = {
 #define FIELDS_DEFINE(table, s)                                                                   \
@@ -71,7 +69,7 @@ void fields_read(const struct fields *f, void *s, const json_t *o, struct arena 
 	}                    \
 	;                    \
 	static FIELDS_DEFINE(table, s)
-/* The same for a table that other files use. */
+/* Like FIELDS_END, for a table that other files use. */
 #define FIELDS_END_SHARED(table, s) \
 	}                           \
 	;                           \

@@ -1,4 +1,4 @@
-/* The files that were written for a process, in words. */
+/* Describes in words the files that were written for a process. */
 #ifndef EXPORT_FILES_WORDS_H
 #define EXPORT_FILES_WORDS_H
 
@@ -8,10 +8,8 @@
 /* Writes "3 traces and 1 memory snapshot", or "0 traces". Returns `to`. */
 char *files_count(char *to, size_t bytes, const struct process_facts *p);
 
-/*
- * Writes "its memory snapshots are empty: PyTorch's ..." if all files of a format are empty, else
- * "". Returns `to`.
- */
+/* Writes "its memory snapshots are empty: PyTorch's ..." if all files of a format are empty, else
+ * "". Returns `to`. */
 char *files_emptiness(char *to, size_t bytes, const struct process_facts *p);
 
 /* Returns how many files of the format the process wrote. */

@@ -1,7 +1,8 @@
 /*
- * Reads a demangled name as components with "::" between them. A component is an identifier, with
- * or without template or function arguments; "(anonymous namespace)"; or "{lambda(float)#1}". A
- * plain identifier before another component is a namespace or class.
+ * Shortens a demangled name. The name is read as components with "::" between them. A component is
+ * an identifier, with or without template or function arguments; "(anonymous namespace)"; or
+ * "{lambda(float)#1}". An identifier without arguments before another component is a namespace or
+ * class.
  */
 #include "export/kernel_words.h"
 
@@ -38,7 +39,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '~' || c == '$' || c == '.' || c < 0;
 }
 
-/* Returns the position after the bracket that closes this one. */
+/* Returns the position after the bracket that closes `open`. */
 static const char *after_bracket(const char *open)
 {
 	int depth = 0;
@@ -61,7 +62,7 @@ static void skip_arguments(struct shortener *s)
 
 static void shorten_list(struct shortener *s);
 
-/* "{lambda(float)#1}" is lambda#1. */
+/* Writes "{lambda(float)#1}" as "lambda#1". */
 static void shorten_lambda(struct shortener *s)
 {
 	const char *end = after_bracket(s->at), *number = end - 1;
@@ -104,7 +105,8 @@ static void shorten_components(struct shortener *s)
 	for (;; is_first = false) {
 		if (!is_first && is_left)
 			put(s, "::", 2);
-		if (*s->at == '(') { /* an anonymous namespace, or a template argument's type */
+		if (*s->at == '(') { /* an anonymous namespace, or the type of a template
+				      * argument */
 			s->at = after_bracket(s->at);
 			is_left = false;
 		} else if (*s->at == '{') {
@@ -119,7 +121,8 @@ static void shorten_components(struct shortener *s)
 	}
 }
 
-/* Shortens the names between '<' and '>', or up to the end. */
+/* Shortens the names between '<' and '>'. If the list does not begin with '<', shortens all names
+ * up to the end. */
 static void shorten_list(struct shortener *s)
 {
 	bool is_inner = *s->at == '<';

@@ -1,8 +1,9 @@
 /*
- * The report of a run: what report.json holds (docs/report.md), as structs. report_fill.c makes a
- * process's part from what the analysis found, report_json.c writes and reads report.json,
- * report_text.c and its pages put it in words. Times are milliseconds per step. Numbers that are
- * not known are NAN, integers -1, texts "", pointers NULL: see fields.h.
+ * The report of a run as structs. report.json has the same content (docs/report.md). report_fill.c
+ * fills in a process's part from the results of the analysis. report_json.c writes and reads
+ * report.json. report_text.c and report_pages.c print the report as text. Members with _ms are
+ * milliseconds, in most structs per step. Values that are not known: numbers are NAN, integers -1,
+ * texts "", pointers NULL (fields.h).
  */
 #ifndef EXPORT_REPORT_H
 #define EXPORT_REPORT_H
@@ -16,10 +17,10 @@ struct report_place {
 };
 
 struct report_slow_steps {
-	int64_t n, of; /* n of `of` steps */
-	double times, time_pct, least_ms;
+	int64_t n, of;			  /* n slow steps of `of` steps */
+	double times, time_pct, least_ms; /* as in struct finding_slow (core/analysis/findings.h) */
 	int64_t n_recorded;
-	LIST(int64_t) recorded; /* numbers of the first ones */
+	LIST(int64_t) recorded; /* numbers of the first recorded slow steps */
 };
 
 struct report_baseline {
@@ -35,7 +36,7 @@ struct report_bound {
 	int64_t typical_steps, steps;
 };
 
-/* typical_...: of typical steps alone; known where some recorded steps are not typical. */
+/* typical_...: of typical steps alone. Known if some recorded steps are not typical. */
 struct report_gpu {
 	int64_t device;
 	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
@@ -59,7 +60,7 @@ struct report_sync {
 	struct report_place place;
 	const char *source, *api, *kind;
 	double per_step, blocked_ms, gpu_idle_ms, recoverable_ms, line_ms;
-	struct report_place *inner; /* the library's line below the user's */
+	struct report_place *inner; /* line of a library that the user's line called */
 	LIST(struct report_frame) stack;
 };
 
@@ -81,7 +82,7 @@ struct report_arithmetic {
 struct report_operator {
 	const char *name;
 	double per_step;
-	double gpu_ms, host_ms; /* total: with the operators within it */
+	double gpu_ms, host_ms; /* total time: includes the operators within this one */
 	double self_gpu_ms, self_host_ms;
 	struct report_arithmetic arithmetic;
 };
@@ -105,7 +106,7 @@ struct report_module {
 	double per_step, gpu_ms, backward_gpu_ms, host_ms;
 };
 
-/* GPU time of backward passes: all of it, and what belongs to a known line. */
+/* GPU time of backward passes: all of it, and the part that belongs to a known forward line. */
 struct report_backward {
 	double gpu_ms, tied_gpu_ms;
 };
@@ -121,8 +122,7 @@ struct report_collective {
 	const char *name;
 	int64_t ranks;
 	double per_step, bytes, gpu_ms, gb_per_s, bus_gb_per_s;
-	double bus_gb_per_s_moving,
-		wait_ms; /* other ranks must have been read: report_meetings.h */
+	double bus_gb_per_s_moving, wait_ms; /* known after report_meetings_join() */
 	int64_t last_rank;
 	struct report_place place;
 	const char *source;
@@ -130,7 +130,7 @@ struct report_collective {
 
 struct report_block {
 	struct report_place place;
-	const char *what; /* what it is, where no line allocated it */
+	const char *what; /* what the memory is, if no line allocated it; else "" */
 	double bytes;
 };
 
@@ -197,15 +197,15 @@ struct report_gap {
 	const char *what, *why;
 };
 
-/* When this rank's part of a collective ran; not in report.json. */
+/* When this rank's part of a collective ran. Not in report.json. */
 struct report_arrival {
 	uint64_t comm, begin_ns, end_ns, gpu_ns;
-	uint32_t row, sequence; /* row: in collectives */
+	uint32_t row, sequence; /* row: index in `collectives` */
 };
 
 struct report_process {
 	struct process_facts facts;
-	bool is_silent; /* it launched no GPU work */
+	bool is_silent; /* the process launched no GPU work */
 	int64_t rank;
 	struct report_baseline baseline;
 	struct report_bound bound;
@@ -227,15 +227,15 @@ struct report_process {
 	struct report_self self;
 	LIST(struct report_gap) unavailable;
 	LIST(struct report_arrival) arrivals;
-	double n_gpu_steps; /* steps that the arrivals cover */
-	struct arena arena; /* of all its texts and lists */
-	unsigned n_holders;
+	double n_gpu_steps; /* number of recorded steps that the arrivals cover */
+	struct arena arena; /* owns all texts and lists of the process */
+	unsigned n_holders; /* the last holder's report_process_drop() frees the struct */
 };
 
 enum { REPORT_PHASES = 5 };
 extern const char *const report_phase_names[REPORT_PHASES];
 
-/* A rank's figures next to the others'. */
+/* One rank's figures, for the comparison with other ranks. */
 struct report_rank {
 	int64_t rank, pid;
 	double step_ms, p95_ms, gpu_busy_pct, collective_ms;
@@ -243,12 +243,12 @@ struct report_rank {
 	double phase_ms[REPORT_PHASES];
 };
 
-/* The rank that the others wait for. */
+/* The rank that the other ranks wait for. */
 struct report_straggler {
 	int64_t rank;
-	double ms; /* that the others wait per step */
-	const char *phase;
-	double phase_ms; /* by which `phase` is longer; "": no phase explains the wait */
+	double ms;	   /* how long the others wait per step */
+	const char *phase; /* "": no phase explains the wait */
+	double phase_ms;   /* by how much `phase` takes longer than on other ranks */
 };
 
 struct report_ranks {
@@ -266,30 +266,32 @@ struct report_run {
 
 struct report {
 	struct report_run run;
-	VEC(struct report_process *) processes; /* each held */
-	struct report_ranks *ranks;		/* NULL: no job of several ranks */
-	struct arena arena;			/* of `run` and `ranks` */
+	VEC(struct report_process *) processes; /* the report is a holder of each */
+	struct report_ranks *ranks;		/* NULL: not a job of several ranks */
+	struct arena arena;			/* owns the texts and lists of `run` and `ranks` */
 };
 
 /* ---- report.c ---- */
 
-/* Returns a process of which nothing is known; the caller holds it. */
+/* Returns a process with no known values. The caller is its first holder. */
 struct report_process *report_process_new(void);
+/* Adds a holder. Returns `p`. */
 struct report_process *report_process_hold(struct report_process *p);
-/* The last holder's drop frees it. NULL is allowed. */
+/* Removes a holder. Frees the process if it was the last one. `p` may be NULL. */
 void report_process_drop(struct report_process *p);
 
 /* Makes an empty report. */
 void report_start(struct report *r);
 void report_free(struct report *r);
 
-/* Takes over the caller's hold of the process. */
+/* Adds the process to the report, which takes the caller's place as holder. */
 void report_add(struct report *r, struct report_process *p);
 
-/* Removes processes that launched no GPU work, if there are others, and counts them in `run`. */
+/* Removes processes that launched no GPU work, and counts them in `run`. Does nothing if all
+ * processes are of this kind. */
 void report_omit_silent(struct report *r);
 
-/* Returns the process of that journal ("journal/123.journal"), or NULL. */
+/* Returns the process that wrote `journal` ("journal/123.journal"), or NULL. Adds no holder. */
 struct report_process *report_find(const struct report *r, const char *journal);
 
 #endif

@@ -1,4 +1,4 @@
-/* The tables of report.def. */
+/* Defines the tables of report.def. */
 #include "export/report_json.h"
 
 #include "export/report.def"

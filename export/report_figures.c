@@ -14,13 +14,12 @@ enum {
 	NUMBER_BYTES = 32,
 	PLACE_BYTES = 600,
 	MOSTLY_LATE =
-		2, /* times as much work after the steps as in them: then utilization says little */
+		2, /* if this many times more work runs after the steps than in them, utilization
+		    * says little */
 };
 
-/*
- * Growth that fills the device within a week is worth a line; where that is not known, growth of
- * this many bytes per step.
- */
+/* Memory growth is printed if it fills the device within a week. If that time is not known, growth
+ * is printed from this many bytes per step on. */
 #define GROWTH_LEFT_MOST_S (7 * 24 * 3600.0)
 #define GROWTH_LEAST	   (1 << 16)
 
@@ -60,7 +59,8 @@ struct sum {
 	double ms;
 };
 
-/* Sums idle time, which has a row per place and device, by cause. Returns the number of causes. */
+/* Sums idle time by cause. p->idle has one entry per cause, place and device. Returns the number of
+ * causes. */
 static size_t sum_idle(const struct report_process *p, struct sum *sums, size_t most)
 {
 	size_t n = 0;
@@ -77,7 +77,7 @@ static size_t sum_idle(const struct report_process *p, struct sum *sums, size_t 
 	return n;
 }
 
-/* Returns the largest and marks it as taken. */
+/* Returns the largest sum, and marks it as taken. */
 static struct sum take_largest(struct sum *sums, size_t n)
 {
 	size_t largest = 0;
@@ -88,7 +88,7 @@ static struct sum take_largest(struct sum *sums, size_t n)
 	return found;
 }
 
-/* The largest causes first. */
+/* Prints idle time by cause, the largest first. */
 static void say_idle(struct textout *o, const struct report_process *p)
 {
 	struct sum sums[16];
@@ -106,7 +106,8 @@ static void say_idle(struct textout *o, const struct report_process *p)
 		text_say(o, "GPU idle ", "time by cause: %s ms", text);
 }
 
-/* The longest first, which in typical steps may be another phase than on average. */
+/* Prints the phases, the longest first. Sorts them again, because the longest phase of typical
+ * steps may differ from the longest phase on average. */
 static void say_phases(struct textout *o, const struct report_process *p)
 {
 	struct sum sums[16];
@@ -130,7 +131,7 @@ static void say_phases(struct textout *o, const struct report_process *p)
 
 /* ---- Memory ---- */
 
-/* "30 s", "11 min": an approximate upper bound. Returns `to`. */
+/* Writes an approximate time: "30 s", "11 min". Returns `to`. */
 static char *about_long(char *to, size_t bytes, double seconds)
 {
 	static const struct {
@@ -144,14 +145,14 @@ static char *about_long(char *to, size_t bytes, double seconds)
 	return to;
 }
 
-/* Two significant digits: more would suggest a precision that is not there. */
+/* Keeps two significant digits of large values, because more would suggest a false precision. */
 static double rounded(double value)
 {
 	double unit = value >= 100 ? pow(10, floor(log10(value)) - 1) : 1;
 	return round(value / unit) * unit;
 }
 
-/* The first lines that allocate what stays. */
+/* Prints the first lines that allocate memory that is not freed. */
 static void say_leaks(struct textout *o, const struct report_memory *m, const char *cwd)
 {
 	char text[TEXT_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];

@@ -1,4 +1,5 @@
-/* The figures in the first screen: GPU utilization, idle time by cause, phases, memory growth. */
+/* Prints the figures of the first screen: GPU utilization, idle time by cause, phases, memory
+ * growth. */
 #ifndef EXPORT_REPORT_FIGURES_H
 #define EXPORT_REPORT_FIGURES_H
 

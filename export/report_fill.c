@@ -1,4 +1,4 @@
-/* See report_fill.h. What is not known stays so: NAN, "" or NULL, never a made-up number. */
+/* See report_fill.h. A value that is not known becomes NAN, "" or NULL, never a made-up number. */
 #include "export/report_fill.h"
 
 #include "export/report_fill_parts.h"
@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Where ---- */
+/* ---- Places ---- */
 
-/* "train.py:42", or the function where there is no line, or "". */
+/* Returns "train.py:42", or the function if the line is not known, or "". */
 static const char *where(struct filler *x, const struct report_place *p)
 {
 	char text[4096];
@@ -35,13 +35,13 @@ static struct report_place *inner(struct filler *x, const struct frame *frame)
 	return p;
 }
 
-/* NAN without GPU times. */
+/* Returns NAN if there are no GPU times, else `value`. */
 static double device(const struct filler *x, double value)
 {
 	return x->f->gpus.n ? value : NAN;
 }
 
-/* NAN where all recorded steps are typical ones. */
+/* Returns NAN if all recorded steps are typical, else `value`. */
 static double typical(const struct filler *x, double value)
 {
 	return x->f->n_typical < x->f->n_played ? value : NAN;
@@ -214,10 +214,8 @@ static void fill_phase(struct filler *x, struct report_phase *to, const struct f
 							      device(x, from->parts[i].gpu_ms) };
 }
 
-/*
- * A run without recorded steps has no phases: the imports of the program would count as data
- * loading.
- */
+/* Leaves out the phases if no step was recorded. Otherwise the program's imports would count as
+ * data loading. */
 static void fill_phases(struct filler *x, struct report_process *p)
 {
 	x->lacks_phases = x->f->phases.n && !p->facts.steps.recorded.n;
@@ -226,7 +224,7 @@ static void fill_phases(struct filler *x, struct report_process *p)
 		fill_phase(x, &p->phases.at[i], &x->f->phases.at[i]);
 }
 
-/* Only calls of libraries have a known amount of arithmetic; with PROF_BLAS=off no call has. */
+/* The amount of arithmetic is known only for calls of libraries, and never with PROF_BLAS=off. */
 static struct report_arithmetic arithmetic(const struct finding_arithmetic *a)
 {
 	return (struct report_arithmetic){ .flops = a->flops > 0 ? a->flops : NAN,
@@ -312,7 +310,8 @@ static void fill_copies(struct filler *x, struct report_process *p)
 	}
 }
 
-/* How long a collective waits is found once all ranks have been read: report_meetings.h. */
+/* The waits in collectives stay unknown here. report_meetings_join() fills them in after all ranks
+ * have been read. */
 static void fill_collectives(struct filler *x, struct report_process *p)
 {
 	const struct findings *f = x->f;
@@ -357,7 +356,7 @@ static void fill_once(struct filler *x, struct report_process *p)
 	}
 }
 
-/* ---- The replay, and what follows from it ---- */
+/* ---- The replay and the savings that it finds ---- */
 
 static struct report_replay *replay(struct filler *x)
 {
@@ -408,7 +407,7 @@ static int64_t rank_number(const char *text)
 	return value >= 0 && !*end ? value : -1;
 }
 
-/* Whether it never launched GPU work. */
+/* Returns whether the process launched no GPU work. */
 static bool is_silent(const struct facts_records *r)
 {
 	return r && !(r->launches || r->kernels || r->memcpys || r->memsets);

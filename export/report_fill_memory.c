@@ -1,4 +1,4 @@
-/* The memory part of a process's report: see report_fill.h. */
+/* Fills in the memory part of a process's report. See report_fill.h. */
 #include "export/report_fill_parts.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Texts and places of a report, from the analysis. */
+/* Copies texts and places from the analysis into a report. */
 #include "export/report_fill_parts.h"
 
 const struct site *fill_site(const struct filler *x, uint32_t site)

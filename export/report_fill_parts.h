@@ -1,4 +1,4 @@
-/* What the files of report_fill.h share. */
+/* Functions that the report_fill*.c files share. */
 #ifndef EXPORT_REPORT_FILL_PARTS_H
 #define EXPORT_REPORT_FILL_PARTS_H
 
@@ -8,15 +8,16 @@
 struct filler {
 	const struct findings *f;
 	struct arena *arena;
-	bool lacks_phases; /* phases were left out: no step was recorded */
+	bool lacks_phases; /* phases were left out, because no step was recorded */
 };
 
-/* Copies the text; "" for NULL. */
+/* Returns a copy of the text, which x->arena owns. Returns "" for NULL. */
 const char *fill_text(struct filler *x, const char *text);
+/* Returns the place of a site, or a place that is not known if `site` is 0. */
 struct report_place fill_place(struct filler *x, uint32_t site);
-/* NULL: no site. */
+/* Returns the site, or NULL if `site` is 0. */
 const struct site *fill_site(const struct filler *x, uint32_t site);
-/* -1: no line. */
+/* Returns the line, or -1 if `line` is 0, which means not known. */
 int64_t fill_line(uint32_t line);
 
 void fill_memory(struct filler *x, struct report_process *p);

@@ -1,17 +1,13 @@
-/*
- * The profiler's overhead and losses, and what is not available, in a process's report: see
- * report_fill.h.
- */
+/* Fills in the profiler's overhead and losses, and what is not available, in a process's report.
+ * See report_fill.h. */
 #include "export/report_fill_parts.h"
 
 #include <math.h>
 
 /* ---- Cost and losses ---- */
 
-/*
- * The recording overhead of a step divided by its calls. It includes CUPTI's part and the caches
- * that recording displaces.
- */
+/* Returns the recording overhead of a step divided by the step's calls. The overhead includes the
+ * work of CUPTI, and the cache lines that recording displaces. */
 static double ns_per_call(const struct findings *f)
 {
 	const struct timeline *t = f->timeline;

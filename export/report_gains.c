@@ -7,16 +7,14 @@
 
 enum { NUMBER_BYTES = 32 };
 
-/* Recorded steps that differ from the others by this factor are said to differ. */
+/* The heading says so if the replayed steps and a typical step differ by this factor. */
 #define APART 1.2
 
-/* Less is rounding error. */
+/* A smaller overlap is rounding error. */
 #define OVERLAP_PCT 2
 
-/*
- * Whether the replayed steps (`step_ms`, without recording overhead) differ from the typical step
- * of the first lines (`typical_ms`).
- */
+/* Returns whether two step times differ. `step_ms`: of the replayed steps, without recording
+ * overhead. `typical_ms`: of the typical step at the top of the first screen. */
 static bool are_apart(double step_ms, double typical_ms)
 {
 	return typical_ms > 0 && (step_ms >= APART * typical_ms || typical_ms >= APART * step_ms);

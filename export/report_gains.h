@@ -1,28 +1,24 @@
-/* Estimated savings: the words that the first screen and the full report share. */
+/* Prints estimated savings, for the first screen and for the full report. */
 #ifndef EXPORT_REPORT_GAINS_H
 #define EXPORT_REPORT_GAINS_H
 
 #include "export/report.h"
 #include "export/textout.h"
 
-/*
- * The heading, with the length of the step that the savings refer to: one without recording
- * overhead.
- */
+/* Prints the heading. It contains the length of the step that the savings refer to, which is a step
+ * without recording overhead. */
 void report_gains_heading(struct textout *o, const struct report_process *p);
 
-/*
- * Whether it saves time in few steps only: such savings are averaged over all steps and have a
- * heading of their own.
- */
+/* Returns whether the advice saves time only in few steps. These savings are averaged over all
+ * steps, and printed under a separate heading. */
 bool report_gain_is_rare(const struct report_advice *a);
 void report_gains_rare_heading(struct textout *o, const struct report_process *p);
 
-/* Writes "    1.200 ms  23 %  " of one advice. Returns `to`. */
+/* Writes the savings of one piece of advice: " 1.200 ms 23 % ". Returns `to`. */
 char *report_gain(char *to, size_t bytes, const struct report_process *p,
 		  const struct report_advice *a);
 
-/* The combined savings of the first `n`, where they overlap. */
+/* Prints the combined savings of the first `n` pieces of advice, if their savings overlap. */
 void report_gains_sum(struct textout *o, const struct report_process *p, size_t n);
 
 #endif

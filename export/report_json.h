@@ -1,4 +1,4 @@
-/* report.json from a report, and a report from report.json. */
+/* Converts a report to JSON and back. */
 #ifndef EXPORT_REPORT_JSON_H
 #define EXPORT_REPORT_JSON_H
 
@@ -10,18 +10,17 @@ enum { REPORT_SCHEMA = 2 };
 
 extern const struct fields report_process_fields, report_ranks_fields, report_run_fields;
 
-/* New reference. */
+/* Returns the report as JSON; the caller owns the reference. */
 json_t *report_to_json(const struct report *r);
 
-/*
- * `r` becomes what the object holds; it needs report_free(). False: it is no report that this
- * version understands, and `r` is empty.
- */
+/* Reads a report from JSON. Returns false and an empty report if `root` is not a report that this
+ * version understands. The caller calls report_free() in both cases. */
 bool report_from_json(struct report *r, const json_t *root);
 
 /*
- * Numbers that JSON has no word for become null; text that is not UTF-8 gets '?' for each byte
- * outside ASCII. New references.
+ * Return a value as JSON; the caller owns the reference. A number that JSON cannot represent
+ * becomes null; other numbers are rounded to a multiple of `unit`. In a text that is not UTF-8, '?'
+ * replaces each byte outside ASCII.
  */
 json_t *report_json_number(double value, double unit);
 json_t *report_json_text(const char *text);

@@ -6,7 +6,8 @@
 
 enum {
 	EVERY_MS = 2000,
-	COST_SHARE = 100, /* at most a hundredth of the time: it keeps a core busy */
+	COST_SHARE = 100, /* reports take at most a hundredth of the time, because making one
+			   * keeps a core busy */
 };
 
 static bool is_due(const struct report_keep *k, const struct process *p, uint64_t now_ms,
@@ -34,7 +35,7 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	k->training = driver_run(p->driver)->training;
 	uint64_t end_ms = clock_ms(), rest_ms = (end_ms - begin_ms) * COST_SHARE;
 	k->next_ms = end_ms + (rest_ms > EVERY_MS ? rest_ms : EVERY_MS);
-	if (driver_is_finished(p->driver)) { /* nothing will be added */
+	if (driver_is_finished(p->driver)) { /* no more steps will be added */
 		k->is_final = true;
 		process_forget_analysis(p);
 	}

@@ -1,4 +1,4 @@
-/* A live process's part of the report, remade as its recorded steps close. */
+/* Keeps a live process's part of the report, and makes it again when more steps were recorded. */
 #ifndef EXPORT_REPORT_KEEP_H
 #define EXPORT_REPORT_KEEP_H
 
@@ -6,20 +6,19 @@
 #include "export/report.h"
 
 struct report_keep {
-	struct report_process *report; /* held; NULL: none was made yet */
-	size_t n_steps;		       /* that it covers; `training` as in struct run */
-	uint32_t training;
-	uint64_t next_ms;
-	bool is_final;
+	struct report_process *report; /* the latest report; NULL: none was made yet */
+	size_t n_steps;		       /* number of steps that `report` covers */
+	uint32_t training;	       /* run->training when `report` was made */
+	uint64_t next_ms;	       /* not made again before this time */
+	bool is_final;		       /* the process has ended, and `report` covers all of it */
 };
 
-/*
- * Remakes it if steps have closed since and enough time has passed, or if the process has ended.
- * `is_last`: there is no later call. Returns whether it was remade.
- */
+/* Makes the report again if steps were recorded since and enough time has passed, or if the process
+ * has ended. `is_last`: no call follows, so do not wait. Returns whether the report was made. */
 bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_ms, bool is_last);
 
-/* Returns the last one that was made, or what is known without an analysis; the caller holds it. */
+/* Returns the latest report. If there is none, returns a report with what is known without an
+ * analysis. The caller becomes a holder (report_process_drop). */
 struct report_process *report_keep_get(const struct report_keep *k, const struct process *p);
 
 #endif

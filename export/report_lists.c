@@ -1,7 +1,5 @@
-/*
- * See report_lists.h: a list is a table of its columns, each with the member that it shows and what
- * writes the cell.
- */
+/* See report_lists.h. A list is described by a table of its columns. Each column names the member
+ * that it shows, and the function that writes its cells. */
 #include "export/report_lists.h"
 
 #include "export/kernel_words.h"
@@ -15,22 +13,22 @@ enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4, LEGEND_LINES = 3 
 struct row {
 	const struct report_view *v;
 	struct text_table *t;
-	const char *item; /* a struct of the list's kind */
+	const char *item; /* an item of the list, a struct */
 };
 
 struct list_column {
 	const char *heading;
 	enum column_kind kind;
 	void (*cell)(const struct row *r, size_t member);
-	size_t member; /* its offset */
+	size_t member; /* offset of the member in the item */
 };
 
 struct report_list {
 	const struct list_column *columns;
 	unsigned n_columns;
 	size_t item_bytes;
-	void (*note)(const struct row *r); /* a line below each row */
-	const char *legend;		   /* below the table */
+	void (*note)(const struct row *r); /* writes a line below each row; NULL: none */
+	const char *legend;		   /* text below the table; NULL: none */
 };
 
 /* ---- Any list ---- */
@@ -42,8 +40,9 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /*
- * Lists cover all recorded steps, but memory growth covers the whole run. Where the first lines
- * cover fewer steps, the title says so.
+ * Prints the title of a list. Lists cover all recorded steps. If the first screen covers fewer
+ * steps, the title says so. Memory growth (bytes per step) covers the whole run and needs no such
+ * remark.
  */
 void report_heading(const struct report_view *v, const char *title)
 {
@@ -138,7 +137,7 @@ static void cell_ms(const struct row *r, size_t member)
 	report_cell_ms(r->t, number_of(r, member));
 }
 
-/* A cell with the average per call of `ms` per step. */
+/* Writes a cell with the average per call. `ms`: time per step. `per_step`: calls per step. */
 static void average(const struct row *r, double ms, double per_step)
 {
 	report_cell_ms(r->t, per_step > 0 ? ms / per_step : NAN);
@@ -187,7 +186,7 @@ static void cell_place_or_dash(const struct row *r, size_t member)
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* The list `name` has `name`_columns; its items are structs `of`. */
+/* Defines report_list_NAME with the columns NAME_columns. Its items are structs `of`. */
 #define TABLE(name, of, ...)                                                             \
 	const struct report_list report_list_##name = { .columns = name##_columns,       \
 							.n_columns = N(name##_columns),  \
@@ -258,7 +257,9 @@ static void cell_sync_kind(const struct row *r, size_t member)
 	table_cell(r->t, "%s", *words ? words : sync_of(r)->api);
 }
 
-/* The line's source text, then the user's functions that called it. */
+/*
+ * Writes the library's line, the source text of the user's line, and the functions that called it.
+ */
 static void note_of_sync(const struct row *r)
 {
 	char note[TEXT_BYTES];
@@ -358,10 +359,8 @@ static void cell_wait(const struct row *r, size_t member)
 		table_cell(r->t, "%s", ms);
 }
 
-/*
- * The place goes below the row: names of up to 17 characters and the rank that is waited for leave
- * no room for it.
- */
+/* Writes the place below the row, because the row has no room for it: names have up to 17
+ * characters, and the last column contains the rank that is waited for. */
 static void note_of_collective(const struct row *r)
 {
 	char place[PLACE_BYTES], note[TEXT_BYTES];
@@ -399,7 +398,7 @@ TABLE(modules, report_module);
 #undef AT
 #define AT(m) offsetof(struct report_operator, m)
 
-/* Average per call; `member` is the total per step. */
+/* Writes the average per call; `member` is the total per step. */
 static void cell_operator_average(const struct row *r, size_t member)
 {
 	const struct report_operator *x = (const struct report_operator *)(const void *)r->item;
@@ -429,7 +428,7 @@ static void cell_tensor_core(const struct row *r, size_t member)
 	table_cell(r->t, "%s", truth_of(r, member) ? "tensor cores" : "");
 }
 
-/* The short name, or the full one where another kernel has the same short name. */
+/* Writes the short name, or the full name if another kernel has the same short name. */
 static void cell_kernel(const struct row *r, size_t member)
 {
 	char name[TEXT_BYTES], other[TEXT_BYTES];
@@ -486,7 +485,7 @@ TABLE(copies, report_copy);
 #undef AT
 #define AT(m) offsetof(struct report_block, m)
 
-/* What the memory is where no line allocated it. */
+/* Writes the line that allocated the memory, or, if there is none, what the memory is. */
 static void cell_maker(const struct row *r, size_t member)
 {
 	if (*text_of(r, member))

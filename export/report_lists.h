@@ -1,4 +1,4 @@
-/* Lists of the report as tables of the text report. */
+/* Prints lists of the report as tables. */
 #ifndef EXPORT_REPORT_LISTS_H
 #define EXPORT_REPORT_LISTS_H
 
@@ -10,16 +10,15 @@ extern const struct report_list report_list_gpu, report_list_idle, report_list_s
 	report_list_operators, report_list_kernels, report_list_copies, report_list_once;
 extern const struct report_list report_list_blocks, report_list_by_kind, report_list_by_phase;
 
-/*
- * The title and the first of the `n` items, structs of the list's kind; nothing for an empty list.
- */
+/* Prints the title and the first of the `n` items, which are structs of the list's type. Prints
+ * nothing for an empty list. */
 void report_list_say(const struct report_view *v, const struct report_list *list, const void *items,
 		     size_t n, const char *title);
 
-/* An empty line, then the title. */
+/* Prints an empty line, then the title. */
 void report_heading(const struct report_view *v, const char *title);
 
-/* A cell in milliseconds; "-" where they are not known. */
+/* Writes a cell in milliseconds, or "-" if `ms` is not known. */
 void report_cell_ms(struct text_table *t, double ms);
 
 #endif

@@ -35,7 +35,7 @@ static void start(struct report_made *r)
 
 /* ---- One journal ---- */
 
-/* The journal has the command as one text: words are separated by blanks. */
+/* Splits the command at blanks, because the journal stores it as one text. */
 static void split_command(struct report_run *run, const char *text, struct arena *a)
 {
 	size_t n = 0;
@@ -53,7 +53,7 @@ static void split_command(struct report_run *run, const char *text, struct arena
 	}
 }
 
-/* The run as its first process's journal describes it, for want of run.json. */
+/* Describes the run as the first process's journal does, in case there is no run.json. */
 static void read_run(struct report_run *run, const struct process *p, struct arena *a)
 {
 	const struct tables *t = driver_run(p->driver)->tables;
@@ -101,7 +101,7 @@ static struct report_process *analyse(struct report_made *made, const char *path
 	return report;
 }
 
-/* Damage is reported: the figures cover what is left. */
+/* Reports damage to the journal, because the figures cover only the rest. */
 static void note_damage(struct report_made *r, const char *journal, const char *damage)
 {
 	char text[PATH_MAX + DRIVER_DAMAGE_BYTES];
@@ -146,7 +146,11 @@ struct making {
 	struct report_made *made;
 };
 
-/* A collector at work removes chunks while we read: its own report so far is more complete. */
+/*
+ * Returns the report that the collector made, or NULL if the journal should be read. The
+ * collector's report is more complete if the journal has lost older records, or if the collector is
+ * still running: then it removes chunks while we read.
+ */
 static struct report_process *stored_report(const struct making *m, const char *path,
 					    const char *journal)
 {

@@ -1,7 +1,5 @@
-/*
- * Makes the report of a run's folder or of one journal: from the journals where they are complete,
- * else from what the collector wrote.
- */
+/* Makes the report of a run's folder or of one journal. Reads the journals if they are complete,
+ * otherwise the report that the collector wrote. */
 #ifndef EXPORT_REPORT_MAKE_H
 #define EXPORT_REPORT_MAKE_H
 
@@ -12,13 +10,14 @@
 struct report_made {
 	struct report report;
 	struct report_run
-		by_journal; /* what the first journal has of the run; in the report's arena */
+		by_journal; /* the run as the first journal describes it; the report's arena owns
+			     * it */
 	VEC(char *)
 	diagnostics; /* one line each: incomplete or unreadable journals */
 	bool has_bad_journal;
 };
 
-/* Return 0, or -errno with one line; then there is nothing to free. */
+/* Return 0, or -errno with one line in `e`. After an error there is nothing to free. */
 int report_make(const char *folder, struct report_made *r, struct err *e);
 int report_make_from_journal(const char *path, struct report_made *r, struct err *e);
 void report_made_free(struct report_made *r);

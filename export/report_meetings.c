@@ -1,8 +1,9 @@
 /*
- * A collective's kernel runs on a rank from the rank's arrival until all ranks have arrived and the
- * data is there. All ranks of a communicator number its collectives alike, so equal numbers are the
- * same collective. Times are compared directly: this works for ranks of one machine, which share a
- * clock. A rank waits from its own begin until the last rank's begin.
+ * See report_meetings.h. A collective's kernel runs on a rank from the rank's arrival until all
+ * ranks have arrived and the data is there. So a rank waits from the beginning of its own kernel
+ * until the beginning of the last rank's kernel. All ranks of a communicator number its collectives
+ * in the same way, so equal numbers mean the same collective. Times are compared directly. This
+ * works for ranks of one machine, because they share a clock.
  */
 #include "export/report_meetings.h"
 
@@ -10,17 +11,18 @@
 
 #include <math.h>
 
-/* ---- Who came last ---- */
+/* ---- Which rank arrived last ---- */
 
+/* One collective of several ranks. */
 struct meeting {
-	uint64_t last_ns;
-	size_t last; /* index in processes */
-	uint32_t n;
+	uint64_t last_ns; /* when the last rank arrived */
+	size_t last;	  /* the process that arrived last: index in report->processes */
+	uint32_t n;	  /* number of ranks that arrived */
 };
 
 struct meetings {
 	const struct report *report;
-	struct map place;
+	struct map place; /* communicator and number of a collective -> index in `at` */
 	VEC(struct meeting) at;
 };
 
@@ -50,19 +52,17 @@ static void gather(struct meetings *m, size_t process)
 	}
 }
 
-/* ---- Who waited ---- */
+/* ---- Which ranks waited ---- */
 
-/* Waits of one row of collectives, by the process that arrived last. */
+/* A process's waits in the collectives of one row, by the process that arrived last. */
 struct row_waits {
-	uint64_t *for_ns;
+	uint64_t *for_ns; /* index: the process that arrived last */
 	uint64_t all_ns;
-	bool is_known;
+	bool is_known; /* the arrival of another rank is known */
 };
 
-/*
- * The members of a group are one kernel and wait together: each gets its share of the wait by its
- * share of the time.
- */
+/* Returns a collective's share of a wait. The collectives of a group run as one kernel and wait
+ * together, so each gets a part of the wait in proportion to its part of the GPU time. */
 static uint64_t share_of(const struct report_arrival *a, uint64_t wait_ns)
 {
 	uint64_t all_ns = a->end_ns - a->begin_ns;
@@ -101,10 +101,8 @@ static void set_wait(struct report_collective *row, const struct row_waits *w, d
 		row->bus_gb_per_s_moving = row->bus_gb_per_s * gpu_ms / (gpu_ms - row->wait_ms);
 }
 
-/*
- * Clears the waits of an earlier join. A process that was read from report.json has no arrivals and
- * keeps its waits.
- */
+/* Clears the waits that an earlier call filled in. A process that was read from report.json has no
+ * arrivals and keeps its waits. */
 static void forget_waits(struct report_process *p)
 {
 	for (size_t i = 0; p->arrivals.n && i < p->collectives.n; i++) {

@@ -1,13 +1,11 @@
-/* Which rank waited for which in a collective: found by comparing the reports of several ranks. */
+/* Finds which rank waited for which in collectives, by comparing several ranks' reports. */
 #ifndef EXPORT_REPORT_MEETINGS_H
 #define EXPORT_REPORT_MEETINGS_H
 
 #include "export/report.h"
 
-/*
- * Fills `wait_ms`, `last_rank` and `bus_gb_per_s_moving` (the bandwidth without the wait) of all
- * processes' collectives for which another rank's arrival is known.
- */
+/* Fills in `wait_ms`, `last_rank` and `bus_gb_per_s_moving` (the bandwidth without the wait) of
+ * each collective for which another rank's arrival is known, in all processes. */
 void report_meetings_join(struct report *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* See report_pages.h: one table of parts, which are lists or have a function. */
+/* See report_pages.h. One table contains all parts. A part is a list, or has its own function. */
 #include "export/report_pages.h"
 
 #include "export/report_gains.h"
@@ -47,7 +47,7 @@ static void say_baseline(const struct report_view *v)
 
 /* ---- Code and work ---- */
 
-/* Lines with matrix products: amount and rate of arithmetic. */
+/* Prints the amount and rate of arithmetic of lines with matrix products. */
 static void say_arithmetic(const struct report_view *v)
 {
 	const struct report_process *p = v->process;
@@ -59,10 +59,8 @@ static void say_arithmetic(const struct report_view *v)
 	vec_free(&list);
 }
 
-/*
- * Classes of modules, each with the modules within it; and the backward GPU time that has no
- * module.
- */
+/* Prints the classes of modules, each including the modules within it. Also prints the backward GPU
+ * time that no module could be found for. */
 static void say_modules(const struct report_view *v)
 {
 	const struct report_process *p = v->process;
@@ -85,7 +83,7 @@ static void row_of_phase(struct text_table *t, const char *indent, const char *n
 	report_cell_ms(t, gpu_ms);
 }
 
-/* Each phase, and below it its parts that have a name. */
+/* Prints each phase, and below it its named parts. */
 static void say_phases(const struct report_view *v)
 {
 	static const struct text_column columns[] = {
@@ -265,7 +263,7 @@ static void say_gaps(const struct report_view *v)
 
 /* ---- All parts ---- */
 
-/* A list of the process: its offset, what its items are, its title. */
+/* A part that is a list: its offset in struct report_process, its title and its columns. */
 #define LISTED(m, list, title)                                           \
 	{                                                                \
 		offsetof(struct report_process, m), title, &(list), NULL \
@@ -275,7 +273,7 @@ static const struct part {
 	size_t member;
 	const char *title;
 	const struct report_list *list;
-	void (*say)(const struct report_view *v); /* for parts that are more than a list */
+	void (*say)(const struct report_view *v); /* prints a part that is more than a list */
 } parts[] = {
 	{ .say = say_advice },
 	{ .say = say_baseline },

@@ -9,10 +9,10 @@ struct report_view {
 	struct textout *out;
 	const struct report_process *process;
 	const char *cwd; /* paths below it are shown relative to it */
-	unsigned top;	 /* rows of a list */
+	unsigned top;	 /* largest number of rows of a list */
 };
 
-/* All pages that have content for the process. */
+/* Prints all pages for which the process has content. */
 void report_pages(const struct report_view *v);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * See report_ranks.h. Ranks that exchange data in every step have equally long steps, whichever of
- * them is slow. But the rank that arrives last does not wait: it spends the least time in
- * collectives. The phase in which it takes longer than the others is the reason.
+ * See report_ranks.h. Ranks that exchange data in every step all have equally long steps, even if
+ * only one of them is slow. But the slow rank arrives last at a collective, so it does not wait,
+ * and spends the least time in collectives. The reason is the phase in which it takes longer than
+ * the other ranks.
  */
 #include "export/report_ranks.h"
 
@@ -14,11 +15,12 @@
 
 enum { NUMBER_BYTES = 32 };
 
-static const double worth_share = 0.05, worth_least_ms = 0.05; /* of the step: less is noise */
+/* A wait that is shorter than this share of the step, or than this time, is noise. */
+static const double worth_share = 0.05, worth_least_ms = 0.05;
 
 /* ---- From the processes ---- */
 
-/* GPU time in kernels of collectives, and GPU idle time because of collectives. */
+/* Returns the GPU time in kernels of collectives plus the GPU idle time caused by collectives. */
 static double collective_ms(const struct report_process *p)
 {
 	double sum = 0;
@@ -61,7 +63,7 @@ static int by_number(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Returns false if this is not a job of several ranks. */
+/* Fills in the list of ranks. Returns false if this is not a job of several ranks. */
 static bool read_ranks(struct report_ranks *all, const struct report *r, struct arena *a)
 {
 	list_make(a, &all->list, r->processes.n);
@@ -80,7 +82,7 @@ static bool read_ranks(struct report_ranks *all, const struct report *r, struct 
 	return true;
 }
 
-/* ---- Who is waited for ---- */
+/* ---- Which rank the others wait for ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -88,7 +90,8 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The median over all ranks but `left_out`, of the figure at `offset` in struct report_rank. */
+/* Returns the median of one figure over all ranks except `left_out`. `offset`: the figure's offset
+ * in struct report_rank. */
 static double median_of_others(const struct report_ranks *all, size_t left_out, size_t offset)
 {
 	double *values = mem_zero(all->list.n * sizeof(*values)), median = 0;
@@ -105,7 +108,8 @@ static double median_of_others(const struct report_ranks *all, size_t left_out, 
 	return median;
 }
 
-/* Returns the phase in which the rank exceeds the others most, and by how much. */
+/* Returns the phase in which the rank exceeds the median of the others most. Stores in `more_ms` by
+ * how much. */
 static size_t longest_phase(const struct report_ranks *all, size_t rank, double *more_ms)
 {
 	size_t most = 0;
@@ -136,7 +140,7 @@ static struct report_straggler *find_straggler(const struct report_ranks *all, s
 		return NULL;
 	struct report_straggler *s = arena_zero(a, sizeof(*s));
 	size_t phase = longest_phase(all, last, &more_ms);
-	bool is_host = more_ms >= waited_ms / 4; /* else the CPU is not the reason */
+	bool is_host = more_ms >= waited_ms / 4; /* otherwise the CPU is not the reason */
 	*s = (struct report_straggler){ r->rank, waited_ms,
 					is_host ? report_phase_names[phase] : "",
 					is_host ? more_ms : NAN };

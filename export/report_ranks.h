@@ -1,4 +1,4 @@
-/* Compares the ranks of one job: which of them the others wait for. */
+/* Compares the ranks of one job, to find the rank that the others wait for. */
 #ifndef EXPORT_REPORT_RANKS_H
 #define EXPORT_REPORT_RANKS_H
 
@@ -6,15 +6,15 @@
 #include "export/textout.h"
 
 /*
- * Compares the processes: fills in their waits for each other (report_meetings.h) and `r->ranks`,
- * which is NULL where fewer than two ranks have figures, or two processes have one rank (several
- * jobs).
+ * Compares the processes. Fills in their waits for each other (report_meetings.h) and `r->ranks`.
+ * Sets `r->ranks` to NULL if fewer than two ranks have figures, or if two processes have the same
+ * rank (several jobs).
  */
 void report_compare(struct report *r);
 
-/* The table of ranks; nothing if the report has none. */
+/* Prints the table of ranks, if the report has one. */
 void report_ranks_say(struct textout *o, const struct report *r);
-/* One line about the straggler; nothing if there is none. */
+/* Prints one line about the straggler, if there is one. */
 void report_ranks_say_straggler(struct textout *o, const struct report *r);
 
 /* Returns the straggler's process, or NULL. */

@@ -9,10 +9,10 @@
 enum {
 	NUMBER_BYTES = 32,
 	OF_TRAINING_BYTES = 64,
-	SKIP_STEP = 10, /* skip_first= is suggested in multiples of it */
+	SKIP_STEP = 10, /* suggested values of skip_first= are multiples of this */
 };
 
-/* Recorded steps that differ from all steps by this factor get a line. */
+/* A line says so if recorded steps differ from all steps by this factor. */
 #define APART 1.2
 
 double report_step_ms(const struct report_process *p)
@@ -39,9 +39,9 @@ static void say_warm_up(struct textout *o, const struct report_process *p)
 }
 
 /*
- * Whether the CPU ran far ahead of the GPU in the recorded steps, as it can after recording was
- * switched on, which empties the GPU's queue. The CPU then needs less time for a step than the GPU,
- * and the GPU's time is that of the other steps.
+ * Returns whether the CPU ran far ahead of the GPU in the recorded steps. This can happen after
+ * recording was switched on, because that empties the GPU's queue. Then the CPU needs less time for
+ * a step than the GPU, while the GPU takes as long as in other steps.
  */
 static bool ran_ahead(const struct report_process *p, double host_ms)
 {
@@ -51,10 +51,8 @@ static bool ran_ahead(const struct report_process *p, double host_ms)
 	       typical_ms < APART * device_ms;
 }
 
-/*
- * All figures below refer to recorded steps, except savings (report_gains.h). So their length is
- * given where it differs.
- */
+/* Prints the length of recorded steps if it differs from that of other steps, because all figures
+ * below refer to recorded steps. Only savings do not (report_gains.h). */
 static void say_recorded(struct textout *o, const struct report_process *p)
 {
 	char took[NUMBER_BYTES];
@@ -79,7 +77,8 @@ static void say_recorded(struct textout *o, const struct report_process *p)
 			 times < 1 ? 2 : 1, times);
 }
 
-/* Steps that are rare but a large part of the run: the figures per step hardly show them. */
+/* Prints steps that are rare but take a large part of the run. The figures per step hardly show
+ * these steps. */
 static void say_slow(struct textout *o, const struct report_process *p)
 {
 	const struct report_slow_steps *slow = p->baseline.slow_steps;
@@ -102,16 +101,14 @@ static void say_slow(struct textout *o, const struct report_process *p)
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 3);
 }
 
-/* Steps that were recorded for one reason. */
+/* Consecutive steps that were recorded for one reason. */
 struct reason {
 	const char *name;
 	int64_t n, first;
 };
 
-/*
- * "kept by the flight recorder: trigger (steps 45-48), exit (steps 66-69)": the reasons that have
- * steps.
- */
+/* Prints the reasons that have steps: "kept by the flight recorder: trigger (steps 45-48), exit
+ * (steps 66-69)". */
 static void say_reasons(struct textout *o, const char *what, const struct reason *at, size_t n)
 {
 	enum { REASONS_SAID = 4, LINES = 2 };
@@ -151,10 +148,8 @@ static void say_why(struct textout *o, const struct facts_steps *s)
 	vec_free(&reasons);
 }
 
-/*
- * Where the schedule restarted with the training (trains_from), that is said instead: it is not
- * late.
- */
+/* Prints that recording began late. If the schedule restarted when training began (trains_from),
+ * recording was not late, and say_count() prints when training began. */
 static void say_late(struct textout *o, const struct facts_steps *steps)
 {
 	char text[160];
@@ -168,7 +163,8 @@ static void say_late(struct textout *o, const struct facts_steps *steps)
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
 
-/* How many steps, how many of them in training, how they were detected, and which were recorded. */
+/* Prints how many steps there were, how many of them in training, how they were detected, and which
+ * were recorded. */
 static void say_count(struct textout *o, const struct facts_steps *steps)
 {
 	char numbers[80], of_training[OF_TRAINING_BYTES] = "", detector[80];

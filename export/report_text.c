@@ -1,4 +1,4 @@
-/* The first screen, and the order of what follows it: see report_text.h. */
+/* See report_text.h. Prints the first screen, and what follows it in the right order. */
 #include "export/report_text.h"
 
 #include "core/util/path.h"
@@ -34,7 +34,7 @@ static bool has_figures(const struct report_process *p)
 const struct report_process *report_main_process(const struct report *r)
 {
 	const struct report_process *slowest = report_ranks_straggler(r);
-	if (slowest) /* the steps of all ranks are as long as this one's */
+	if (slowest) /* the steps of all ranks are as long as the straggler's */
 		return slowest;
 	for (size_t i = 0; i < r->processes.n; i++) {
 		const struct report_process *p = r->processes.at[i];
@@ -48,7 +48,7 @@ const struct report_process *report_main_process(const struct report *r)
 
 /* ---- The lines of the first screen ---- */
 
-/* The process's own command, without the folder of its program. */
+/* Returns the process's own command, without the folder of its program. */
 static const char *own_command(const struct report_process *p)
 {
 	const char *command = p->facts.command, *base = command;
@@ -57,7 +57,7 @@ static const char *own_command(const struct report_process *p)
 	return base;
 }
 
-/* "rank 3", "process 123". Returns `to`. */
+/* Writes "rank 3" or "process 123". Returns `to`. */
 static char *name_of(char *to, size_t bytes, const struct report_process *p)
 {
 	bool has_rank = p->rank >= 0;
@@ -66,10 +66,8 @@ static char *name_of(char *to, size_t bytes, const struct report_process *p)
 	return to;
 }
 
-/*
- * The command as it was typed. Of several processes that are no ranks each may run another program:
- * then the process's own command.
- */
+/* Prints the command that the user typed. If there are several processes that are not ranks, prints
+ * the process's own command, because each process may run another program. */
 static void say_command(struct textout *o, const struct report *r, const struct report_process *p)
 {
 	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES], name[NAME_BYTES];
@@ -77,7 +75,7 @@ static void say_command(struct textout *o, const struct report *r, const struct 
 	for (size_t i = 0; !is_own && i < r->run.command.n; i++) {
 		size_t used = strlen(command);
 		const char *word = report_short_path(r->run.command.at[i], r->run.cwd);
-		if (!i) /* the interpreter's folder does not matter */
+		if (!i) /* leave out the interpreter's folder */
 			word = path_base(word);
 		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "", word);
 	}
@@ -95,7 +93,7 @@ static void say_why_unknown(struct textout *o, const struct report_process *p)
 		if (!strcmp(p->unavailable.at[i].what, "bottleneck"))
 			why = p->unavailable.at[i].why;
 	text_line(o, TEXT_BOLD, "Bottleneck unclear");
-	if (why && p->gpu.n) /* else all reasons follow anyway */
+	if (why && p->gpu.n) /* otherwise say_reasons() prints all reasons */
 		text_say(o, REPORT_UNDER "- ", "%s", why);
 }
 
@@ -114,7 +112,7 @@ static void say_bound(struct textout *o, const struct report_process *p)
 
 /* ---- Savings and lines ---- */
 
-/* Two lines: how much it saves and where; what to do. */
+/* Prints two lines: how much the advice saves and where; what to do. */
 static void say_one_advice(struct textout *o, const struct report_process *p,
 			   const struct report_advice *a, const char *cwd)
 {
@@ -129,9 +127,7 @@ static void say_one_advice(struct textout *o, const struct report_process *p,
 		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", a->what);
 }
 
-/*
- * Returns the first advice that addresses the verdict, if it is not among the first `n`; else NULL.
- */
+/* Returns the first advice that addresses the verdict, or NULL if it is among the first `n`. */
 static const struct report_advice *verdicts_advice(const struct report_process *p, size_t n)
 {
 	for (size_t i = 0; i < p->advice.n; i++) {
@@ -142,10 +138,8 @@ static const struct report_advice *verdicts_advice(const struct report_process *
 	return NULL;
 }
 
-/*
- * The first `most` rows and the verdict's: those that save time in typical steps, or (`is_rare`) in
- * few steps.
- */
+/* Prints the first `most` pieces of advice and the one that addresses the verdict. `is_rare`: only
+ * advice that saves time in few steps; otherwise only advice that saves time in typical steps. */
 static void say_rows(struct textout *o, const struct report_process *p, const char *cwd,
 		     size_t most, bool is_rare)
 {
@@ -177,7 +171,7 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 	say_rows(o, p, cwd, most, true);
 }
 
-/* As many lines as there is room for above the last lines of the screen. */
+/* Prints the table of lines, as far as it fits above the last lines of the screen. */
 static void say_lines(struct textout *o, const struct report_process *p, const char *cwd,
 		      unsigned most_lines)
 {
@@ -221,7 +215,7 @@ static void name_gaps(char *to, size_t bytes, const struct report_process *p)
 		snprintf(to + used, bytes - used, ", and %zu more", n - GAPS_SAID);
 }
 
-/* How reliable the figures are. */
+/* Prints how reliable the figures are. */
 static void say_trust(struct textout *o, const struct report_process *p)
 {
 	char line[TEXT_BYTES] = "", cost[120];
@@ -243,10 +237,8 @@ static void say_trust(struct textout *o, const struct report_process *p)
 	text_wrap(o, p->self.dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 }
 
-/*
- * Without GPU times the reasons are all there is to say. `steps_are_said`: the lines before have
- * the reason for missing steps.
- */
+/* Prints the reasons why figures are missing, if there are no GPU times. `steps_are_said`: the
+ * reason for missing steps has been printed already. */
 static void say_reasons(struct textout *o, const struct report_process *p, bool steps_are_said)
 {
 	unsigned n_said = 0;
@@ -261,7 +253,8 @@ static void say_reasons(struct textout *o, const struct report_process *p, bool 
 	}
 }
 
-/* Without GPU times a synchronization cannot be recognized, but a CUDA call that takes long can. */
+/* Prints the line with the most CPU time in CUDA calls, if there are no GPU times: without them no
+ * synchronization can be recognized, but a long CUDA call can. */
 static void say_longest(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	char place[PLACE_BYTES], ms[NUMBER_BYTES];
@@ -276,7 +269,7 @@ static void say_longest(struct textout *o, const struct report_process *p, const
 		 report_ms(ms, sizeof(ms), longest->host_ms));
 }
 
-/* `parts_follow`: the pages come next, so what they have in full is left out. */
+/* `parts_follow`: the pages follow, so what they show in full is left out here. */
 static void say_process(struct textout *o, const struct report *r, const struct report_process *p,
 			unsigned most_lines, bool parts_follow)
 {

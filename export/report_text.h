@@ -1,4 +1,4 @@
-/* The report as text. */
+/* Prints the report as text. */
 #ifndef EXPORT_REPORT_TEXT_H
 #define EXPORT_REPORT_TEXT_H
 
@@ -7,19 +7,15 @@
 
 enum { REPORT_SCREEN_LINES = 24, REPORT_TOP = 10 };
 
-/*
- * Returns the process that the first screen is about: the rank that others wait for, or the one
- * with the longest steps. NULL if no process has figures.
- */
+/* Returns the process that the first screen is about: the rank that the others wait for, or the
+ * process with the longest steps. NULL if no process has figures. */
 const struct report_process *report_main_process(const struct report *r);
 
-/*
- * The first screen, in at most `most_lines`: step time, bottleneck, utilization, savings, time by
- * line.
- */
+/* Prints the first screen in at most `most_lines` lines: step time, bottleneck, utilization,
+ * savings, time by line. */
 void report_text_screen(struct textout *o, const struct report *r, unsigned most_lines);
 
-/* The first screen and all pages; `top` rows of each list. */
+/* Prints the first screen and all pages. `top`: largest number of rows of a list. */
 void report_text_all(struct textout *o, const struct report *r, unsigned top);
 
 #endif

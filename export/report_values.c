@@ -1,4 +1,4 @@
-/* Values of the JSON that reports and run.json consist of. */
+/* Numbers and texts in the JSON of reports and run.json. */
 #include "export/report_json.h"
 
 #include <math.h>

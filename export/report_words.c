@@ -87,8 +87,9 @@ char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n)
 }
 
 enum {
-	WIDE_PCT = 20,	    /* a wider interval around 0 only says that steps vary */
-	LEFT_LEAST_PCT = 1, /* less is not worth mentioning */
+	WIDE_PCT = 20,	    /* percent; a wider confidence interval around 0 shows only that step
+			     * times vary */
+	LEFT_LEAST_PCT = 1, /* percent; less is not worth a line */
 };
 
 char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
@@ -96,7 +97,7 @@ char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
 	bool is_auto = !strcmp(steps->detector, "auto");
 	if (!strcmp(steps->detector, "slices"))
 		snprintf(to, bytes, "slices of one second");
-	else if (is_auto || steps->period >= 0) /* every other way is certain */
+	else if (is_auto || steps->period >= 0) /* other detectors are certain */
 		snprintf(to, bytes, "%s%s (%.0f %%)",
 			 is_auto ? "auto-detected" : "PROF_STEP=", is_auto ? "" : steps->detector,
 			 steps->confidence * 100);
@@ -142,7 +143,7 @@ char *report_left(char *to, size_t bytes, const struct facts_overhead *o)
 	return to;
 }
 
-/* The launcher has the signal of the program that it started itself. */
+/* run->signal is known only for the program that the launcher started itself (run->pid). */
 char *report_death(char *to, size_t bytes, const struct report_run *run,
 		   const struct process_facts *p)
 {

@@ -50,10 +50,8 @@ void text_line(struct textout *o, enum text_style style, const char *format, ...
 	put(o, style, text);
 }
 
-/*
- * Returns how many bytes of `text` go on a line of `columns`: up to the last blank that fits, or a
- * part of a word that is too long.
- */
+/* Returns how many bytes of `text` fit on a line of `columns`: up to the last blank that fits, or a
+ * part of a word that is too long for the line. */
 static size_t line_bytes(const char *text, size_t columns)
 {
 	size_t fits = text_head_bytes(text, columns);

@@ -1,4 +1,4 @@
-/* Tables that fit the screen: see textout.h. */
+/* Prints tables that fit the screen. See textout.h. */
 #include "export/textout.h"
 
 #include <ctype.h>
@@ -31,10 +31,8 @@ void table_note(struct text_table *t, const char *text)
 	t->notes.at[t->notes.n - 1] = *text ? mem_text(text) : NULL;
 }
 
-/*
- * Gives each column the width of its widest cell, then narrows the widest column whose cells may be
- * cut until the table fits.
- */
+/* Gives each column the width of its widest cell. Then narrows columns until the table fits: always
+ * the widest one of those whose cells may be cut. */
 static void find_widths(const struct text_table *t, size_t room, size_t *widths)
 {
 	size_t sum = (t->n_columns - 1) * GAP;
@@ -68,7 +66,7 @@ static bool is_inside_character(const char *at)
 	return (*at & 0xc0) == 0x80;
 }
 
-/* Cuts out the middle of the text: keeps its head, and the part that differs from `other`. */
+/* Cuts out the middle of the text. Keeps the head, and the part that differs from `other`. */
 static void fit_difference(char *to, const char *text, const char *other, size_t width)
 {
 	char part[TEXT_BYTES / 2];
