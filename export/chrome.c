@@ -1,10 +1,10 @@
 /*
- * A step in the Trace Event Format, the JSON of Chrome's about:tracing, which Perfetto's UI and
- * many scripts read too. One event per line.
+ * Writes a step in the Trace Event Format, the JSON format of Chrome's about:tracing. Perfetto's UI
+ * and many scripts read this format, too. Each event is one line.
  *
- * The format has two levels of tracks only, processes and threads, and orders threads by a number.
- * So every track is a thread of the process, and a track that is in a group has the group's name in
- * front of its own. Times are in microseconds; three decimals keep the nanoseconds.
+ * The format has only two levels of tracks, processes and threads, and orders threads by a number.
+ * So every track is written as a thread of the process. The name of a track in a group is preceded
+ * by the name of the group. Times are in microseconds; three decimals keep the nanoseconds.
  */
 #include "core/util/utf8.h"
 #include "export/exporter.h"
@@ -16,39 +16,39 @@
 
 enum {
 	FLUSH_BYTES = 1 << 20,
-	/* Thread ids of tracks that are no threads begin here. Linux gives none above 2^22. */
+	/* First id for tracks that are not threads. Linux gives no thread id above 2^22. */
 	FIRST_TID = 10000000,
-	EVENT_ROOM = 512, /* an event without arguments and texts */
-	ARG_ROOM = 96,	  /* an argument without the bytes of a text */
-	ESCAPED_MOST = 6, /* bytes that one byte of a text may become */
+	EVENT_ROOM = 512, /* bytes for an event without its arguments and texts */
+	ARG_ROOM = 96,	  /* bytes for an argument without its text */
+	ESCAPED_MOST = 6, /* largest number of bytes that one byte of a text may become */
 	NAME_BYTES = 400,
 };
 
-/* A text as it stands in JSON, with its quotes. */
+/* A text escaped for JSON, with its quotes. */
 struct escaped {
-	size_t at;  /* in `texts` */
-	uint32_t n; /* 0: not escaped yet */
+	size_t at;  /* offset in `texts` of struct encoder */
+	uint32_t n; /* length in bytes; 0: not escaped yet */
 };
 
 struct encoder {
 	exporter_sink *sink;
 	void *context;
-	char *start, *at, *end; /* what is not given to the sink yet */
+	char *start, *at, *end; /* buffer: bytes not yet passed to the sink */
 	const struct trace_words *words;
-	VEC(struct escaped) escaped; /* by word */
+	VEC(struct escaped) escaped; /* index: the word's number */
 	VEC(char) texts;
 	uint32_t pid;
-	/* the track */
-	char head[96]; /* of its events: {"ph":"X","pid":1,"tid":2,"ts": */
+	/* the current track: */
+	char head[96]; /* start of its events: {"ph":"X","pid":1,"tid":2,"ts": */
 	size_t head_bytes;
-	const char *unit; /* of a counter */
+	const char *unit; /* unit of a counter: "bytes" or "count" */
 	char name[2 * NAME_BYTES];
 	uint32_t n_tracks, n_made_up_tids;
 };
 
-enum { PHASE_AT = 7 }; /* the place of X in the head */
+enum { PHASE_AT = 7 }; /* offset of the event's type (the X above) in a line */
 
-/* ---- Numbers and texts. The caller has made room. ---- */
+/* ---- Numbers and texts. The caller has made room for them. ---- */
 
 static char *put(char *at, const char *text, size_t n)
 {
@@ -75,7 +75,8 @@ static char *put_int(char *at, int64_t value)
 	return put_uint(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* Numbers in JSON are doubles for most readers: an address of 64 bits would be rounded. */
+/* Writes an address as a string. Most readers of JSON store numbers as doubles, which would round
+ * an address of 64 bits. */
 static char *put_pointer(char *at, uint64_t value)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -89,7 +90,7 @@ static char *put_pointer(char *at, uint64_t value)
 	return at;
 }
 
-/* JSON has no infinity. */
+/* Writes null for infinity and NaN, which JSON does not have. */
 static char *put_double(char *at, double value)
 {
 	return at + (isfinite(value) ? sprintf(at, "%.9g", value) : sprintf(at, "null"));
@@ -115,7 +116,7 @@ static char *put_control(char *at, unsigned char c)
 	return at;
 }
 
-/* Bytes that are not UTF-8 become U+FFFD. */
+/* Writes a text in quotes. Bytes that are not UTF-8 become U+FFFD. */
 static char *put_text(char *at, const char *text)
 {
 	*at++ = '"';
@@ -172,7 +173,7 @@ static void flush(struct encoder *e)
 	e->at = e->start;
 }
 
-/* Returns the place for `bytes` more. */
+/* Makes room for `bytes` more bytes. Returns where to write them. */
 static char *make_room(struct encoder *e, size_t bytes)
 {
 	if (e->at - e->start > FLUSH_BYTES)
@@ -186,7 +187,7 @@ static char *make_room(struct encoder *e, size_t bytes)
 	return e->at;
 }
 
-/* Begins an event of the track, up to its time. */
+/* Writes the beginning of an event of the current track, up to and including its time. */
 static char *put_head(const struct encoder *e, char *at, char phase, uint64_t ns)
 {
 	at = PUT_LITERAL(at, ",\n");
@@ -196,7 +197,8 @@ static char *put_head(const struct encoder *e, char *at, char phase, uint64_t ns
 	return put_us(at, ns);
 }
 
-/* Writes a fact about the process or a track, other than the first event of the trace. */
+/* Writes a metadata event about the process or a track. It begins with a comma, so it cannot be the
+ * first event of the trace. */
 static void put_fact(struct encoder *e, const char *what, uint32_t tid, const char *text)
 {
 	char *at = make_room(e, EVENT_ROOM + text_room(text));
@@ -280,7 +282,7 @@ static char *put_arg(struct encoder *e, char *at, const struct trace_arg *arg)
 	return at;
 }
 
-/* Escapes the event's words. Returns the room that the event needs. */
+/* Escapes the event's words. Returns how many bytes the event needs at most. */
 static size_t prepare(struct encoder *e, const struct trace_slice *s)
 {
 	size_t room = EVENT_ROOM + s->n_args * ARG_ROOM;
@@ -293,7 +295,7 @@ static size_t prepare(struct encoder *e, const struct trace_slice *s)
 	return room;
 }
 
-/* The rest of an event, after its times. */
+/* Writes the rest of an event, after its times. */
 static char *put_slice(struct encoder *e, char *at, const struct trace_slice *s)
 {
 	const char *category = trace_category_names[s->category];
@@ -308,7 +310,8 @@ static char *put_slice(struct encoder *e, char *at, const struct trace_slice *s)
 	return s->n_args ? PUT_LITERAL(at, "}}") : PUT_LITERAL(at, "}");
 }
 
-/* An arrow is bound to the slice around it, which is the one just written. */
+/* Writes one end of an arrow. The format attaches it to the slice around its time: the slice that
+ * was just written. */
 static void put_flow(struct encoder *e, char phase, uint64_t ns, uint32_t flow)
 {
 	char *at = put_head(e, make_room(e, EVENT_ROOM), phase, ns);
@@ -369,7 +372,7 @@ static void encode(const struct analyzed_step *step, exporter_sink *sink, void *
 	vec_free(&e.texts);
 }
 
-/* ---- Counting what is in a file of ours, line by line ---- */
+/* ---- Counts the events in a file that this exporter wrote, line by line ---- */
 
 static uint64_t tid_of(const char *line)
 {
@@ -397,10 +400,10 @@ static void count_line(const char *line, struct trace_count *c, uint64_t *counte
 	}
 }
 
-/* Returns true if the file ends as it should. */
+/* Returns true if the file is complete, that is, ends with the last line that encode() writes. */
 static bool count_lines(gzFile file, struct trace_count *c)
 {
-	char line[4096]; /* longer ones come in parts */
+	char line[4096]; /* gzgets() returns a longer line in parts */
 	bool is_start = true, is_whole = false;
 	uint64_t counter = 0;
 	while (gzgets(file, line, sizeof(line))) {

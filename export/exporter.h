@@ -1,4 +1,5 @@
-/* What a format provides: one file per format, one row in core/runtime/formats.h. */
+/* The interface of an output format. Each format has its own file and one row in
+ * core/runtime/formats.h. */
 #ifndef EXPORT_EXPORTER_H
 #define EXPORT_EXPORTER_H
 
@@ -7,25 +8,27 @@
 #include "core/runtime/formats.h"
 #include "export/trace_count.h"
 
-/* Takes a file's bytes, piece by piece. */
+/* Receives the bytes of a file, piece by piece. */
 typedef void exporter_sink(void *context, const void *bytes, size_t n);
 
 struct exporter {
 	const char *name;   /* as in --format and PROF_FORMAT */
-	const char *folder; /* below the run's folder */
-	const char *suffix; /* of a step's file */
-	const char *noun;   /* what a file is called, "trace" */
-	const char *title;  /* what `profrun info` calls it; NULL without `count` */
-	const char *viewer; /* where it can be opened */
-	/* Returns true if the step holds nothing that the format shows; `why_empty` says why that
-	 * may be. NULL: there is always something. */
+	const char *folder; /* folder of its files, below the run's folder */
+	const char *suffix; /* end of the name of a step's file */
+	const char *noun;   /* word for a file of this format, "trace" */
+	const char *title;  /* heading in `profrun info`; NULL without `count` */
+	const char *viewer; /* program or address that can open a file */
+	/* Returns true if the step contains nothing that the format shows; `why_empty` gives the
+	 * possible reason. NULL: a step is never empty. */
 	bool (*is_empty)(const struct model_step *step);
 	const char *why_empty;
-	/* Encodes one step. The file is compressed with gzip. NULL: */
+	/* Encodes one step and passes the bytes to `sink`. The caller compresses them with gzip.
+	 * NULL: the format has `write_step` instead. */
 	void (*encode)(const struct analyzed_step *step, exporter_sink *sink, void *context);
 	/* Writes one step to `path`, completely or not at all. Returns 0 or -errno. */
 	int (*write_step)(const struct analyzed_step *step, const char *path, struct err *e);
-	/* Counts what is in a file. Returns 0, or -errno with one line. NULL: it cannot. */
+	/* Counts what a file contains. Returns 0, or -errno with one line in `e`. NULL: the format
+	 * cannot count. */
 	int (*count)(const char *path, struct trace_count *count, struct err *e);
 };
 
@@ -35,13 +38,14 @@ FORMATS(X)
 
 enum { EXPORTERS_MOST = 16 };
 
-/* Returns NULL if no entry has that name. */
+/* Returns the format with that name, or NULL. */
 const struct exporter *exporter_find(const char *name);
 
-/* Returns the formats in order, NULL after the last. */
+/* Returns the format at index `i`, or NULL after the last one. */
 const struct exporter *exporter_at(size_t i);
 
-/* Parses "perfetto,csv". Returns the number of formats, or -EINVAL with one line in `e`. */
+/* Parses a list such as "perfetto,csv". Returns the number of formats, or -EINVAL with one line in
+ * `e`. */
 int exporters_parse(const char *list, const struct exporter *found[EXPORTERS_MOST], struct err *e);
 
 /* Writes one step to `path`, completely or not at all. Returns 0 or -errno. */

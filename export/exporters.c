@@ -1,4 +1,4 @@
-/* See exporter.h. The table of all formats. */
+/* See exporter.h: the table of all formats. */
 #include "core/runtime/spelling.h"
 #include "export/exporter.h"
 #include "export/outfile.h"
@@ -11,7 +11,8 @@ static const struct exporter *const exporters[] = { FORMATS(X) };
 #undef X
 enum {
 	N_EXPORTERS = sizeof(exporters) / sizeof(*exporters),
-	GZIP_LEVEL = 1, /* for 2 M events level 6 takes five times as long and saves a sixth */
+	GZIP_LEVEL = 1, /* for 2 M events, level 6 takes five times as long and makes the file a
+			 * sixth smaller */
 };
 
 static const struct exporter *find(const char *name, size_t n)

@@ -1,4 +1,4 @@
-/* The buffer of pb.h. */
+/* See pb.h: allocates and frees the buffer. */
 #include "export/pb.h"
 
 #include "core/util/vec.h"

@@ -1,7 +1,8 @@
 /*
- * Writes protobuf messages into a buffer, for any schema. A nested message is written in place: one
- * byte is kept for its length, and the message is moved if the length needs more. The caller
- * reserves room once for each outermost message.
+ * Writes protobuf messages of any schema into a buffer. A nested message is written in place, after
+ * one byte for its length. If the length needs more bytes, pb_end() moves the message. The caller
+ * reserves room for each outermost message with pb_reserve(); the other functions do not check for
+ * room.
  */
 #ifndef EXPORT_PB_H
 #define EXPORT_PB_H
@@ -11,12 +12,10 @@
 #include <string.h>
 
 struct pb {
-	uint8_t *start, *at, *end;
+	uint8_t *start, *at, *end; /* allocated up to `end`, written up to `at` */
 };
 
-/*
- * Makes room for `bytes` more. May move the buffer: keep offsets, not pointers, across this call.
- */
+/* Makes room for `bytes` more bytes. May move the buffer, which makes pointers into it invalid. */
 void pb_reserve(struct pb *b, size_t bytes);
 void pb_free(struct pb *b);
 
@@ -74,7 +73,7 @@ static inline uint8_t *pb_begin(struct pb *b, uint32_t field)
 	return b->at++;
 }
 
-/* Ends the message that began at `length`. */
+/* Ends the nested message whose length pb_begin() placed at `length`. */
 static inline void pb_end(struct pb *b, uint8_t *length)
 {
 	size_t n = (size_t)(b->at - length - 1);

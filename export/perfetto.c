@@ -1,7 +1,7 @@
 /*
- * A step as a Perfetto trace. Only TrackEvents are used: every version of Perfetto shows them,
- * grouped as they are meant to be. Slices that overlap on a track would silently get wrong
- * lengths; the walk guarantees that none do.
+ * Writes a step as a Perfetto trace. Uses only TrackEvents, because every version of Perfetto shows
+ * them in the intended groups. Perfetto would silently show wrong lengths of slices that overlap on
+ * a track; trace_walk() guarantees that no slices overlap.
  */
 #include "export/exporter.h"
 #include "export/perfetto_writer.h"
@@ -10,13 +10,14 @@
 struct encoder {
 	struct perfetto_writer w;
 	uint32_t pid;
-	uint64_t salt; /* of tracks: a process has the same tracks in all of its traces */
-	uint64_t flow; /* the first arrow: no two traces have the same arrows */
+	uint64_t salt; /* part of each track's id; the same in all traces of a process */
+	uint64_t flow; /* id of the first arrow; no two traces have the same arrows */
 };
 
 /* ---- Tracks ---- */
 
-/* SQL's integers are signed, and 0 is Perfetto's "no track". */
+/* Returns the track's id. It is below 2^63, because SQL's integers are signed. It is not 0, which
+ * is Perfetto's "no track". */
 static uint64_t track_uuid(const struct encoder *e, enum trace_track_kind kind, uint64_t id)
 {
 	return trace_mix(e->salt, trace_mix(kind, id)) >> 1 | 1;
@@ -57,7 +58,8 @@ static void describe_counter(struct pb *b, const struct trace_track *t)
 	pb_end(b, body);
 }
 
-/* The UI merges tracks of the same name; streams and counters of devices may have the same. */
+/* Returns whether the track must not be merged with others. The UI merges tracks of the same name,
+ * which streams and counters of several devices may have. */
 static bool is_separate(const struct trace_track *t)
 {
 	return t->is_ranked || t->kind == TRACE_TRACK_COUNTER;
@@ -92,7 +94,7 @@ static void track(void *context, const struct trace_track *t)
 
 /* ---- Events ---- */
 
-/* Defines the words of an event's arguments. Returns the room that the arguments need. */
+/* Defines the words of an event's arguments. Returns how many bytes the arguments need at most. */
 static size_t prepare_args(struct perfetto_writer *w, const struct trace_slice *s)
 {
 	size_t room = s->n_args * PERFETTO_ARG_ROOM;

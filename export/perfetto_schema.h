@@ -1,7 +1,5 @@
-/*
- * Field numbers of Perfetto's trace protobufs (protos/perfetto/trace/ at v58): those that are
- * written here.
- */
+/* Field numbers of Perfetto's trace protobufs (protos/perfetto/trace/ at v58). Contains only the
+ * fields that profrun writes. */
 #ifndef EXPORT_PERFETTO_SCHEMA_H
 #define EXPORT_PERFETTO_SCHEMA_H
 
@@ -29,7 +27,7 @@ enum {
 	CLOCK_REALTIME_ID = 1,
 	CLOCK_MONOTONIC_ID = 3,
 	CLOCK_BOOTTIME_ID = 6,
-	CLOCK_DELTA_ID = 64, /* 64 to 127 are a sequence's own */
+	CLOCK_DELTA_ID = 64, /* clock ids from 64 to 127 are local to a sequence */
 
 	DEFAULTS_TRACK_EVENT = 11,
 	DEFAULTS_TIMESTAMP_CLOCK_ID = 58,

@@ -1,10 +1,11 @@
-/* See perfetto_writer.h. With a sequence per track times ascend, so a slice's end takes five
- * bytes. */
+/* See perfetto_writer.h. Each track has its own sequence, in which times ascend. So the end of a
+ * slice stores only the time since the last packet, and takes 12 bytes or a few more. */
 #include "export/perfetto_writer.h"
 
 enum {
 	FLUSH_BYTES = 1 << 20,
-	PACKET_ROOM = 512, /* an event without its extras; a descriptor without its name */
+	PACKET_ROOM = 512, /* bytes for an event without its extras, or for a descriptor without
+			    * its name */
 };
 
 static void flush(struct perfetto_writer *w)
@@ -46,7 +47,7 @@ static void write_clock(struct pb *b, uint32_t id, uint64_t timestamp, bool is_i
 	pb_end(b, clock);
 }
 
-/* All other clocks are related to the monotonic one. */
+/* Relates all other clocks to the monotonic clock. */
 void perfetto_begin_trace(struct perfetto_writer *w, const struct trace_words *words,
 			  const struct model_clock *clock)
 {
@@ -120,7 +121,8 @@ void perfetto_sequence(struct perfetto_writer *w, uint64_t track, uint64_t begin
 	pb_end(b, packet);
 }
 
-/* Begins a packet with the time since the last one. Time never runs backwards within a sequence. */
+/* Begins a packet with the time since the last packet. If `ns` is earlier than the last packet, the
+ * time since is 0, because time cannot run backwards within a sequence. */
 static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extra)
 {
 	uint8_t *packet = packet_begin(w, extra);
@@ -143,7 +145,7 @@ static void make_room(struct perfetto_writer *w, enum perfetto_use use, uint32_t
 	w->sequence_of[use].n = wanted;
 }
 
-/* Writes the text in a packet of its own, before the event that needs it. */
+/* Writes the word's text in its own packet, before the event that needs it. */
 static void define(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
 {
 	static const uint8_t fields[USES] = {
@@ -275,8 +277,8 @@ static inline uint8_t *put_value(uint8_t *at, const struct trace_arg *arg)
 	return at;
 }
 
-/* Arguments are most of a trace. The place to write to is a local variable, so that it stays in a
- * register: kept in `b` it took 40 % longer. */
+/* Writes arguments, which make up most of a trace. The write position is a local variable, so that
+ * the compiler keeps it in a register. Keeping it in b->at took 40 % longer. */
 void perfetto_args(struct pb *b, const struct trace_arg *args, size_t n)
 {
 	uint8_t *at = b->at;
@@ -287,7 +289,7 @@ void perfetto_args(struct pb *b, const struct trace_arg *args, size_t n)
 		head[3] = args[i].name;
 		at = put_value(head + 4, &args[i]);
 		b->at = at;
-		head[1] = 0; /* pb_end makes room for a longer length */
+		head[1] = 0; /* pb_end() makes room if the length needs more than this byte */
 		pb_end(b, head + 1);
 		at = b->at;
 	}

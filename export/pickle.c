@@ -94,7 +94,8 @@ void pickle_int(struct pickle *p, uint64_t value)
 		put_number(p, value, 4);
 		return;
 	}
-	bool has_top_bit = value >> 63; /* LONG1 is signed: a ninth byte keeps it above 0 */
+	bool has_top_bit = value >> 63; /* LONG1 is signed: a ninth byte of 0 keeps the value
+					 * positive */
 	put_byte(p, LONG1);
 	put_byte(p, 8 + has_top_bit);
 	put_number(p, value, 8);

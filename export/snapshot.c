@@ -1,11 +1,11 @@
 /*
  * Writes a step as PyTorch's memory snapshot, in the format of torch.cuda.memory._dump_snapshot()
- * (PyTorch 2.1 to 2.15), for pytorch.org/memory_viz and torch.cuda._memory_viz. The trace contains
- * the step's events; segments and their blocks are those at the step's end.
+ * (PyTorch 2.1 to 2.15). pytorch.org/memory_viz and torch.cuda._memory_viz read these files. The
+ * trace contains the step's events; the segments and their blocks are those at the end of the step.
  *
- * The allocator does not report everything. Streams are written as 0, a block's requested size as
- * its rounded size, and a free as completed when it is requested. Blocks outside all cudaMalloc
- * memory (expandable segments) get segments of whole 2 MiB.
+ * The allocator does not report everything. Streams are written as 0, and a block's requested size
+ * as its rounded size. A free is written as completed when it is requested. Blocks outside all
+ * memory from cudaMalloc (expandable segments) get made-up segments of whole 2 MiB.
  */
 #include "core/symbols/stack_about.h"
 #include "core/util/bisect.h"
@@ -31,15 +31,16 @@ struct segment {
 struct snapshot {
 	const struct model_step *m;
 	struct pickle p;
-	VEC(struct block) blocks; /* at the step's end, by address */
-	struct map block_of;	  /* address -> index in `blocks`, during replay_blocks() */
+	VEC(struct block) blocks; /* blocks that exist at the end of the step, ordered by address */
+	struct map block_of;	  /* address -> index in `blocks`; used only by replay_blocks() */
 	VEC(struct segment) segments;
 	uint32_t n_devices;
 };
 
 /* ---- Stacks ---- */
 
-/* Keys of stacks are small numbers, which are never addresses of texts or frames. */
+/* Keys of stacks (pickle_keep) are small numbers, which differ from all addresses of texts and
+ * frames. */
 enum { KEY_STACK = 1 };
 
 static uint64_t stack_key(uint32_t stack)
@@ -174,7 +175,7 @@ static void replay_segments(struct snapshot *s)
 	VEC(const struct model_call *) calls = { 0 };
 	for (size_t i = 0; i < s->m->segments.n; i++) {
 		const struct model_segment *g = &s->m->segments.at[i];
-		if (!(g->address >> 63)) /* with the top bit: a handle of physical memory */
+		if (!(g->address >> 63)) /* top bit: the address is a handle of physical memory */
 			vec_push(&s->segments, (struct segment){ g->address, g->bytes, g->stack,
 								 g->device, false });
 	}
@@ -201,7 +202,7 @@ static size_t first_block_from(const struct snapshot *s, uint64_t address)
 	return bisect(s->blocks.n, i, s->blocks.at[i].address < address);
 }
 
-/* Finds the blocks within the segment: the first, and one past the last. */
+/* Finds the blocks within the segment: from index `from` up to, but not including, `to`. */
 static void blocks_within(const struct snapshot *s, const struct segment *g, size_t *from,
 			  size_t *to)
 {
@@ -209,7 +210,7 @@ static void blocks_within(const struct snapshot *s, const struct segment *g, siz
 	*to = first_block_from(s, g->address + g->bytes);
 }
 
-/* Drops segments that are not the allocator's: memory of other libraries. */
+/* Drops segments of other libraries, which the allocator does not own. */
 static void keep_allocators(struct snapshot *s)
 {
 	size_t kept = 0;
@@ -345,7 +346,7 @@ static uint64_t device_bytes(const struct snapshot *s, uint32_t device)
 	return 0;
 }
 
-/* Returns the size of a freed segment, which cudaFree does not have. */
+/* Returns the size of a freed segment, because cudaFree does not have it as an argument. */
 static uint64_t segment_bytes(const struct snapshot *s, const struct event *events, size_t n,
 			      uint64_t address)
 {
@@ -358,7 +359,9 @@ static uint64_t segment_bytes(const struct snapshot *s, const struct event *even
 	return 0;
 }
 
-/* Writes one device's events by time. Of equal times, a segment comes before the blocks in it. */
+/*
+ * Writes one device's events in order of time. At equal times, a segment comes before its blocks.
+ */
 static void put_trace(struct snapshot *s, uint32_t device)
 {
 	VEC(struct event) events = { 0 };

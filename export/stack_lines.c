@@ -1,4 +1,6 @@
-/* See stack_lines.h. A PyTorch call has 25 native frames, of which two or three are informative. */
+/*
+ * See stack_lines.h. A call of PyTorch has 25 native frames, of which two or three are informative.
+ */
 #include "export/stack_lines.h"
 
 #include "core/util/path.h"
@@ -7,14 +9,12 @@
 #include <string.h>
 
 enum {
-	FOLD_FROM = 3,	 /* frames; folding fewer saves too little */
-	HOMES_NAMED = 2, /* for a folded run */
+	FOLD_FROM = 3,	 /* least frames to fold; folding fewer saves too little */
+	HOMES_NAMED = 2, /* number of packages or files named in a folded line */
 };
 
-/*
- * Marks the frames that are never folded. Several frames in a row may have the same operator's
- * name: only the outermost of them is marked.
- */
+/* Marks the frames that are never folded. If several frames in a row have the same operator's name,
+ * only the outermost is marked. */
 static void mark(const struct frame_list *list, bool *is_kept)
 {
 	const char *last = "";
@@ -47,10 +47,8 @@ size_t stack_lines(const struct frame_list *list, struct stack_line *out)
 	return n;
 }
 
-/*
- * Returns the Python package, file or shared object that a frame's code belongs to, and its length:
- * it may be part of a path.
- */
+/* Returns the Python package, file or shared object that the frame's code belongs to. The text may
+ * be part of a path, so its length is in `length`. */
 static const char *home(const struct frame *f, size_t *length)
 {
 	static const char *const folders[] = { "site-packages/", "dist-packages/" };

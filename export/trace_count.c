@@ -1,6 +1,4 @@
-/*
- * See trace_count.h. Walks over protobuf fields, using only the few field numbers that it counts.
- */
+/* See trace_count.h. Reads the protobuf fields, of which it knows only the few that it counts. */
 #include "export/trace_count.h"
 
 #include "core/util/vec.h"
@@ -9,7 +7,10 @@
 #include <errno.h>
 #include <zlib.h>
 
-enum { PACKET_MOST = 64 << 20 }; /* a damaged length must not ask for all memory */
+enum {
+	PACKET_MOST = 64 << 20
+}; /* largest packet: with a damaged length we must not allocate
+				  * all memory */
 
 struct span {
 	const uint8_t *at, *end;
@@ -33,9 +34,8 @@ static bool read_varint(struct span *s, uint64_t *value)
 	return false;
 }
 
-/*
- * Reads the next field. Returns false at the end, and with `is_bad` set if the bytes are no field.
- */
+/* Reads the next field. Returns false at the end. Also returns false, and sets `is_bad`, if the
+ * bytes are not a field. */
 static bool next_field(struct span *s, struct field *f, bool *is_bad)
 {
 	uint64_t key;

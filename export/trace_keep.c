@@ -1,4 +1,4 @@
-/* See trace_keep.h. Half of each limit is for the first traces, the rest for the newest. */
+/* See trace_keep.h. The first traces may use half of each limit, and the newest traces the rest. */
 #include "export/trace_keep.h"
 
 #include <errno.h>
@@ -6,7 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LISTED = 4096 }; /* without limits: names listed in run.json; more traces are only counted */
+enum {
+	LISTED = 4096
+}; /* largest number of names in run.json if there is no limit; further
+			 * traces are only counted */
 
 static uint64_t size_of(const char *folder, const char *name)
 {
@@ -18,7 +21,7 @@ static uint64_t size_of(const char *folder, const char *name)
 	return (uint64_t)status.st_size;
 }
 
-/* Removes the file. A file that someone else removed counts as removed. */
+/* Removes the file. Returns true, too, if somebody else has removed it. */
 static bool is_removed(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
@@ -26,7 +29,8 @@ static bool is_removed(const char *folder, const char *name)
 	       (!unlink(path) || errno == ENOENT);
 }
 
-/* Removes the oldest of the newest. If that fails, the trace is kept with the first ones. */
+/* Removes the oldest of the newest traces. If that fails, moves the trace to the first ones, which
+ * are kept. */
 static void remove_oldest(struct trace_keep *k, const char *folder)
 {
 	struct kept_trace t = k->newest.at[0];
@@ -47,7 +51,7 @@ static bool is_too_much(uint64_t value, uint64_t limit)
 	return limit && value > limit;
 }
 
-/* Adds the trace to the first ones if it fits there. Returns whether it did. */
+/* Adds the trace to the first ones if the limits allow. Returns whether it was added. */
 static bool add_first(struct trace_keep *k, const struct trace_limits *limits,
 		      const struct kept_trace *t)
 {

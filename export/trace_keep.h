@@ -1,7 +1,7 @@
 /*
- * Limits the trace files of one process. A job may record a window every hour for days and must not
- * fill the disk. So the first traces and the newest ones are kept: above a limit, the oldest trace
- * that is not among the first is removed. One thread.
+ * Limits the trace files of one process, because a job that records a window every hour for days
+ * must not fill the disk. Keeps the first and the newest traces: above a limit, removes the oldest
+ * trace that is not among the first ones. For one thread.
  */
 #ifndef EXPORT_TRACE_KEEP_H
 #define EXPORT_TRACE_KEEP_H
@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 struct trace_limits {
-	uint64_t files, bytes; /* per process; 0: no limit */
+	uint64_t files, bytes; /* limits per process; 0: no limit */
 };
 
 struct kept_trace {
-	char *name; /* relative to the run's folder */
+	char *name; /* path relative to the run's folder */
 	uint64_t bytes;
 };
 
@@ -32,7 +32,7 @@ struct trace_keep {
 void trace_keep_add(struct trace_keep *k, const struct trace_limits *limits, const char *folder,
 		    const char *name);
 
-/* Returns the names of the kept traces. New reference. */
+/* Returns the names of the kept traces; the caller owns the reference. */
 json_t *trace_keep_list(const struct trace_keep *k);
 
 void trace_keep_free(struct trace_keep *k);

@@ -1,4 +1,4 @@
-/* The tables of trace_names.h as texts. */
+/* The texts for the enums of trace_names.h. */
 #include "export/trace_names.h"
 
 const char *const trace_arg_names[TRACE_ARG_NAMES] = { [TRACE_ARG_NONE] = "",

@@ -1,7 +1,5 @@
-/*
- * The names of categories and arguments in traces, the same in every format. In Perfetto's SQL an
- * argument is called debug.<name>.
- */
+/* Names of categories and arguments in traces. They are the same in every format. Perfetto's SQL
+ * calls an argument debug.<name>. */
 #ifndef EXPORT_TRACE_NAMES_H
 #define EXPORT_TRACE_NAMES_H
 
@@ -78,7 +76,7 @@ enum trace_arg_name {
 		TRACE_ARG_NAMES
 };
 
-/* Categories of slices. Those of calls, RECORD_CATEGORIES, come first. */
+/* Categories of slices. The enum begins with the categories of calls (RECORD_CATEGORIES). */
 #define TRACE_CATEGORIES(X)         \
 	X(KERNEL, "kernel")         \
 	X(GPU_MEMCPY, "gpu_memcpy") \
@@ -95,7 +93,7 @@ enum trace_arg_name {
 	X(NOTE, "note")
 
 enum trace_category {
-	TRACE_CATEGORY_OTHER = CAT_COUNT, /* a call of no known category */
+	TRACE_CATEGORY_OTHER = CAT_COUNT, /* a call without a known category */
 #define X(id, name) TRACE_CATEGORY_##id,
 	TRACE_CATEGORIES(X)
 #undef X

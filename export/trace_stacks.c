@@ -3,7 +3,7 @@
 
 #include "export/stack_lines.h"
 
-enum { TEXT_BYTES = 8192 }; /* deeper stacks lose their outermost lines */
+enum { TEXT_BYTES = 8192 }; /* of deeper stacks the outermost lines are lost */
 
 void trace_stacks_free(struct trace_stacks *s)
 {
@@ -18,8 +18,8 @@ static uint32_t word_of(struct trace_stacks *s, const char *text)
 	return *text ? trace_word(s->words, text) : 0;
 }
 
-/* Looked up by the frames' pointers, which do not change: putting a frame into words takes a
- * microsecond, and stacks share frames. */
+/* Returns the text of a line. Keeps texts by the pointers of their frames, which do not change:
+ * making a text takes a microsecond, and many stacks share frames. */
 static const char *line_text(struct trace_stacks *s, const struct frame_list *list,
 			     const struct stack_line *line)
 {
@@ -37,7 +37,9 @@ static const char *line_text(struct trace_stacks *s, const struct frame_list *li
 	return trace_word_text(s->words, (uint32_t)*word);
 }
 
-/* Innermost first, as a debugger shows it. */
+/*
+ * Returns the word for the whole stack as text. The innermost line comes first, as in a debugger.
+ */
 static uint32_t stack_text(struct trace_stacks *s, const struct frame_list *list)
 {
 	struct stack_line *lines = mem_resize(NULL, list->n * sizeof(*lines));

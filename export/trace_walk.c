@@ -1,10 +1,11 @@
 /*
- * The walk of trace_walk.h: the process, the step itself, counters and notes, and the order of
- * everything else.
+ * See trace_walk.h. Walks the process, the step itself, counters and notes, and calls the other
+ * parts in the right order.
  *
- * In a process's group Perfetto's UI shows threads first, then all other tracks by the bytes of
- * their names, whatever order is asked for. Names are chosen for that: "GPU 0 Stream 7", "Modules",
- * "Phases", then "Steps", then counters and notes, which are in lower case.
+ * Within a process's group, Perfetto's UI shows threads first. Then it shows all other tracks in
+ * byte order of their names, whatever order the trace requests. So the names are chosen to give the
+ * right order: "GPU 0 Stream 7", "Modules", "Phases", "Steps", then counters and notes, which begin
+ * with a small letter.
  */
 #include "export/trace_walk_parts.h"
 
@@ -38,7 +39,7 @@ static void walk_step(struct walk *w)
 	if (m->is_cut)
 		walk_uint(w, m->is_lost ? TRACE_ARG_LOST : TRACE_ARG_CUT, 1);
 	walk_leaf(w);
-	w->slice.text = NULL; /* `name` ends here */
+	w->slice.text = NULL; /* `name` is not valid after this function */
 }
 
 static int compare_notes(const void *a, const void *b)
@@ -49,7 +50,7 @@ static int compare_notes(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The model has notes in any order. */
+/* Walks the notes in order of time, which the model does not guarantee. */
 static void walk_notes(struct walk *w)
 {
 	size_t n = w->m->notes.n;

@@ -1,11 +1,11 @@
 /*
- * Walks an analyzed step and calls a visitor for everything that a trace of it shows. What is
- * shown, where, in which order and with which arguments is decided here, once for all formats. A
- * format is a visitor: it only encodes.
+ * Walks an analyzed step and calls a visitor for everything that a trace of the step shows. The
+ * walk decides for all formats what a trace shows, where, in which order and with which arguments.
+ * A format is a visitor, and only encodes.
  *
- * A step comes as one process, then tracks one after another. The events of a track follow it
- * directly, in order of time. The slices of a track nest: one that begins within another ends no
- * later.
+ * The visitor gets one process, then one track after another. The events of a track follow directly
+ * after the track, in order of time. The slices of a track nest: a slice that begins within another
+ * slice ends no later than that slice.
  */
 #ifndef EXPORT_TRACE_WALK_H
 #define EXPORT_TRACE_WALK_H
@@ -15,21 +15,21 @@
 #include "export/trace_words.h"
 
 struct trace_process {
-	const struct trace_words *words; /* what all words of the walk mean; grows during it */
+	const struct trace_words *words; /* the texts of all words; the walk adds words */
 	uint32_t pid;
 	uint64_t start;	     /* distinguishes processes with the same pid */
 	const char *command; /* "" if unknown */
-	uint64_t step;	     /* its number */
+	uint64_t step;	     /* number of the step */
 	struct model_clock clock;
 };
 
 enum trace_track_kind {
 	TRACE_TRACK_PROCESS =
-		1, /* the process itself: no track of its own, but the default parent */
+		1, /* the process itself: default parent of tracks, but not a track of the walk */
 	TRACE_TRACK_THREAD,
 	TRACE_TRACK_STEPS,
 	TRACE_TRACK_NOTES,
-	TRACE_TRACK_GPU, /* a group: the tracks of one of several devices */
+	TRACE_TRACK_GPU, /* a group: the tracks of one device, if there are several devices */
 	TRACE_TRACK_STREAM,
 	TRACE_TRACK_COUNTER,
 	TRACE_TRACK_OVERHEAD,
@@ -41,25 +41,26 @@ enum trace_track_kind {
 
 struct trace_track {
 	enum trace_track_kind kind;
-	uint64_t id; /* of those of a kind; the same in all traces of the process */
+	uint64_t id; /* unique among tracks of its kind; the same in all traces of the process */
 	const char *name;
 	const char *description;	  /* NULL: none */
 	const struct trace_track *parent; /* a group; NULL: the process */
-	bool is_group;			  /* holds tracks, no events */
-	bool is_ranked;			  /* stands at `rank` among its siblings */
+	bool is_group;			  /* contains tracks, no events */
+	bool is_ranked;			  /* is shown at position `rank` among the tracks of its
+					   * parent */
 	uint32_t rank;
-	uint64_t begin_ns;    /* its events begin no earlier */
-	uint32_t tid;	      /* THREAD; PHASES and MODULES: the thread that they are of */
-	uint32_t device;      /* GPU, STREAM, IDLE, COUNTER; DEVICE_UNKNOWN: of no device */
-	uint32_t stream;      /* STREAM: CUPTI's number */
-	enum model_unit unit; /* COUNTER */
+	uint64_t begin_ns;    /* the track's events begin no earlier */
+	uint32_t tid;	      /* for THREAD, PHASES, MODULES: id of the thread */
+	uint32_t device;      /* for GPU, STREAM, IDLE, COUNTER; DEVICE_UNKNOWN: no device */
+	uint32_t stream;      /* for STREAM: CUPTI's number */
+	enum model_unit unit; /* for COUNTER */
 };
 
 enum trace_arg_kind {
 	TRACE_UINT,
 	TRACE_POINTER,
 	TRACE_DOUBLE,
-	TRACE_TEXT, /* short, and not worth a word */
+	TRACE_TEXT, /* a short text, not stored as a word */
 	TRACE_WORD,
 	TRACE_TRIPLE,
 };
@@ -68,7 +69,7 @@ struct trace_arg {
 	uint8_t name; /* enum trace_arg_name */
 	uint8_t kind; /* enum trace_arg_kind */
 	union {
-		uint64_t uint; /* TRACE_POINTER too */
+		uint64_t uint; /* also for TRACE_POINTER */
 		double real;
 		const char *text;
 		uint32_t word;
@@ -81,25 +82,27 @@ enum { TRACE_ARGS_MOST = 32 };
 /* A slice, or an instant, which ends when it begins. */
 struct trace_slice {
 	uint64_t begin_ns, end_ns;
-	const char *text; /* its name, where that occurs once or rarely; NULL: */
-	uint32_t word;	  /* its name */
+	const char *text; /* a name that occurs once or rarely; NULL: `word` is the name */
+	uint32_t word;	  /* the name if `text` is NULL */
 	enum trace_category category;
 	const struct trace_arg *args;
 	size_t n_args;
-	/* Arrows from calls to the GPU work that they launched. The number of an arrow occurs in
-	 * two slices of the step. */
-	const uint32_t *flows_out; /* of the arrows that begin here */
+	/* Numbers of arrows, which lead from a call to the GPU work that it launched. Each number
+	 * occurs in two slices of the step. */
+	const uint32_t *flows_out; /* arrows that begin at this slice */
 	size_t n_flows_out;
 	bool has_flow_in;
-	uint32_t flow_in; /* of the arrow that ends here */
+	uint32_t flow_in; /* the arrow that ends at this slice */
 };
 
-/* What is passed is valid during the call only. A callback that a format does not need is NULL. */
+/*
+ * Arguments are valid only during the call. A format sets callbacks that it does not need to NULL.
+ */
 struct trace_visitor {
 	void (*process)(void *context, const struct trace_process *p);
 	void (*track)(void *context, const struct trace_track *t);
 	void (*slice)(void *context, const struct trace_slice *s);
-	/* The end of the slice that began last and has not ended. */
+	/* Ends the innermost open slice. */
 	void (*slice_end)(void *context, uint64_t ns);
 	void (*instant)(void *context, const struct trace_slice *s);
 	void (*point)(void *context, uint64_t ns, int64_t value);

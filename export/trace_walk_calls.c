@@ -1,4 +1,5 @@
-/* A call's slice: who made it, what it was asked for, and the GPU work that it launched. */
+/* Makes a call's slice: the line that made the call, the call's arguments, and arrows to the GPU
+ * work that it launched. */
 #include "export/trace_walk_parts.h"
 
 static void launch_args(struct walk *w, const struct run_launch *l)
@@ -19,7 +20,7 @@ static const char *copy_name(uint8_t copy)
 	return copy < sizeof(names) / sizeof(*names) ? names[copy] : NULL;
 }
 
-/* What the category's functions are asked for. */
+/* Adds arguments that depend on the category of the called function. */
 static void request_args(struct walk *w, const struct model_call *c)
 {
 	switch (c->category) {

@@ -1,4 +1,5 @@
-/* A step's GPU work: the streams of each device, each on as many tracks as its work overlaps. */
+/* Walks a step's GPU work, one stream of a device after the other. A stream whose work overlaps
+ * gets several tracks, which are called lanes here. */
 #include "export/trace_walk_parts.h"
 
 /* ---- A piece of work ---- */
@@ -57,7 +58,7 @@ static void work_args(struct walk *w, const struct model_work *work)
 	}
 }
 
-/* Returns the word for the line of the call that launched it. */
+/* Returns the word for the line of the call that launched the work, or 0. */
 static uint32_t work_line(struct walk *w, const struct model_work *work)
 {
 	if (work->call == MODEL_NO_CALL)
@@ -102,7 +103,7 @@ static void stream_name(const struct walk *w, const struct model_stream *s, uint
 		snprintf(suffix, sizeof(suffix), " (overlap %u)", lane + 1);
 	if (s->is_wait && s->stream < 0x7fffffff)
 		snprintf(to, bytes, "%sWaits for stream %u%s", prefix, s->stream, suffix);
-	else if (s->is_wait) /* for the device or an event: CUPTI says no stream */
+	else if (s->is_wait) /* waits for the device or an event: CUPTI names no stream */
 		snprintf(to, bytes, "%sWaits%s", prefix, suffix);
 	else
 		snprintf(to, bytes, "%sStream %u%s", prefix, s->stream, suffix);
@@ -129,8 +130,8 @@ static void begin_lane(struct walk *w, const struct model_stream *s, uint32_t ra
 					     .begin_ns = begin_ns });
 }
 
-/* Returns the stream's works, lane by lane, each in order; the caller frees them. Lane i begins at
- * starts[i]. */
+/* Returns the indexes of the stream's work, lane by lane, in order of time within a lane. The
+ * caller frees them. Lane i begins at starts[i]. */
 static uint32_t *by_lane(const struct walk *w, const struct model_stream *s, size_t *starts)
 {
 	uint32_t *order = mem_zero(s->n * sizeof(*order));
@@ -177,7 +178,7 @@ static void begin_group(struct walk *w, uint32_t device, uint32_t rank)
 	walk_track(w, &w->gpus[device]);
 }
 
-/* Finds the devices that the step names. Returns how many. */
+/* Finds the devices of the step's counters and streams. Returns how many there are. */
 static uint32_t find_devices(const struct walk *w, bool *is_there)
 {
 	uint32_t n = 0;

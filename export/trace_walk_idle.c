@@ -1,11 +1,11 @@
-/* Why each device is idle, on a track next to its streams: the gaps that the report's sums are
- * made of (core/analysis/idle.h), each with its line. */
+/* Walks the gaps in which a device is idle, each with its cause and line, on a track next to the
+ * device's streams. The report sums up the same gaps (core/analysis/idle.h). */
 #include "export/trace_walk_parts.h"
 
 #include "core/analysis/idle.h"
 
-/* Shorter gaps lie between any two kernels and are as many as these: they would double the size of
- * a trace and show nothing. */
+/* Shorter gaps are not shown. They lie between almost any two kernels, so they would double the
+ * size of a trace and show nothing. */
 enum { IDLE_SHOWN_NS = 10000 };
 
 static void begin_track(struct walk *w, uint32_t device, uint32_t rank)

@@ -1,5 +1,5 @@
-/* Library calls: what they were asked for, and the rates that follow from their GPU work. The
- * launches lie within them. */
+/* Makes the slices of library calls: their arguments, and the rates that follow from their GPU
+ * time. The launches of a library call are slices within it. */
 #include "core/model/library.h"
 #include "export/trace_walk_parts.h"
 

@@ -1,7 +1,7 @@
-/* What CUPTI says it cost: on as many tracks as its pieces overlap. */
+/* Walks the overhead that CUPTI reports. Overlapping pieces are on separate tracks. */
 #include "export/trace_walk_parts.h"
 
-/* Shows the pieces that fit on one track. Returns how many. */
+/* Shows those remaining pieces that fit on one track. Returns the number of pieces shown. */
 static size_t walk_lane(struct walk *w, uint64_t lane, bool *is_shown)
 {
 	uint64_t end_ns = 0;

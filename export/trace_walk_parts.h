@@ -1,8 +1,9 @@
 /*
- * What the parts of the walk share: trace_walk.c (the process, the step, counters, notes),
- * trace_walk_threads.c (threads), trace_walk_calls.c (their calls), trace_walk_ranges.c (NVTX),
- * trace_walk_libraries.c, trace_walk_phases.c (phases, modules), trace_walk_gpu.c (streams),
- * trace_walk_idle.c and trace_walk_overheads.c. Only these include it.
+ * Shared by the parts of the walk, which are the only files that include this header: trace_walk.c
+ * (the process, the step, counters, notes), trace_walk_threads.c (threads), trace_walk_calls.c
+ * (calls of a thread), trace_walk_ranges.c (NVTX), trace_walk_libraries.c, trace_walk_phases.c
+ * (phases, modules), trace_walk_gpu.c (streams), trace_walk_idle.c, trace_walk_overheads.c and
+ * trace_walk_tools.c.
  */
 #ifndef EXPORT_TRACE_WALK_PARTS_H
 #define EXPORT_TRACE_WALK_PARTS_H
@@ -14,20 +15,21 @@ struct walk {
 	const struct trace_visitor *visitor;
 	void *context;
 	const struct analyzed_step *step;
-	const struct model_step *m; /* the step's */
+	const struct model_step *m; /* step->model */
 	struct trace_words words;
 	struct trace_stacks stacks;
-	uint64_t now_ns; /* of the track's last event: a track's time never runs backwards */
-	/* Groups, where several devices are shown. The streams of a single device need none: the UI
-	 * would show it closed. */
-	struct trace_track *gpus; /* by device */
+	uint64_t now_ns; /* time of the track's last event; time never runs backwards within a
+			  * track */
+	/* Groups of tracks, one per device, if there are several devices. A single device has no
+	 * group, because the UI would show the group closed. */
+	struct trace_track *gpus; /* index: the device */
 	bool has_one_device;
-	/* the slice that is being put together */
+	/* the slice that is being made */
 	struct trace_slice slice;
 	struct trace_arg args[TRACE_ARGS_MOST];
 };
 
-/* Begins a track: the events that follow are on it. */
+/* Begins a track. The events that follow belong to this track. */
 static inline void walk_track(struct walk *w, const struct trace_track *t)
 {
 	w->now_ns = t->begin_ns;
@@ -47,7 +49,8 @@ static inline void walk_slice(struct walk *w, enum trace_category category, uint
 					 .args = w->args };
 }
 
-/* The same with a name that occurs once or rarely. `text` is kept until the slice has begun. */
+/* Like walk_slice(), for a name that occurs once or rarely. `text` must stay valid until the slice
+ * has begun. */
 static inline void walk_slice_named(struct walk *w, enum trace_category category, const char *text,
 				    uint64_t begin_ns, uint64_t end_ns)
 {
@@ -84,7 +87,7 @@ static inline void walk_text(struct walk *w, enum trace_arg_name name, const cha
 	walk_arg(w, name, TRACE_TEXT)->text = text;
 }
 
-/* `word` 0: there is nothing to say, and no argument. */
+/* Adds a word as an argument, or nothing if `word` is 0. */
 static inline void walk_word(struct walk *w, enum trace_arg_name name, uint32_t word)
 {
 	if (word)
@@ -96,9 +99,10 @@ static inline void walk_triple(struct walk *w, enum trace_arg_name name, const u
 	walk_arg(w, name, TRACE_TRIPLE)->triple = value;
 }
 
-/* Bytes, and per second if `ns` is not 0. */
+/* Adds the number of bytes as an argument, and the rate if `ns` is not 0. */
 void walk_bytes(struct walk *w, uint64_t bytes, uint64_t ns);
 
+/* Moves the slice so that the track's time does not run backwards. */
 static inline void walk_keep_time(struct walk *w)
 {
 	struct trace_slice *s = &w->slice;
@@ -114,7 +118,7 @@ static inline void walk_begin(struct walk *w)
 		w->visitor->slice(w->context, &w->slice);
 }
 
-/* Ends the slice that began last and has not ended. */
+/* Ends the innermost open slice. */
 static inline void walk_end(struct walk *w, uint64_t ns)
 {
 	w->now_ns = ns > w->now_ns ? ns : w->now_ns;
@@ -122,7 +126,7 @@ static inline void walk_end(struct walk *w, uint64_t ns)
 		w->visitor->slice_end(w->context, w->now_ns);
 }
 
-/* A slice in which nothing lies. */
+/* Begins and ends a slice that contains no other slice. */
 static inline void walk_leaf(struct walk *w)
 {
 	walk_begin(w);
@@ -138,24 +142,24 @@ static inline void walk_instant(struct walk *w)
 
 /* ---- The parts ---- */
 
-/* Puts a call's slice together. */
+/* Makes a call's slice, which the caller then begins. */
 void walk_call(struct walk *w, const struct model_call *c, uint64_t begin_ns, uint64_t end_ns);
-/* Puts a range's slice together; of a mark its instant. */
+/* Makes a range's slice, or a mark's instant. */
 void walk_range(struct walk *w, const struct model_range *r);
 void walk_library(struct walk *w, const struct model_library *l);
 
 void walk_phases(struct walk *w);
 void walk_modules(struct walk *w);
 void walk_threads(struct walk *w);
-/* The ranges of a thread that cross others: on tracks of their own. */
+/* Walks those ranges of a thread that cross other ranges. They get separate tracks. */
 void walk_crossing_ranges(struct walk *w, size_t thread);
 void walk_started_ranges(struct walk *w);
 void walk_gpus(struct walk *w);
-/* `rank`: of the next track among its siblings; advanced. */
+/* `rank`: position of the next track below its parent. Increases with each track. */
 void walk_idle(struct walk *w, uint32_t *rank);
 void walk_overheads(struct walk *w);
 
-/* Returns the device's group; NULL if its tracks stand directly below the process. */
+/* Returns the device's group, or NULL if the device's tracks are directly below the process. */
 const struct trace_track *walk_gpu_group(const struct walk *w, uint32_t device);
 
 #endif

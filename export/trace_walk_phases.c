@@ -1,7 +1,7 @@
 /*
- * Two kinds of tracks that are found from stacks alone: the step's phases, one track for the main
- * host lane and one for each other lane that has any; and the modules that were called, in a group
- * that the UI shows closed.
+ * Walks two kinds of tracks that are found from stacks alone. The step's phases get one track for
+ * the main lane of threads, and one for each other lane that has phases. The modules that were
+ * called are in a group, which the UI shows closed.
  */
 #include "export/trace_walk_parts.h"
 
@@ -18,7 +18,7 @@ static void begin_slice(struct walk *w, const char *name, uint64_t begin_ns, uin
 	walk_begin(w);
 }
 
-/* Shows `n` spans of one phase as a slice; parts with names of their own are slices within it. */
+/* Shows `n` spans of one phase as one slice. Parts that have a name are slices within it. */
 static void walk_phase(struct walk *w, const struct phase_span *at, size_t n)
 {
 	begin_slice(w, phase_name(phase_of_part(at->part)), at->begin_ns, at[n - 1].end_ns);

@@ -1,5 +1,5 @@
-/* Ranges that the application marked (NVTX): one by one, and those that need tracks of their
- * own. */
+/* Walks ranges that the application marked (NVTX). Makes the slice of one range, and separate
+ * tracks for ranges that need them. */
 #include "export/trace_walk_parts.h"
 
 void walk_range(struct walk *w, const struct model_range *r)
@@ -12,8 +12,8 @@ void walk_range(struct walk *w, const struct model_range *r)
 		walk_uint(w, TRACE_ARG_ENDS_AFTER, 1);
 }
 
-/* Shows `ranges`, which are indexes, by begin, on as many tracks as they overlap. A track takes
- * each range that begins after the end of the one that it took before. */
+/* Shows ranges on several tracks if they overlap. A track takes each range that begins after the
+ * end of the range before it. `ranges`: indexes, ordered by the ranges' begin. */
 static void walk_lanes(struct walk *w, const uint32_t *ranges, size_t n, uint64_t id,
 		       const char *name)
 {

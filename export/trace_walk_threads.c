@@ -1,18 +1,18 @@
 /*
- * Threads: their calls, and around these the ranges, operators and library calls that they lie in,
- * all on one track. What is on it nests (core/analysis/spans.h ensures that), so slices begin in
- * the order of time, each after everything that has ended by then is ended.
+ * Walks threads. One track contains a thread's calls, and the ranges, operators and library calls
+ * around them (spans). All of these nest; core/analysis/spans.h ensures this. Slices begin in order
+ * of time. Before a slice begins, all slices that have ended by then are ended.
  */
 #include "export/trace_walk_parts.h"
 
-/* What is left of a thread, each kind in the order of its begin. */
+/* Position in a thread: indexes of the next call, span and mark. Each kind is ordered by begin. */
 struct thread_walk {
 	struct walk *w;
 	const struct model_thread *thread;
 	const struct span_list *spans;
 	size_t call, span, mark;
-	uint64_t last_end_ns; /* of the call before */
-	VEC(uint64_t) ends;   /* of what has begun and not ended, outermost first */
+	uint64_t last_end_ns; /* end of the previous call */
+	VEC(uint64_t) ends;   /* ends of the open slices, outermost first */
 };
 
 static void end_until(struct thread_walk *t, uint64_t ns)
@@ -66,13 +66,14 @@ static void show_mark(struct thread_walk *t, const struct model_range *r)
 	t->mark++;
 }
 
-/* True if the span lies around the call: if both begin together, the longer one is outside. */
+/* Returns true if the span is around the call. If both begin at the same time, the longer one is
+ * around the other. */
 static bool is_outer(const struct span *s, const struct model_call *c)
 {
 	return s->begin_ns < c->begin_ns || (s->begin_ns == c->begin_ns && s->end_ns >= c->end_ns);
 }
 
-/* Shows what begins next. Returns false if nothing is left. */
+/* Shows what begins next: a mark, a span or a call. Returns false if nothing is left. */
 static bool show_next(struct thread_walk *t)
 {
 	const struct model_step *m = t->w->m;

@@ -1,4 +1,4 @@
-/* What the parts of the walk share. */
+/* Functions that the parts of the walk share. */
 #include "export/trace_walk_parts.h"
 
 uint64_t trace_mix(uint64_t a, uint64_t b)

@@ -1,7 +1,7 @@
 /*
- * Texts that occur many times in a trace, each identified by a small number, a word, that stays the
- * same over the trace. A format writes or encodes each of them once. Words are either the run
- * model's names or texts that the walk made. One thread.
+ * Numbers for texts that occur many times in a trace. Such a number is called a word. A text has
+ * the same word in the whole trace, so a format can write or encode the text once. The texts are
+ * names of the run model, or made by the walk. For one thread.
  */
 #ifndef EXPORT_TRACE_WORDS_H
 #define EXPORT_TRACE_WORDS_H
@@ -9,17 +9,17 @@
 #include "core/util/strtab.h"
 
 struct trace_words {
-	const struct strtab *names; /* the run model's: even words */
-	struct strtab own;	    /* odd words */
+	const struct strtab *names; /* names of the run model: even words */
+	struct strtab own;	    /* texts made by the walk: odd words */
 };
 
-/* Returns the word of an id in the run model's names. */
+/* Returns the word of a name of the run model. */
 static inline uint32_t trace_word_of_name(uint32_t name)
 {
 	return name * 2;
 }
 
-/* Returns the word of a text that is not among the run model's names. It is copied. */
+/* Returns the word of a text that is not a name of the run model. Copies the text. */
 static inline uint32_t trace_word(struct trace_words *w, const char *text)
 {
 	return strtab_intern(&w->own, text) * 2 + 1;

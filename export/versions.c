@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Copies "13.0.48" of libcudart.so.13.0.48. Returns false for other files and without a number. */
+/* Copies "13.0.48" from libcudart.so.13.0.48. Returns false for files of other libraries, and for
+ * files without a version. */
 static bool take_suffix(char *to, const char *file, const char *library)
 {
 	size_t n = strlen(library);
@@ -19,7 +20,9 @@ static bool take_suffix(char *to, const char *file, const char *library)
 	return true;
 }
 
-/* From libcuda.so.580.65.06; the name libcuda.so.1 does not contain the driver's version. */
+/*
+ * Takes the version from libcuda.so.580.65.06. The name libcuda.so.1 does not contain the version.
+ */
 static void take_driver(struct versions *v, const char *file)
 {
 	char number[VERSION_BYTES];
@@ -27,7 +30,7 @@ static void take_driver(struct versions *v, const char *file)
 		memcpy(v->driver, number, sizeof(number));
 }
 
-/* From a line like __version__ = '2.9.0+cu130' */
+/* Takes the version from a line like: __version__ = '2.9.0+cu130' */
 static bool take_assignment(char *to, const char *line)
 {
 	static const char name[] = "__version__ = ";
@@ -41,7 +44,7 @@ static bool take_assignment(char *to, const char *line)
 	return true;
 }
 
-/* `path`: .../torch/lib/libtorch_cpu.so; the version is in .../torch/version.py. */
+/* Takes the version from .../torch/version.py. `path`: .../torch/lib/libtorch_cpu.so. */
 static void take_torch(struct versions *v, const char *path)
 {
 	static const char libraries[] = "/torch/lib/";
@@ -68,7 +71,7 @@ void versions_take(struct versions *v, FILE *maps)
 		path[strcspn(path, "\n")] = 0;
 		const char *file = path_base(path);
 		take_driver(v, file);
-		/* the first one: the application's own calls are bound to it */
+		/* the first one, because the application's own calls are bound to it */
 		if (!v->cuda_runtime[0])
 			take_suffix(v->cuda_runtime, file, "libcudart.so.");
 		take_suffix(v->cupti, file, "libcupti.so.");

@@ -1,7 +1,5 @@
-/*
- * Finds the versions of the driver, CUDA, CUPTI and PyTorch in a live process from the names of the
- * files that it has mapped, without running code in it.
- */
+/* Finds the versions of the driver, CUDA, CUPTI and PyTorch in a live process. Takes them from the
+ * names of the files that the process has mapped, and runs no code in the process. */
 #ifndef EXPORT_VERSIONS_H
 #define EXPORT_VERSIONS_H
 
@@ -11,21 +9,22 @@
 
 enum { VERSION_BYTES = 64 };
 
-/* "": not known. */
+/* A version is "" if it is not known. */
 struct versions {
 	char driver[VERSION_BYTES], cuda_runtime[VERSION_BYTES], cupti[VERSION_BYTES],
 		torch[VERSION_BYTES];
 };
 
-/* Adds the versions that `pid` has mapped so far. */
+/* Adds the versions of the files that `pid` has mapped so far. */
 void versions_read(struct versions *v, uint32_t pid);
 
-/* The same from lines in the format of /proc/PID/maps. */
+/* Does the same for lines in the format of /proc/PID/maps. */
 void versions_take(struct versions *v, FILE *maps);
 
 /*
- * Returns a new reference, or NULL if no version is known. `python`: the version that the process
- * reported, such as "3.12.3", which a colon and a problem may follow; NULL: none was reported.
+ * Returns the versions as JSON, or NULL if none is known. The caller owns the reference. `python`:
+ * the version that the process reported, such as "3.12.3", or NULL. A colon and a problem may
+ * follow the version.
  */
 json_t *versions_describe(const struct versions *v, const char *python);
 
