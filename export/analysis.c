@@ -13,7 +13,7 @@ struct analysis {
 	struct analyzer analyzer;
 	struct block_summary blocks;
 	bool is_reported;  /* recorded steps are kept for a report */
-	uint32_t training; /* struct run's, of the steps that were added */
+	uint32_t training; /* run->training when the last step was added */
 };
 
 struct analysis *analysis_new(const struct run *run, bool is_reported)
@@ -36,7 +36,8 @@ void analysis_free(struct analysis *a)
 	free(a);
 }
 
-/* Drops the steps so far if training has begun since: an evaluation before it is in no figure. */
+/* Drops the steps so far if training has begun since they were added. An evaluation before the
+ * training must not count in any figure. */
 static void mind_training(struct analysis *a)
 {
 	if (a->training == a->run->training)
@@ -46,19 +47,15 @@ static void mind_training(struct analysis *a)
 	a->training = a->run->training;
 }
 
-/*
- * The parts before the first step and after the last one are not steps. A run without any step is
- * analyzed as one part.
- */
+/* Returns whether this is the part of the run before the first step or after the last one. These
+ * parts are not steps. A run without any step is analyzed as one part. */
 static bool is_left_over(const struct analysis *a, const struct model_step *m)
 {
 	return m->part == MODEL_SET_UP || (m->part == MODEL_REST && a->analyzer.timeline.steps.n);
 }
 
-/*
- * A step whose end is unknown looks shorter than it is, so its times do not count unless no step
- * was kept before it. Its memory counts in any case.
- */
+/* Returns whether the step's times count. A step whose end is unknown looks shorter than it is, so
+ * it counts only if no step was kept before it. Its memory counts in any case. */
 static bool is_kept(const struct analysis *a, const struct model_step *m)
 {
 	return !m->has_no_end || !a->analyzer.timeline.steps.n;
@@ -80,10 +77,8 @@ size_t analysis_n_steps(struct analysis *a)
 	return a->analyzer.timeline.steps.n;
 }
 
-/*
- * Compares recorded steps with unrecorded ones, to find what recording costs. The ratios are 1 if
- * the recorded steps are part of the warm-up: they cannot be compared with later steps.
- */
+/* Compares recorded steps with unrecorded ones, to find what recording costs. If the recorded steps
+ * are part of the warm-up, they cannot be compared with later steps, and the ratios are 1. */
 static void compare_steps(struct analysis *a)
 {
 	struct findings f = { 0 };

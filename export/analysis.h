@@ -11,7 +11,8 @@
 struct report_process;
 struct analysis;
 
-/* `run` outlives it. `is_reported`: recorded steps are kept for a report. */
+/* Returns a new analysis; the caller frees it with analysis_free(). `run` must outlive the
+ * analysis. `is_reported`: keep recorded steps for a report. */
 struct analysis *analysis_new(const struct run *run, bool is_reported);
 void analysis_free(struct analysis *a);
 
@@ -21,10 +22,14 @@ const struct analyzed_step *analysis_step(struct analysis *a, const struct model
 /* Returns how many steps are kept for the report. */
 size_t analysis_n_steps(struct analysis *a);
 
-/* Fills a report from the steps so far. The caller has filled `to->facts` (process_describe). */
+/*
+ * Fills a report from the steps so far. The caller has filled `to->facts` with process_describe().
+ */
 void analysis_report(struct analysis *a, struct report_process *to);
 
-/* Returns the steps so far for a what-if replay, valid until the next call. */
+/*
+ * Returns the steps so far for a what-if replay. The analysis owns them; valid until the next call.
+ */
 struct timeline *analysis_timeline(struct analysis *a);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * `profrun collect DIR`: makes traces during the run. `run` starts it in a session of its own, so
- * that signals from the application's terminal do not reach it. A pipe tells it which process to
- * watch and when that process ended. It continues alone if the launcher is killed. It polls every 1
- * ms while steps are learned, because the library waits for the answer, else at most every 50 ms. A
- * new journal wakes it at once.
+ * `profrun collect DIR`: the collector, which reads the journals and writes traces and reports
+ * during the run. `profrun run` starts it in its own session, so that signals from the
+ * application's terminal do not reach it. Through a pipe the launcher tells the collector which
+ * process to watch and when that process ended. If the launcher is killed, the collector continues
+ * alone. While a process learns its step boundaries, the collector polls every 1 ms, because the
+ * library waits for the answer. Otherwise it polls at least every 50 ms. A new journal wakes it at
+ * once.
  */
 #include "core/runtime/clock.h"
 #include "core/runtime/config.h"
@@ -32,17 +34,17 @@ extern char **environ;
 
 enum {
 	LEARNING_MS = 1,
-	QUIET_POLLS = 50, /* polls without a record: nothing waits for an answer */
+	QUIET_POLLS = 50, /* polls without a record after which no process waits for an answer */
 	BUSY_MS = 5,
 	IDLE_MS = 50,
 	SAVE_EVERY_MS = 1000,
-	LIST_EVERY_MS = 20,	     /* the folder, without inotify */
-	LIST_WATCHED_EVERY_MS = 500, /* with it: an event may be lost */
+	LIST_EVERY_MS = 20,	     /* how often to list the folder without inotify */
+	LIST_WATCHED_EVERY_MS = 500, /* the same with inotify, which may lose an event */
 	ALIVE_EVERY_MS = 20,
 	OPEN_PATIENCE_MS = 2000, /* a journal's file exists a moment before its header is written */
-	LEFT_EVERY_MS = 500,	 /* reading all of /proc takes some milliseconds */
-	SETTLE_MS =
-		60, /* after the application's end: for children that have just begun to use CUDA */
+	LEFT_EVERY_MS = 500,	 /* how often to read all of /proc, which takes some milliseconds */
+	SETTLE_MS = 60, /* wait after the application's end for children that have just begun to use
+		     * CUDA */
 };
 
 struct watched {
@@ -61,17 +63,17 @@ struct collector {
 	struct ranks_start start;
 	VEC(char *) messages;
 	struct watch watch;
-	int control, status;  /* pipes to and from the launcher, -1: none */
-	uint32_t application; /* its pid, 0: unknown */
-	uint64_t application_start;
+	int control, status;	    /* pipes from and to the launcher; -1: none */
+	uint32_t application;	    /* pid; 0: unknown */
+	uint64_t application_start; /* detects that another process got its pid */
 	bool is_over, has_reported;
-	bool is_saved; /* since the last process ended */
+	bool is_saved; /* everything was saved after the last process ended */
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms, left_ms;
-	size_t n_left;	  /* processes that the command left running, at left_ms */
-	uint64_t n_known; /* traces and process ends that run.json contains */
-	double wall_s;	  /* the run's, 0: unknown */
+	size_t n_left;	  /* processes that the command left running, counted at left_ms */
+	uint64_t n_known; /* count_news() when run.json was saved last */
+	double wall_s;	  /* duration of the run in seconds; 0: unknown */
 	int signal;	  /* the signal that ended the application, 0: none */
-	char line[256];
+	char line[256];	  /* the beginning of a line from the launcher */
 	size_t n_line;
 };
 
@@ -83,6 +85,7 @@ static void say(struct collector *c, const char *text)
 
 /* ---- run.json ---- */
 
+/* Returns a number that grows whenever run.json should be saved again. */
 static uint64_t count_news(const struct collector *c)
 {
 	uint64_t n = c->messages.n;
@@ -128,7 +131,7 @@ static json_t *describe(const struct collector *c)
 
 /* ---- The report ---- */
 
-/* Adds how the run ended, as the launcher reports it. run.json has it only later. */
+/* Adds how the run ended, which the launcher has reported. run.json contains this only later. */
 static void add_end(const struct collector *c, struct report_run *run)
 {
 	if (!(c->wall_s > 0))
@@ -138,7 +141,8 @@ static void add_end(const struct collector *c, struct report_run *run)
 	run->signal = c->signal ? c->signal : run->signal;
 }
 
-/* Makes the report of all processes; those that are not analyzed yet are only described. */
+/* Makes the report of all processes. Of a process that is not analyzed yet, it contains only the
+ * facts (process_describe). */
 static void make_report(const struct collector *c, struct report *r)
 {
 	report_start(r);
@@ -153,14 +157,14 @@ static void make_report(const struct collector *c, struct report *r)
 }
 
 /*
- * Saves the report after a recorded step, but spends only a small part of the time on it. Between
- * the run's end and the answer to the launcher it does nothing: everything is saved with the
- * answer.
+ * Saves the report if a step was recorded since the last time. report_keep_update() limits the time
+ * spent on this. Between the end of the run and the answer to the launcher it does nothing, because
+ * report_settled() saves everything with the answer.
  */
 static void save_report_if_due(struct collector *c, bool is_last)
 {
 	struct err e;
-	bool is_new = is_last && c->watched.n; /* the launcher's message may be new */
+	bool is_new = is_last && c->watched.n; /* how the run ended may be new */
 	if (!is_last && c->is_over && !c->has_reported && c->status >= 0)
 		return;
 	for (size_t i = 0; i < c->watched.n; i++) {
@@ -237,7 +241,8 @@ static void open_journal(struct collector *c, struct watched *w)
 	say(c, e.text);
 }
 
-/* Reads one process's journal. Returns when to read again, in milliseconds. */
+/* Reads one process's journal. `ask`: also check whether the process is alive. Returns after how
+ * many milliseconds to read again. */
 static int serve(struct collector *c, struct watched *w, bool ask)
 {
 	if (!w->process && !w->is_given_up)
@@ -331,8 +336,8 @@ static void listen(struct collector *c)
 	}
 }
 
-/* Without a launcher the run ends with the application, or with the last process that has a
- * journal. */
+/* Without a launcher, the run is over when the application has ended. If the application's pid is
+ * unknown, the run is over when the last process with a journal has ended. */
 static void check_over(struct collector *c)
 {
 	if (c->is_over || c->control >= 0)
@@ -345,7 +350,8 @@ static void check_over(struct collector *c)
 	}
 }
 
-/* Sends the launcher the content of run.json, which may have failed for lack of disk space. */
+/* Sends the launcher the content of run.json and the report. The launcher does not read run.json,
+ * because saving it may have failed for lack of disk space. */
 static void report_settled(struct collector *c, size_t n_running)
 {
 	if (c->has_reported || c->status < 0)
@@ -369,8 +375,11 @@ static void report_settled(struct collector *c, size_t n_running)
 	c->is_saved = !n_running;
 }
 
-/* Counts the processes that a script left running. They may be the ones to profile, so the
- * collector waits for them, but only if there is no other: a server may be among them. */
+/*
+ * Counts the processes that a script left running. If no process has a journal yet, one of these
+ * may be the process to profile, so the collector waits for them. Otherwise returns 0 and does not
+ * wait, because one of them may be a server.
+ */
 static size_t count_left(struct collector *c)
 {
 	if (c->watched.n)
@@ -382,7 +391,11 @@ static size_t count_left(struct collector *c)
 	return c->n_left;
 }
 
-/* Returns whether everything is finished. Each process was checked after the application's end. */
+/*
+ * Returns whether the run is over and no process runs. First the folder must have been listed, and
+ * each process checked, after the application's end. Then answers the launcher, even if processes
+ * still run.
+ */
 static bool is_done(struct collector *c)
 {
 	if (!c->is_over || c->now_ms - c->over_ms < SETTLE_MS || c->asked_ms < c->over_ms ||
@@ -434,7 +447,7 @@ static int take_descriptor(void *request, const struct command_option *o, const 
 	return 0;
 }
 
-/* Only the launcher uses these. */
+/* Internal options, which the launcher passes. */
 static const struct command_option options[] = {
 	{ .name = "--control",
 	  .argument = "FD",
@@ -464,7 +477,8 @@ static void release(struct collector *c)
 	ranks_start_free(&c->start);
 }
 
-/* The launcher has already reported bad values. */
+/* Sets the limits by PROF_KEEP_TRACES and PROF_KEEP_MB. The launcher has already reported bad
+ * values. */
 static void set_limits(struct trace_limits *limits)
 {
 	struct config *config = mem_zero(sizeof(*config));

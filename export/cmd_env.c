@@ -1,4 +1,4 @@
-/* `profrun env`: the table of settings, as core/runtime/config.def has it. */
+/* `profrun env`: prints the settings in core/runtime/config.def. */
 #include "core/runtime/config.h"
 #include "export/command.h"
 

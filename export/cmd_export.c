@@ -1,4 +1,4 @@
-/* `profrun export DIR --format F[,F...] [-o PATH]`: makes traces from the journals alone. No
+/* `profrun export DIR --format F[,F...] [-o PATH]`: writes traces from the journals alone. No
  * collector is needed. */
 #include "core/source/process/journals.h"
 #include "export/command.h"
@@ -55,7 +55,7 @@ static void report(const struct process *p, const char *where)
 	arena_free(&arena);
 }
 
-/* A bad journal does not stop the export of the others. */
+/* Exports all journals. A bad journal does not stop the export of the others. */
 static int export_all(const struct journals *j, struct output *out, json_t *processes)
 {
 	int status = EXIT_DONE;
@@ -77,7 +77,8 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 	return status;
 }
 
-/* Keeps what only a live process could tell. */
+/* Copies library versions from the former run.json, because they can be read only from a live
+ * process. */
 static void keep_versions(const json_t *before, json_t *processes)
 {
 	for (size_t i = 0; i < json_array_size(processes); i++) {

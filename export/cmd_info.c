@@ -1,4 +1,4 @@
-/* `profrun info DIR|JOURNAL|TRACE`: prints what it contains. */
+/* `profrun info DIR|JOURNAL|TRACE`: prints what the folder or file contains. */
 #include "core/source/process/journals.h"
 #include "export/command.h"
 #include "export/exporter.h"
@@ -74,8 +74,8 @@ static void print_losses(const struct facts_losses *l, const struct driver_detai
 	printf("%s\n", details->is_truncated ? "; the file is cut short" : "");
 }
 
-/* Prints which recorded steps of a process that died are complete. The step in which it died has no
- * end, and CUPTI delivers GPU times late. */
+/* Prints which recorded steps of a process that died are complete. The step in which the process
+ * died has no end. GPU times of other steps may be missing, because CUPTI delivers them late. */
 static void print_whole(const struct process_facts *facts)
 {
 	const struct facts_steps *s = &facts->steps;
@@ -135,7 +135,7 @@ static void print_process(const struct process *p, const struct report_run *run)
 	arena_free(&arena);
 }
 
-/* `run`: the member of run.json in its folder, or NULL. */
+/* `run`: the member "run" of run.json in the journal's run, or NULL. */
 static int info_journal(const char *path, const struct report_run *run)
 {
 	struct process p;
@@ -207,7 +207,7 @@ static bool has_suffix(const char *path, const char *suffix)
 	return n >= m && !strcmp(path + n - m, suffix);
 }
 
-/* Of the format that writes files with such a name; of another name, as Perfetto's. */
+/* Returns the format whose files have the suffix of `path`, or else Perfetto's. */
 static const struct exporter *exporter_of(const char *path)
 {
 	const struct exporter *x;

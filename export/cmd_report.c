@@ -75,7 +75,7 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 	return status;
 }
 
-/* Prints one folder as an object, several as a list of objects. */
+/* Prints the report of one folder as an object, those of several folders as a list of objects. */
 static void print_json(const json_t *list, size_t n_wanted)
 {
 	const json_t *what = n_wanted == 1 ? json_array_get(list, 0) : list;

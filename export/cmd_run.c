@@ -139,7 +139,7 @@ static int run_profiled(struct run *r)
 	run_make_environment(r);
 	error = run_application(r, &wait_status);
 	if (error && r->profiles) {
-		r->is_quiet = true; /* one line has been printed already */
+		r->is_quiet = true; /* run_application() has printed the reason */
 		run_finish(r, wait_status, 0);
 	}
 	if (error)

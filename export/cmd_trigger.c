@@ -1,7 +1,7 @@
 /*
- * `profrun trigger PID|DIR [--steps N]`: requests steps from a running job. Writes the request into
- * its journals (core/source/process/target.h) and waits briefly for the answer, which names the
- * steps.
+ * `profrun trigger PID|DIR [--steps N]`: requests that a running job records steps. Writes the
+ * request into the job's journals (core/source/process/target.h). Waits up to 2 s for the answer,
+ * which names the steps.
  */
 #include "core/source/process/journals.h"
 #include "core/source/process/target.h"
@@ -22,10 +22,11 @@ enum {
 	STEPS_MOST = 1000000,
 	ANSWER_WITHIN_MS = 2000,
 	LOOK_EVERY_MS = 5,
-	WATCH_MS = 50, /* to measure the speed of ranks: 50 ms hold a hundred steps of 0.4 ms */
+	WATCH_MS = 50, /* time in which the speed of ranks is measured: over a hundred steps of
+		        * 0.4 ms */
 };
 
-/* A running process. */
+/* A running process that is asked to record steps. */
 struct asked {
 	struct target *target;
 	char folder[PATH_MAX];
@@ -33,17 +34,19 @@ struct asked {
 };
 
 struct asking {
-	unsigned n_steps; /* 0: as many as in the schedule */
+	unsigned n_steps; /* 0: the number in the schedule */
 	const char *what; /* PID or DIR */
 	VEC(struct asked) targets;
-	VEC(struct rank_look) looks; /* of each target */
-	size_t n_over;		     /* journals of ended processes */
+	VEC(struct rank_look) looks; /* one for each of `targets`, in the same order */
+	size_t n_over;		     /* number of journals of ended processes */
 	int status;
 };
 
-/* ---- Whom to ask ---- */
+/* ---- Which processes to ask ---- */
 
-/* `pid`: only that process's journal; 0: any. */
+/*
+ * Adds the journal's process if it is running. `pid`: only if it is that process; 0: any process.
+ */
 static void add_journal(struct asking *a, const char *folder, const char *path, uint32_t pid)
 {
 	struct asked added = { 0 };
@@ -124,7 +127,8 @@ static const char *who(const struct asked *t)
 	return text;
 }
 
-/* Without a collector, steps cannot be learned. Known steps can be recorded, and exported later. */
+/* Returns whether the process can be asked; otherwise prints why not. Without a collector, step
+ * boundaries cannot be learned. If they are known, steps can be recorded, and exported later. */
 static bool can_be_asked(struct asking *a, const struct asked *t)
 {
 	bool is_learning = target_is_learning(t->target);
@@ -147,7 +151,7 @@ static bool can_be_asked(struct asking *a, const struct asked *t)
 
 /* ---- Several ranks ---- */
 
-/* Returns the number of ranks. */
+/* Notes each rank's current step. Returns the number of ranks. */
 static size_t look_at_ranks(struct asking *a)
 {
 	size_t n = 0;
@@ -163,7 +167,7 @@ static size_t look_at_ranks(struct asking *a)
 	return n;
 }
 
-/* Returns the step with which all ranks can begin; 0: each begins when it sees the request. */
+/* Returns the step with which all ranks can begin. 0: each rank begins when it sees the request. */
 static uint64_t common_step(struct asking *a)
 {
 	const struct timespec pause = { .tv_nsec = WATCH_MS * 1000000L };
@@ -176,7 +180,8 @@ static uint64_t common_step(struct asking *a)
 
 static void ask(struct asking *a)
 {
-	/* before the ranks' steps are read: waiting for one would let the others advance */
+	/* Check all processes before reading the ranks' steps: a check may wait for a collector,
+	 * and meanwhile the ranks would advance. */
 	for (size_t i = 0; i < a->targets.n; i++) {
 		a->targets.at[i].can_be_asked = can_be_asked(a, &a->targets.at[i]);
 		vec_push(&a->looks, (struct rank_look){ 0 });

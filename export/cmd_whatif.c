@@ -1,4 +1,4 @@
-/* `profrun whatif DIR ...`: how long a step would take with something changed. */
+/* `profrun whatif DIR ...`: prints how long a step would take after the given changes. */
 #include "core/source/process/journals.h"
 #include "core/whatif/whatif.h"
 #include "export/command.h"
@@ -15,7 +15,7 @@ struct request {
 	const char *folder;
 	bool is_json;
 	VEC(struct whatif_change) changes;
-	VEC(const char *) asked; /* as typed by the user */
+	VEC(const char *) asked; /* options and their values, as the user typed them */
 };
 
 typedef int parse_change(const char *text, struct whatif_change *c, struct err *e);
@@ -90,7 +90,7 @@ static bool parse(int argc, char **argv, struct request *r, int *status)
 	return r->changes.n;
 }
 
-/* ---- The process that is asked about ---- */
+/* ---- Choosing the process ---- */
 
 static double recorded_ms(struct analysis *a)
 {
@@ -109,7 +109,8 @@ static void drop(struct process *p)
 	free(p);
 }
 
-/* Returns the process whose recorded steps are longest, as in the report. */
+/* Returns the process whose recorded steps are longest, as the report does. The caller frees it
+ * with drop(). */
 static struct process *choose(const struct journals *j, struct output *out, int *status)
 {
 	struct process *slowest = NULL;
@@ -135,12 +136,13 @@ static struct process *choose(const struct journals *j, struct output *out, int 
 
 struct answer {
 	struct whatif_result with, line,
-		before; /* line: without whole lines; before: without the host's work before them */
+		before; /* with: without the waits of the lines; line: without the whole lines;
+			 * before: without CPU work before the lines */
 	bool has_line;
 	uint32_t pid;
 };
 
-/* Runs the same changes, but removes something other than the waits of the lines. */
+/* Replays the same changes, except that `kind` replaces the removal of a line's waits. */
 static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kind,
 			const struct whatif_result *with, struct whatif_result *out, struct err *e)
 {
@@ -152,7 +154,7 @@ static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kin
 	}
 	int error = whatif_run(t, asked.at, asked.n, out, e);
 	vec_free(&asked);
-	if (!error && with->is_of_mean) /* a line may run in every step and wait in few of them */
+	if (!error && with->is_of_mean) /* a line may run in every step, but wait in few of them */
 		whatif_use_mean(out);
 	return error;
 }

@@ -1,5 +1,5 @@
-/* What all subcommands share: the command line read by a table of options, the help printed from
- * it, the lines on stderr. */
+/* Code that all subcommands share: parsing the command line by a table of options, printing help
+ * from the same table, and error messages. */
 #include "export/command.h"
 
 #include "core/runtime/spelling.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every command has it. */
+/* Every command has this option. */
 static const struct command_option help_option = { .name = "--help", .help = "show this help" };
 #define HELP_NAMES "-h, --help"
 
@@ -49,7 +49,8 @@ char *command_did_you_mean(char *to, size_t bytes, const char *text)
 
 /* ---- Options ---- */
 
-/* A run is what profrun.sh does without a command's name: its users never typed "run". */
+/* `run` is the default command of profrun.sh. Its users usually do not type "run", so messages omit
+ * it. */
 static bool is_run(const struct command *c)
 {
 	return !c->operand;
@@ -62,7 +63,7 @@ static const char *said_by(const struct command *c)
 	return text;
 }
 
-/* "--json", "--top N". */
+/* Returns an option as the help shows it: "--json", "--top N". Valid until the next call. */
 static const char *form_of(const struct command_option *o)
 {
 	static char text[80];
@@ -84,7 +85,8 @@ bool command_wants_help(const struct command *c, int argc, char **argv)
 	return false;
 }
 
-/* `value`: of "--name=VALUE", which only long options may have; else NULL. */
+/* Returns the option that `word` names, or NULL. Stores in `value` the VALUE of "--name=VALUE", a
+ * form that only long options have, else NULL. */
 static const struct command_option *find_option(const struct command *c, const char *word,
 						const char **value)
 {
@@ -144,7 +146,7 @@ static int take_option(const struct command *c, const struct command_option *o, 
 	return 0;
 }
 
-/* Returns as take_option(); moves *i to the last word that it took. */
+/* Reads the option argv[*i], and moves *i to its last word. Returns what take_option() returns. */
 static int read_option(const struct command *c, void *request, int argc, char **argv, int *i)
 {
 	const char *value;
@@ -211,7 +213,7 @@ void command_print_usage(const struct command *c)
 	printf("%s%s\n    %s\n", is_run(c) ? "" : "profrun.sh ", usage, c->summary);
 }
 
-/* The help's further lines stand below its first one. */
+/* Prints an option and its help. Further lines of the help go below the first one. */
 static void print_option(const char *form, const struct command_option *o, int width)
 {
 	printf("  %-*s  ", width, form);

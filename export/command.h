@@ -1,7 +1,7 @@
 /*
- * The subcommands: one file each (cmd_*.c), which holds the command's table of options; one name
- * each in COMMANDS below. The tables drive parsing, the help, and what a mistyped option is
- * compared with.
+ * The subcommands. Each has a file cmd_*.c with its table of options, and a name in COMMANDS below.
+ * The table is used to parse the command line, to print help, and to suggest the right option for a
+ * mistyped one.
  */
 #ifndef EXPORT_COMMAND_H
 #define EXPORT_COMMAND_H
@@ -11,7 +11,7 @@
 
 enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 
-/* In the order of the help. */
+/* In the order in which the help lists them. */
 #define COMMANDS(X) \
 	X(run)      \
 	X(report)   \
@@ -23,20 +23,20 @@ enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 	X(collect)
 
 /*
- * One option. Its value goes into the command's request: a flag sets a bool, a number from 1 to
- * `most` an unsigned, any other text a const char *, each at `offset`; or `take` does what is to be
- * done.
+ * One option. command_parse() stores its value in the command's request at `offset`: a flag as
+ * bool, a number from 1 to `most` as unsigned, any other text as const char *. If `take` is set,
+ * `take` handles the value instead.
  */
 struct command_option {
 	const char *name;     /* "--top" */
-	const char *argument; /* "N"; NULL: a flag */
-	const char *help;     /* one line, or several; NULL: for profrun's own use, not shown */
-	const char *setting;  /* the PROF_ variable that it stands for, shown after the help */
+	const char *argument; /* name of the value in the help, "N"; NULL: a flag without a value */
+	const char *help;     /* one or more lines; NULL: an internal option, which is not shown */
+	const char *setting;  /* the PROF_ variable that the option sets, shown after the help */
 	bool repeats;	      /* may be given more than once */
-	unsigned most;	      /* 0: not a number */
+	unsigned most;	      /* largest value of a number; 0: not a number */
 	size_t offset;
-	/* Returns 0, or the exit status to end with after a line on stderr; COMMAND_DONE: with
-	 * EXIT_DONE. `value`: NULL for a flag. */
+	/* Handles the value, which is NULL for a flag. Returns 0 to continue, COMMAND_DONE to end
+	 * with EXIT_DONE, or, after a line on stderr, the exit status to end with. */
 	int (*take)(void *request, const struct command_option *o, const char *value);
 };
 
@@ -44,28 +44,31 @@ struct command_option {
 
 struct command {
 	const char *name, *operands, *summary;
-	const struct command_option *options; /* ends with a row without a name; NULL: none */
-	const char *wanted; /* what is asked when there is no operand; NULL: none is needed */
-	/* Takes one operand; returns as command_option's. NULL: options end at the first operand,
-	 * which is the application's command. */
+	const struct command_option *options; /* ends with a row without a name; NULL: no options */
+	const char *wanted; /* error message if there is no operand; NULL: no operand is needed */
+	/* Takes one operand. Returns what `take` of an option returns. NULL: options end at the
+	 * first operand, where the application's command begins. */
 	int (*operand)(void *request, const char *word);
-	int (*run)(int argc, char **argv); /* argv[0] is not looked at; returns the exit status */
+	int (*run)(int argc, char **argv); /* ignores argv[0]; returns the exit status */
 };
 
 #define X(name) extern const struct command command_##name;
 COMMANDS(X)
 #undef X
 
-/* Reads the command line into `request`. True: the command can run. False: end with *status, all is
- * said. Returns in *next, which may be NULL, the first word after the options. */
+/*
+ * Parses the command line into `request`. Returns true if the command can run. Returns false if the
+ * program should exit with *status; then everything has been printed. Stores in *next the index of
+ * the first word after the options; `next` may be NULL.
+ */
 bool command_parse(const struct command *c, void *request, int argc, char **argv, int *next,
 		   int *status);
 
-/* Whether a word of the command line asks for the command's help; of a run's the application's
- * words do not count. */
+/* Returns whether a word of the command line asks for the command's help. Always false for `run`,
+ * because the words may belong to the application. */
 bool command_wants_help(const struct command *c, int argc, char **argv);
 
-/* "usage: report DIR... [--json] [--top N]", good until the next call. */
+/* Returns "usage: report DIR... [--json] [--top N]", valid until the next call. */
 const char *command_usage(const struct command *c);
 
 void command_print_usage(const struct command *c);
@@ -74,13 +77,13 @@ void command_print_help(const struct command *c);
 void command_print_version(void);
 
 /* Prints a line for each option: command, option, argument, help, separated by tabs. For tests and
- * completions. */
+ * shell completions. */
 void command_list_options(const struct command *c);
 
-/* " (did you mean report?)" if `text` is a mistyped command, else "". Returns `to`. */
+/* Writes " (did you mean report?)" if `text` is a mistyped command, else "". Returns `to`. */
 char *command_did_you_mean(char *to, size_t bytes, const char *text);
 
-/* Print one line on stderr; return EXIT_USAGE or EXIT_DATA. */
+/* Print one line on stderr. usage_error() returns EXIT_USAGE, data_error() returns EXIT_DATA. */
 __attribute__((format(printf, 1, 2))) int usage_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int data_error(const char *format, ...);
 

@@ -1,6 +1,7 @@
 /*
- * See leftover_processes.h. When a process ends, its children get another parent, so the parent
- * does not show what belongs to a run. The environment that a process was started with stays.
+ * See leftover_processes.h. Finds the processes of a run by the environment that they were started
+ * with, because it does not change. Their parent does not show that they belong to the run: when a
+ * process ends, its children get another parent.
  */
 #include "export/leftover_processes.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 
 struct text {
-	VEC(char) bytes; /* entries, each with its terminating 0 */
+	VEC(char) bytes; /* the environment's entries, each with its terminating 0 */
 };
 
 static void read_environment(uint32_t pid, struct text *t)

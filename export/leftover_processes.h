@@ -1,7 +1,5 @@
-/*
- * Processes of a run that are still running when its command has ended: `python train.py &` in a
- * script, or a daemon.
- */
+/* Counts processes of a run that still run after the run's command has ended: `python train.py &`
+ * in a script, or a daemon. */
 #ifndef EXPORT_LEFTOVER_PROCESSES_H
 #define EXPORT_LEFTOVER_PROCESSES_H
 

@@ -1,4 +1,4 @@
-/* `profrun [COMMAND] ...`: finds the command. profrun.sh is how people call it. */
+/* `profrun [COMMAND] ...`: finds the command and runs it. Users start profrun by profrun.sh. */
 #include "export/command.h"
 
 #include <stdio.h>
@@ -20,8 +20,8 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* Names of commands that are planned: until they exist they must not run a system's command of the
- * same name. */
+/* Returns whether the name is that of a planned command. Until that command exists, its name must
+ * not start the system's program of the same name (diff). */
 static bool is_reserved(const char *name)
 {
 	return !strcmp(name, "diff") || !strcmp(name, "merge");
@@ -68,7 +68,9 @@ static int help(const char *name)
 	return EXIT_DONE;
 }
 
-/* Not in the help: for tests, and for who writes a shell completion. */
+/*
+ * Lists all options, for tests and for authors of shell completions. The help does not mention it.
+ */
 static int list_options(void)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++)

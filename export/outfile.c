@@ -1,4 +1,4 @@
-/* See outfile.h. One thread per file. */
+/* See outfile.h. For programs with one thread: all files share the time of the last sync. */
 #include "export/outfile.h"
 
 #include "core/util/vec.h"
@@ -143,11 +143,11 @@ void outfile_abandon(struct outfile *o)
 }
 
 /*
- * Syncs the file before it is renamed, so that it is whole or absent even after the machine
- * crashes. Skipped within SYNC_EVERY_MS of the last sync: the disk's interrupts also reach the
- * application's cores, and several hundred synced traces per second took 5 % of its time
- * (test/torch/bench.py). Files that were not synced are whole or absent as long as the kernel does
- * not crash.
+ * Syncs the file before it is renamed, so that the file is complete or absent even after the
+ * machine crashes. Does nothing within SYNC_EVERY_MS of the last sync, because syncs slow down the
+ * application: the disk's interrupts also reach its cores. Several hundred synced traces per second
+ * took 5 % of the application's time (test/torch/bench.py). A file that was not synced is complete
+ * or absent unless the kernel crashes.
  */
 static void sync_at_times(struct outfile *o)
 {

@@ -18,8 +18,9 @@ static bool take_name(struct output *o, const char *name)
 }
 
 /*
- * The name is the rank, if that is a plain number and no other process of the run has it: a worker
- * inherits its parent's.
+ * Chooses the name of the process's folder: its rank, if that is a plain number and no other
+ * process of the run has taken it, else the journal's name. A worker process has the rank of its
+ * parent.
  */
 static void choose_name(struct process *p)
 {
@@ -115,7 +116,8 @@ void process_forget_analysis(struct process *p)
 	driver_forget_stacks(p->driver);
 }
 
-/* Looks with the first records, and once more when CUPTI has come: a look takes a millisecond. */
+/* Reads the versions of loaded libraries when the first records have arrived, and once more when
+ * CUPTI is loaded. Reading takes a millisecond. */
 static void look_for_versions(struct process *p)
 {
 	const struct driver *d = p->driver;

@@ -1,7 +1,7 @@
 /*
- * What is made of one process's recorded steps: traces, one file per step and format, and the
- * analysis. Used by the collector while the process lives, and afterwards by the commands that read
- * journals.
+ * Makes traces and an analysis from one process's recorded steps. Each step gets one trace per
+ * format. The collector uses this while the process runs; commands that read journals use it
+ * afterwards.
  */
 #ifndef EXPORT_PROCESS_H
 #define EXPORT_PROCESS_H
@@ -16,15 +16,15 @@
 #include <jansson.h>
 #include <limits.h>
 
-/* Where traces go, for all processes of a run. */
+/* The output of all processes of a run. */
 struct output {
 	char folder[PATH_MAX];
-	bool is_plain; /* files go directly into the folder, not into one per format */
+	bool is_plain; /* traces go directly into the folder, without a subfolder per format */
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
 	struct trace_limits limits;
-	bool analyses;	   /* recorded steps are kept for a report */
-	VEC(char *) taken; /* names of processes: ranks, pids */
+	bool analyses;	   /* keep recorded steps for a report */
+	VEC(char *) taken; /* ranks that processes have taken as their names */
 };
 
 void output_free(struct output *o);
@@ -32,41 +32,47 @@ void output_free(struct output *o);
 struct process {
 	struct driver *driver;
 	struct output *output;
-	struct analysis *analysis; /* NULL: none is wanted */
-	char name[64];		   /* of its folder: rank or stem; "" until it is needed */
+	struct analysis *analysis; /* NULL: not wanted, or already freed */
+	char name[64];		   /* name of its folder: rank or journal's name; "": not chosen
+				    * yet */
 	struct trace_keep traces;
-	uint64_t n_traces, n_failed; /* traces written, and those that could not be */
+	uint64_t n_traces, n_failed; /* traces written, and traces that could not be written */
 	struct process_files {
 		uint64_t n, n_empty;
-	} files[EXPORTERS_MOST];  /* written, by the output's formats */
-	struct versions versions; /* live */
-	unsigned n_versions_read; /* how often they were looked for */
+	} files[EXPORTERS_MOST];  /* files written, and how many are empty; same index as
+				   * output->formats */
+	struct versions versions; /* read while the process is alive */
+	unsigned n_versions_read; /* how often `versions` was read */
 };
 
-/* `p` must stay where it is until process_close(). Returns 0, or -errno with one line in `e`. */
+/* Opens the journal at `path`. `live`: the process may still run. `p` must not move until
+ * process_close(). Returns 0, or -errno with one line in `e`. */
 int process_open(struct process *p, struct output *output, const char *path, bool live,
 		 struct err *e);
 void process_close(struct process *p);
 
-/* Live: takes in what is new; whether there was anything. */
+/* Reads what a live process has added to its journal. Returns whether there was anything new. */
 bool process_poll(struct process *p);
 
-/* It has ended: writes what is left. */
+/* Processes the rest of the journal of a process that has ended. */
 void process_finish(struct process *p);
 
-/* All of it, from the journal alone. */
+/* Opens and processes a whole journal. Returns 0, or -errno with one line in `e`; after an error
+ * `p` is closed. */
 int process_export(struct process *p, struct output *output, const char *path, struct err *e);
 
-/* Gives back what the analysis holds; what it found must have been asked for. */
+/* Frees the analysis and the stacks. The caller has already read the results it needs. */
 void process_forget_analysis(struct process *p);
 
-/* Prints on stderr what is wrong with the journal as a file. Returns whether anything is. */
+/* Prints on stderr how the journal is damaged. Returns whether it is damaged. */
 bool process_complain_of_damage(const struct process *p);
 
-/* What is known of it without an analysis; texts and lists belong to `a`. */
+/* Fills in what is known about the process without an analysis. `a` owns the texts and lists. */
 void process_describe(const struct process *p, struct process_facts *to, struct arena *a);
 
-/* The same for run.json, with its versions and traces. New reference. */
+/*
+ * Returns the same for run.json, with library versions and traces. The caller owns the reference.
+ */
 json_t *process_to_json(const struct process *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* Saying that a journal is damaged or cut short, for the commands that read one. */
+/* Reports a damaged or truncated journal, for commands that read journals. */
 #include "export/command.h"
 #include "export/process.h"
 

@@ -1,4 +1,6 @@
-/* A process's part of run.json as tables of fields: struct process_facts. */
+/*
+ * Tables of fields (fields.h) for struct process_facts, which is one process's entry in run.json.
+ */
 #ifndef EXPORT_PROCESS_FACTS_H
 #define EXPORT_PROCESS_FACTS_H
 
@@ -6,7 +8,7 @@
 #include "core/source/process/facts.h"
 #include "export/fields.h"
 
-/* Tables of run.json; report.json has some of the fields under the same names. */
+/* Tables for run.json. report.json contains some of these fields under the same names. */
 extern const struct fields process_facts_fields, facts_device_fields, facts_trigger_fields,
 	facts_kept_fields, facts_corrected_fields, facts_losses_fields;
 

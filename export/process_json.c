@@ -1,4 +1,4 @@
-/* What run.json says about a process. */
+/* Describes a process for run.json. */
 #include "export/process.h"
 #include "export/process_facts.h"
 

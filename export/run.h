@@ -1,5 +1,8 @@
-/* The parts of `profrun run`: options and environment, the run's folder, the collector, the
- * application, the summary at the end. */
+/*
+ * The parts of `profrun run`, which launches an application under the profiler: settings and
+ * environment, the run's folder, the two child processes (collector and application), and the
+ * summary at the end.
+ */
 #ifndef EXPORT_RUN_H
 #define EXPORT_RUN_H
 
@@ -13,20 +16,21 @@
 #include <sys/types.h>
 
 struct run {
-	char **command; /* NULL-terminated */
+	char **command; /* the application's command line, NULL-terminated */
 	bool is_quiet;
 	bool is_sim;
 	bool profiles; /* false: profiling is impossible, and the application runs without it */
-	char home[PATH_MAX];   /* of this program, the library and sim/ */
-	char folder[PATH_MAX]; /* absolute */
+	char home[PATH_MAX];   /* folder that contains this program, the library and sim/ */
+	char folder[PATH_MAX]; /* the run's folder, an absolute path */
 	bool folder_was_there;
 	VEC(char *)
 	settings;		 /* NAME=VALUE from options, which override the environment */
-	VEC(char *) environment; /* of the application */
-	pid_t application;	 /* 0: not started */
+	VEC(char *) environment; /* the application's environment */
+	pid_t application;	 /* pid; 0: not started */
 	pid_t collector;
-	int control, status; /* pipes to and from the collector, -1 without one */
-	/* SIGXFSZ's original action; here it is ignored, and a write fails instead (ulimit -f) */
+	int control, status; /* pipes to and from the collector; -1: no collector */
+	/* Original action of SIGXFSZ, which the application gets back. The launcher ignores this
+	 * signal, so that a write beyond `ulimit -f` fails with an error. */
 	struct sigaction file_size;
 };
 
@@ -35,33 +39,38 @@ int run_check_settings(struct run *r);
 void run_make_environment(struct run *r);
 const char *run_setting(const struct run *r, const char *name);
 
-/* run_folder.c: chooses and makes the folder; clears `profiles`, after a message, if that fails. */
+/* run_folder.c. Chooses and makes the run's folder. On failure prints a message and clears
+ * `profiles`. */
 void run_make_folder(struct run *r);
-/* Removes the folder if no process of the run left anything in it. Returns whether it did.
- * `was_used`: a process has tried to write there. */
+/*
+ * Removes the run's folder unless a process of the run left a journal in it. A folder that existed
+ * before the run stays. Returns whether there was no journal. Stores in `was_used` whether a
+ * process has tried to record, that is, whether DIR/journal exists.
+ */
 bool run_remove_folder(struct run *r, bool *was_used);
-/* Writes the first half of run.json. */
+/* Writes what is known before the application starts into run.json: command, start, settings. */
 void run_describe(const struct run *r);
-/* Adds how the run ended. */
+/* Adds to run.json how the run ended. `wall_s`: its duration in seconds. */
 void run_describe_end(const struct run *r, int wait_status, double wall_s);
 
 /* run_child.c */
 void run_start_collector(struct run *r);
-/* Runs the command. Returns 0 and its wait status, or, after a message, the exit status for a
- * command that did not start. */
+/* Runs the command and waits for its end. Returns 0 and stores the status from waitpid(). If the
+ * command does not start, prints a message and returns the exit status for the launcher. */
 int run_application(struct run *r, int *wait_status);
-/* Ends this process as the application ended. */
+/* Ends this process with the exit status or the signal with which the application ended. */
 __attribute__((noreturn)) void run_end_like(int wait_status);
 
-/* run_watchdog.c: tells which signals were sent to the whole process group. `held` are blocked. */
+/* run_watchdog.c: a child process that detects which signals were sent to the whole process group.
+ * The caller has blocked the signals in `held`. */
 struct watchdog {
-	pid_t pid; /* 0 or less: none */
-	int ask, answer;
+	pid_t pid;	 /* 0 or less: there is no such child */
+	int ask, answer; /* pipes to and from the child */
 };
 enum watchdog_saw {
 	WATCHDOG_SAW_NOT,
 	WATCHDOG_SAW,
-	WATCHDOG_GONE, /* not running: unknown */
+	WATCHDOG_GONE, /* the child does not run, so the answer is unknown */
 };
 void run_watchdog_start(struct watchdog *w, const sigset_t *held);
 enum watchdog_saw run_watchdog_saw(const struct watchdog *w, int signal);

@@ -1,8 +1,9 @@
 /*
- * Starts the two children of a run. The application stays in this process group and keeps its
- * signal dispositions, signal mask and files. The collector gets a session of its own and none of
- * the application's files. This process then only waits, and forwards signals that were sent to it
- * alone.
+ * Starts the two children of a run: the collector and the application. The application stays in the
+ * launcher's process group and keeps the signal actions, signal mask and open files that the
+ * launcher was started with. The collector gets its own session (setsid) and none of the
+ * application's files. Afterwards the launcher only waits, and forwards signals that were sent to
+ * it alone.
  */
 #include "core/runtime/spelling.h"
 #include "export/command.h"
@@ -27,9 +28,9 @@ extern char **environ;
 /* ---- The collector ---- */
 
 /*
- * Gives the application's threads priority over the writing of traces. The collector never runs as
- * real-time, and at a lower priority: as a process, and as a session where the kernel schedules
- * sessions as groups (autogroup).
+ * Gives the application's threads priority over the collector. Leaves real-time scheduling, which
+ * the collector may have inherited, and lowers the priority of the process. Where the kernel
+ * schedules sessions as groups (autogroup), lowers the priority of the session, too.
  */
 static void give_way(void)
 {
@@ -43,8 +44,11 @@ static void give_way(void)
 	close(fd);
 }
 
-/* Moves the two pipes to descriptors 3 and 4, whatever their numbers, and opens /dev/null as 0, 1
- * and 2. */
+/*
+ * Turns this child into the collector. Moves the two pipes to descriptors 3 and 4, and opens
+ * /dev/null as 0, 1 and 2. The pipes are first copied to descriptors from 10 on, because their own
+ * numbers may be among the targets.
+ */
 __attribute__((noreturn)) static void become_collector(struct run *r, int control, int status)
 {
 	char program[PATH_MAX + 16], format[256];
@@ -60,7 +64,7 @@ __attribute__((noreturn)) static void become_collector(struct run *r, int contro
 	descriptors_close_from(5);
 	setsid();
 	give_way();
-	for (int s = 1; s < NSIG; s++) /* the launcher's parent may have ignored or blocked some */
+	for (int s = 1; s < NSIG; s++) /* the launcher's parent may have ignored some signals */
 		signal(s, SIG_DFL);
 	sigset_t none;
 	sigemptyset(&none);
@@ -110,24 +114,28 @@ static void tell_collector(struct run *r, pid_t application)
 	char line[32];
 	int n = snprintf(line, sizeof(line), "pid %d\n", (int)application);
 	if (r->control >= 0 && write(r->control, line, (size_t)n) < 0) {
-		close(r->control); /* the collector has died; run_finish() reports it */
+		close(r->control); /* the collector has died; run_finish() reports this */
 		r->control = -1;
 	}
 }
 
 /* ---- The application ---- */
 
-/* Signals that are sent to this process but meant for the application. Stops and continues need no
- * forwarding: they act on the whole group. */
+/* Signals that are sent to the launcher but meant for the application. Signals that stop and
+ * continue processes need no forwarding, because they act on the whole process group. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM,
 				 SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
 
 struct before {
-	sigset_t mask, waited;
-	struct sigaction child, pipe;
+	sigset_t mask, waited;	      /* the former mask; the signals that wait_for() receives */
+	struct sigaction child, pipe; /* former actions of SIGCHLD and SIGPIPE */
 };
 
-/* Ignored signals stay ignored, here and in the application. */
+/*
+ * Blocks SIGCHLD and the signals to forward, so that wait_for() can receive them. Saves the former
+ * mask and actions for the application. A signal that was ignored stays ignored, in the launcher
+ * and in the application.
+ */
 static void hold_signals(struct before *b)
 {
 	struct sigaction now;
@@ -139,11 +147,12 @@ static void hold_signals(struct before *b)
 	const struct sigaction plain = { .sa_handler = SIG_DFL },
 			       ignored = { .sa_handler = SIG_IGN };
 	sigaction(SIGCHLD, &plain,
-		  &b->child); /* wait() does not return for children if SIGCHLD is ignored */
+		  &b->child); /* while SIGCHLD is ignored, wait() returns no child's status */
 	sigaction(SIGPIPE, &ignored, &b->pipe);
 	sigprocmask(SIG_BLOCK, &b->waited, &b->mask);
 }
 
+/* Executes the command in this child. On failure writes errno to the pipe `told` and exits. */
 __attribute__((noreturn)) static void become_application(struct run *r, const struct before *b,
 							 int told)
 {
@@ -173,9 +182,11 @@ static int refuse(const char *command, int error)
 }
 
 /*
- * Forwards a signal unless the application has it already. A signal to the process group, as from a
- * terminal, has reached the application too. A signal that the kernel sent to this process alone is
- * meant for the application: a timer set before profrun was executed, or a closed terminal.
+ * Forwards a signal unless the application has received or sent it. A signal to the process group,
+ * for example from a terminal, has reached the application already. A signal that the kernel sent
+ * to the launcher alone is forwarded, because it is meant for the application: that of a timer set
+ * before profrun was executed, or of a closed terminal. Without the watchdog's answer, signals from
+ * the kernel count as sent to the group.
  */
 static void pass_on(const siginfo_t *info, pid_t application, const struct watchdog *w)
 {
@@ -229,7 +240,7 @@ void run_end_like(int wait_status)
 	if (!WIFSIGNALED(wait_status))
 		_exit(WEXITSTATUS(wait_status));
 	int s = WTERMSIG(wait_status);
-	const struct rlimit no_core = { 0, 0 }; /* the application has dumped its own core */
+	const struct rlimit no_core = { 0, 0 }; /* the application has already dumped core */
 	sigset_t one;
 	setrlimit(RLIMIT_CORE, &no_core);
 	signal(s, SIG_DFL);

@@ -1,5 +1,5 @@
-/* Settings of a run. Options override the environment. A bad value of an option ends the run; one
- * in the environment does not. */
+/* The settings of a run and the application's environment. Options override environment variables.
+ * A bad value in an option ends the run; a bad value in the environment is reported and ignored. */
 #include "core/runtime/config.h"
 #include "export/command.h"
 #include "export/run.h"
@@ -40,8 +40,8 @@ static bool is_set_by_option(const struct run *r, const char *entry)
 	return value_in(r->settings.at, r->settings.n, name);
 }
 
-/* Reports bad values of the environment and ignores them, unless an option overrides them. Bad
- * values of options were refused during parsing. */
+/* Reports bad values in the environment, except of settings that an option overrides. The parser
+ * has already refused bad values in options. Sets `is_sim`. Returns 0. */
 int run_check_settings(struct run *r)
 {
 	struct config *c = mem_zero(sizeof(*c));
@@ -58,7 +58,7 @@ int run_check_settings(struct run *r)
 	return 0;
 }
 
-/* Appends to "A:B", without empty parts. */
+/* Appends `part` to the colon-separated list `to`, unless `part` is NULL or empty. */
 static void append_path(char *to, size_t bytes, const char *part)
 {
 	size_t used = strlen(to);
@@ -81,8 +81,11 @@ static void set(struct run *r, const char *name, const char *value)
 	vec_push(&r->environment, entry);
 }
 
-/* Preloads the simulated libraries under their real names. A program with its own path to libcudart
- * (RPATH) must find them already loaded. */
+/*
+ * Preloads the simulated libraries under their real names. Otherwise a program with its own search
+ * path for libcudart (RPATH) would find another library; it does not search for a library that is
+ * already loaded.
+ */
 static void add_sim(struct run *r, char *preload, size_t bytes)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12", "libcupti.so.13",
@@ -91,7 +94,7 @@ static void add_sim(struct run *r, char *preload, size_t bytes)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/sim/%s", r->home, names[i]);
 		if (!access(path, R_OK) &&
-		    !strpbrk(path, ": ")) /* else only LD_LIBRARY_PATH names it */
+		    !strpbrk(path, ": ")) /* others only by LD_LIBRARY_PATH */
 			append_path(preload, bytes, path);
 	}
 	snprintf(path, sizeof(path), "%s/sim", r->home);
@@ -100,7 +103,7 @@ static void add_sim(struct run *r, char *preload, size_t bytes)
 	set(r, "LD_LIBRARY_PATH", libraries);
 }
 
-/* Leaves an NVTX injection of the user in place. */
+/* Makes NVTX load our library, unless the user has set NVTX_INJECTION64_PATH or PROF_NVTX=off. */
 static void add_nvtx(struct run *r, const char *library)
 {
 	const char *setting = run_setting(r, "PROF_NVTX");
@@ -110,9 +113,10 @@ static void add_nvtx(struct run *r, const char *library)
 }
 
 /*
- * Turns off AddressSanitizer's check of the link order. Its runtime, as a shared library (gcc's),
- * ends a program in which another library is loaded before it. Ours replaces nothing of the
- * runtime's. Loading the runtime first is no solution: it would be preloaded into every child.
+ * Turns off AddressSanitizer's check of the link order. Where the sanitizer's runtime is a shared
+ * library (gcc's default), it ends a program in which another library is loaded before it.
+ * libprofrun.so may be loaded first, because it replaces no function of the runtime. Preloading the
+ * runtime first is no solution, because every child process would load it, too.
  */
 static void tell_sanitizer(struct run *r)
 {
@@ -132,7 +136,7 @@ static void add_settings(struct run *r)
 	for (size_t i = 0; i < config_n_rows; i++) {
 		const char *name = config_rows[i].name, *value = run_setting(r, name);
 		if (value && *value && config_check(name, value, &e))
-			value = config_rows[i].fallback; /* already reported */
+			value = config_rows[i].fallback; /* run_check_settings() has reported it */
 		if (value)
 			set(r, name, value);
 	}

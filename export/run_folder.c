@@ -1,4 +1,4 @@
-/* The run's folder: choosing its name, making and removing it, and the run's part of run.json. */
+/* Chooses, makes and removes the run's folder, and writes the run's part of run.json. */
 #include "core/runtime/config.h"
 #include "core/runtime/version.h"
 #include "core/util/path.h"
@@ -36,7 +36,8 @@ static int make_absolute(char *path, size_t bytes)
 	return snprintf(path, bytes, "%s", joined) < (int)bytes ? 0 : -ENAMETOOLONG;
 }
 
-/* The library reads it from PROF_OUT. step_aside() may append a suffix. */
+/* Returns whether PROF_OUT, from which the library reads the folder, has no room for the name.
+ * step_aside() may append a suffix. */
 static bool is_too_long(const char *folder)
 {
 	return strlen(folder) + sizeof("-99999") > CONFIG_TEXT_BYTES;
@@ -67,7 +68,8 @@ static void step_aside(struct run *r)
 		r->folder);
 }
 
-/* Tests whether a file can be made in the folder: the journal is a mapped file. */
+/* Tests whether a file can be made in the folder, because the library must make its journal there,
+ * which is a mapped file. */
 static int try_writing(const char *folder, struct err *e)
 {
 	char path[PATH_MAX + 32];
@@ -116,7 +118,7 @@ bool run_remove_folder(struct run *r, bool *was_used)
 	snprintf(path, sizeof(path), "%s/journal", r->folder);
 	*was_used = !access(path, F_OK);
 	if (*was_used && rmdir(path))
-		return false; /* it contains a journal */
+		return false; /* DIR/journal is not empty: it contains a journal */
 	snprintf(path, sizeof(path), "%s/run.json", r->folder);
 	unlink(path);
 	if (!r->folder_was_there)

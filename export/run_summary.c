@@ -28,9 +28,9 @@ static void note_interrupt(int unused)
 }
 
 /*
- * From now on an interrupt ends the wait for the collector. Interrupts that are pending were meant
- * for the application, which has ended: they are dropped. `during`: the signal mask that lets new
- * ones through.
+ * From now on lets interrupts end the wait for the collector. Drops pending interrupts, because
+ * they were meant for the application, which has ended. Blocks interrupts, and stores in `during`
+ * the signal mask for ppoll() that lets them through.
  */
 static void heed_interrupts(sigset_t *during)
 {
@@ -53,7 +53,7 @@ static void heed_interrupts(sigset_t *during)
 		;
 }
 
-/* Reads more of the collector's answer; false: that was all, or an interrupt came. */
+/* Reads more of the collector's answer. Returns false at its end, or after an interrupt. */
 static bool hear(const struct run *r, const sigset_t *during, char *to, size_t room, size_t *n)
 {
 	struct pollfd p = { .fd = r->status, .events = POLLIN };
@@ -65,8 +65,9 @@ static bool hear(const struct run *r, const sigset_t *during, char *to, size_t r
 }
 
 /*
- * Tells the collector that the run is over and waits for "settled N", followed by run.json. Returns
- * N, or -1 if the collector died or was not waited for.
+ * Tells the collector that the run is over, and waits for its answer: "settled N", then run.json. N
+ * is the number of processes that still run. Returns N, or -1 if the collector died or an interrupt
+ * ended the wait. Stores run.json in `said`; the caller owns the reference.
  */
 static long wait_for_collector(struct run *r, int wait_status, double wall_s, json_t **said)
 {
@@ -77,7 +78,7 @@ static long wait_for_collector(struct run *r, int wait_status, double wall_s, js
 	if (r->control >= 0) {
 		int told = dprintf(r->control, "wall_s %.6f\nsignal %d\nend\n", wall_s,
 				   WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0);
-		(void)told; /* a dead collector shows below */
+		(void)told; /* if the collector is dead, there is no answer below */
 	}
 	heed_interrupts(&during);
 	while (goes_on) {
@@ -90,7 +91,7 @@ static long wait_for_collector(struct run *r, int wait_status, double wall_s, js
 	const char *rest = strchr(text.at, '\n');
 	*said = rest ? json_loads(rest, 0, NULL) : NULL;
 	vec_free(&text);
-	if (!running) /* it ends now: its last save is done */
+	if (!running) /* the collector has saved everything and ends now */
 		waitpid(r->collector, NULL, 0);
 	return running;
 }
@@ -125,7 +126,8 @@ static void say_losses(const struct process_facts *p, const char *who)
 			(long long)l->gpu_work_without_call);
 }
 
-/* Traces that are missing. */
+/* Prints how many traces are missing. A single failure is not printed, because say_process() has
+ * printed it (`trouble`). */
 static void say_missing_traces(const struct process_facts *p, const char *who)
 {
 	if (p->n_traces_removed)
@@ -144,10 +146,8 @@ static void say_text(const char *who, const char *text)
 		fprintf(stderr, "profrun: %s: %s\n", who, text);
 }
 
-/*
- * `has_screen`: the report's first screen follows and is about this process, so its steps are left
- * out here.
- */
+/* Prints one process's files and problems. `has_screen`: the report's first screen follows and is
+ * about this process, so its steps are not printed here. */
 static void say_process(const struct process_facts *p, const struct report_run *run,
 			bool has_screen)
 {
@@ -172,7 +172,7 @@ static void say_process(const struct process_facts *p, const struct report_run *
 
 enum { PROCESSES_SAID = 8, LINES_AROUND = 3 };
 
-/* The first screen, with room for the lines before and after it. */
+/* Prints the report's first screen, with room for the lines before and after it. */
 static void say_report(const struct report *report)
 {
 	struct textout o = { .to = stderr,
@@ -181,7 +181,8 @@ static void say_report(const struct report *report)
 	report_text_screen(&o, report, REPORT_SCREEN_LINES - LINES_AROUND);
 }
 
-/* A folder with a blank or another character that a shell would interpret is quoted. */
+/* Prints the command for the full report. Quotes the folder if its name contains a blank or another
+ * character that a shell would interpret. */
 static void say_report_command(const struct run *r)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -212,7 +213,7 @@ static bool has_files(const struct runfile *file, const struct exporter *x)
 	return false;
 }
 
-/* Returns whether there are any. */
+/* Prints where the files of each format are. Returns whether there are any files. */
 static bool say_files(const struct run *r, const struct runfile *file)
 {
 	const struct exporter *x;
@@ -220,7 +221,8 @@ static bool say_files(const struct run *r, const struct runfile *file)
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
 		char path[PATH_MAX + 32];
 		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);
-		if (!has_files(file, x) || access(path, F_OK)) /* they were removed */
+		if (!has_files(file, x) || access(path, F_OK)) /* none were written, or they were
+							        * removed */
 			continue;
 		fprintf(stderr, "profrun: %ss are in %s/%s: open them in %s\n", x->noun, r->folder,
 			x->folder, x->viewer);
@@ -250,7 +252,8 @@ static void say_all(const struct run *r, const struct runfile *file, const struc
 		fprintf(stderr, "profrun: the run is recorded in %s\n", r->folder);
 }
 
-/* The kernel module's files, Tegra's, and those of WSL, which has no module. */
+/* Looks for the files of NVIDIA's kernel module, of Tegra's driver, and of WSL, which has no
+ * module. */
 static bool has_driver(void)
 {
 	return !access("/proc/driver/nvidia", F_OK) || !access("/dev/nvidiactl", F_OK) ||
@@ -272,7 +275,8 @@ static void say_never_used(const struct run *r, bool was_used)
 		hint);
 }
 
-/* The collector made its report before the signal was known. */
+/* Reads how the run ended, with the signal, from run.json into the report. Saves the report if no
+ * process runs any more (`is_over`). */
 static void report_signal(const struct run *r, struct report *report, bool is_over)
 {
 	struct err e;
@@ -307,12 +311,14 @@ static void say_collector_died(const struct run *r)
 		r->folder);
 }
 
-/* Processes were seen. `said`: the collector's answer about them, NULL if it died. */
+/* Ends a run that left a journal or still has running processes. `said`: the collector's answer,
+ * NULL if the collector died. */
 static void finish_seen(struct run *r, const json_t *said, int wait_status, long running)
 {
 	struct runfile file;
 	struct report report;
-	json_t *now = runfile_load(r->folder); /* has how the run ended, unlike `said` */
+	json_t *now = runfile_load(r->folder); /* contains how the run ended, which `said` does
+					        * not */
 	runfile_read(&file, said);
 	fields_read(&report_run_fields, &file.run, json_object_get(now, "run"), &file.arena);
 	json_decref(now);

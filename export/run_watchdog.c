@@ -1,8 +1,8 @@
 /*
- * Detects whether a signal was sent to the whole process group, so that the application has it
- * already. The kernel does not say to whom a signal was sent. So the launcher has a child in the
- * same group that only blocks signals: one sent to the group is pending in the child too. The child
- * ends with the launcher, even if that is killed.
+ * Detects whether a signal was sent to the whole process group. If so, the application has received
+ * it, too. The kernel does not say to whom a signal was sent. Therefore the launcher starts a child
+ * in the same group, which only blocks signals: a signal to the group is then pending in the child,
+ * too. The child ends with the launcher, even if the launcher is killed.
  */
 #include "export/descriptors.h"
 #include "export/run.h"
@@ -16,11 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel delivers to the processes of a group one after another, within microseconds. */
+/* How long to wait before asking the child. The kernel delivers a signal to the processes of a
+ * group one after another, within microseconds. */
 enum { GROUP_NS = 2000000 };
 
-/* Reads signal numbers, and answers each with whether that signal was received. A signal that is
- * never asked for was sent to this child alone, and is dropped. */
+/* Runs in the child. Reads signal numbers, and answers each with 1 if that signal is pending, else
+ * 0. Drops other pending signals, because they were sent to this child alone. */
 __attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask, int answer)
 {
 	uint8_t wanted;

@@ -1,4 +1,4 @@
-/* Reading and replacing run.json. */
+/* Reads and replaces run.json. */
 #include "export/runfile.h"
 
 #include "export/outfile.h"

@@ -1,7 +1,5 @@
-/*
- * DIR/run.json, which describes a run. `profrun run` writes its first half; the collector or
- * `export` writes the processes.
- */
+/* DIR/run.json, which describes a run. `profrun run` writes the member "run"; the collector or
+ * `profrun export` writes the other members. */
 #ifndef EXPORT_RUNFILE_H
 #define EXPORT_RUNFILE_H
 
@@ -21,16 +19,15 @@ struct runfile {
 void runfile_read(struct runfile *r, const json_t *root);
 void runfile_free(struct runfile *r);
 
-/*
- * Returns run.json as a new reference. If it is missing or unreadable: an object with this host and
- * no processes.
- */
+/* Returns run.json; the caller owns the reference. If the file is missing or unreadable, returns an
+ * object with this host's name and no processes. */
 json_t *runfile_load(const char *folder);
 
-/* Replaces the file, whole or not at all. Returns 0 or -errno. */
+/* Replaces run.json completely or not at all. Returns 0, or -errno with one line in `e`. */
 int runfile_save(const char *folder, json_t *root, struct err *e);
 
-/* Returns the process of that journal ("journal/123.journal"), borrowed, or NULL. */
+/* Returns the entry of the process that wrote `journal` ("journal/123.journal"), or NULL. The
+ * reference is borrowed from `root`. */
 json_t *runfile_process(const json_t *root, const char *journal);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* The first process that uses CUDA makes DIR/journal. */
+/* Watches DIR/journal once it exists. The first process that uses CUDA makes it. */
 static void watch_journal(struct watch *w, const char *folder)
 {
 	char path[PATH_MAX];
@@ -35,10 +35,8 @@ void watch_close(struct watch *w)
 	w->fd = -1;
 }
 
-/*
- * The events themselves do not matter: the folder is small, and listing it also finds journals that
- * are older than the watch.
- */
+/* Ignores the content of the events. The folder is small, and listing it also finds journals that
+ * are older than the watch. */
 bool watch_news(struct watch *w, const char *folder)
 {
 	char events[4096] __attribute__((aligned(8)));

@@ -1,7 +1,7 @@
 /*
- * Watches a run's folder for new journals (inotify), so that the collector reads them at once: the
- * process cannot record steps before the collector answers. If the kernel provides no watch, the fd
- * is -1 and the caller lists the folder periodically. One thread.
+ * Watches a run's folder for new journals (inotify), so that the collector can read a journal as
+ * soon as it appears: a process cannot record steps before the collector answers. If the kernel
+ * provides no watch, `fd` is -1 and the caller must list the folder periodically. For one thread.
  */
 #ifndef EXPORT_WATCH_H
 #define EXPORT_WATCH_H
@@ -16,7 +16,7 @@ struct watch {
 void watch_open(struct watch *w, const char *folder);
 void watch_close(struct watch *w);
 
-/* Reads pending events. Returns whether to list the folder. */
+/* Reads pending events. Returns whether there were any; then the caller should list the folder. */
 bool watch_news(struct watch *w, const char *folder);
 
 #endif
