@@ -1,9 +1,9 @@
 # `make help` lists the goals. Objects go to build/obj, products to build/.
 #   V=1 shows whole commands, QUIET=1 none, WERROR=1 turns warnings into errors,
 #   SAN=address,undefined builds with sanitizers into build/san-address-undefined.
-# A fragment (test/*/NAME.mk) adds its products as prerequisites of sim, prog or bench-programs. It
-# may use $(BUILD) $(CC) $(CFLAGS) $(LDFLAGS) $(CUDA_HOME) $(CUDA_INCLUDE) $(NVCC) (may be empty)
-# and $(Q).
+# A fragment (test/*/NAME.mk) adds its products as prerequisites of sim, prog or bench-programs. A
+# fragment may use $(BUILD) $(CC) $(CFLAGS) $(LDFLAGS) $(CUDA_HOME) $(CUDA_INCLUDE) $(Q), and
+# $(NVCC), which may be empty.
 
 MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/sh
@@ -39,7 +39,7 @@ EXPORT_SRC := $(wildcard export/*.c)
 UNIT_SRC := $(wildcard test/unit/test_*.c)
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/lib/%.o)
-# The tool takes the library's objects of core/runtime: they are compiled once.
+# The tool links the library's objects of core/runtime, so that these are compiled only once.
 CORE_OBJ := $(patsubst %.c,$(BUILD)/obj/tool/%.o,$(filter-out core/runtime/%,$(CORE_SRC))) \
 	$(patsubst %.c,$(BUILD)/obj/lib/%.o,$(filter core/runtime/%,$(CORE_SRC)))
 EXPORT_OBJ := $(EXPORT_SRC:%.c=$(BUILD)/obj/tool/%.o)
@@ -47,18 +47,20 @@ UNIT := $(UNIT_SRC:test/unit/%.c=$(BUILD)/test/unit/%)
 LIB := $(BUILD)/libprofrun.so
 TOOL := $(BUILD)/profrun
 
-# initial-exec: a hook may run before its thread can allocate TLS. The library needs only libc
-# (scripts/check-so).
+# initial-exec, because a hook may run before its thread can allocate thread-local storage. The
+# library needs only libc (scripts/check-so).
 LIB_CFLAGS := -fPIC -ftls-model=initial-exec
-# Prefetches a cache line for writing; a processor without that instruction treats it as a nop.
+# Generates prefetchw, which prefetches a cache line for writing. A processor without this
+# instruction treats it as a nop.
 LIB_CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mprfchw)
-# Cancellation points of libc that the library calls: preload/uncancelled.c replaces them.
+# Functions of libc that the library calls and that are cancellation points. preload/uncancelled.c
+# replaces them.
 UNCANCELLED := open close read write pwrite fallocate nanosleep
 LIB_LDFLAGS := $(UNCANCELLED:%=-Wl$(comma)--wrap=%) -shared -Wl,-soname,libprofrun.so \
 	-Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
-# libstdc++.a for its demangler alone, which needs no C++ runtime. core/util/demangle.c says why not
-# libstdc++.so.
+# The tool links libstdc++.a for its demangler alone, which needs no C++ runtime.
+# core/util/demangle.c says why it does not link libstdc++.so.
 TOOL_LIBS := -ljansson -lz -ldw -lelf -l:libstdc++.a -lpthread -lm
 
 .PHONY: all lib tool sim prog unit bench-programs tests help
@@ -73,8 +75,8 @@ include test/unit/unit.mk
 include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk
 include test/steps/steps.mk test/answers/answers.mk
 
-# A change of flags rebuilds everything: objects depend on this file, which changes only when the
-# flags do.
+# Objects depend on FLAGS_FILE, which is rewritten only when the flags change. So a change of flags
+# rebuilds everything.
 FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(CUDA_INCLUDE)
 FLAGS_FILE := $(BUILD)/obj/flags
 ifneq ($(strip $(FLAGS_NOW)),$(strip $(file <$(FLAGS_FILE))))
@@ -86,14 +88,15 @@ $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
 	$(need_cuda)$(call say,CC,$< (library))
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
 
-# Always optimized: a wrapper must jump to the real function. With a call in its place the wrapper
-# itself would be the caller of that function.
+# Always optimized, because a wrapper must jump to the real function. If the wrapper called the
+# function, the wrapper itself would be the function's caller.
 WRAPPERS := $(addprefix $(BUILD)/obj/lib/preload/,hooks.o libs.o blocks.o)
 $(WRAPPERS): LIB_CFLAGS += -O2 -foptimize-sibling-calls
-# A launch's sizes arrive in registers, are stored one by one and copied. Copied as one vector, they
-# would wait for those stores: 5 ns.
+# A launch's sizes arrive in registers, are stored one by one, and are then copied. A copy as one
+# vector would wait for those stores, which takes 5 ns.
 $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-tree-slp-vectorize
-# A fifth of the compile time of the slowest file, for the sake of debuggers only.
+# Variable tracking takes a fifth of the compile time of hooks.c, the slowest file, and serves
+# debuggers only.
 $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-var-tracking
 
 $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
@@ -102,15 +105,15 @@ $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
 
 $(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
 	$(call say,LD,$@)
-	$(Q)# a running program may have the old one mapped
+	$(Q)# replace the library, because a running program may have mapped the old one
 	$(Q)$(CC) $(LIB_LDFLAGS) $(LDFLAGS) $(LIB_OBJ) -o $@.part && mv -f $@.part $@
 
 $(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
 
-# The table's symbols, entry points and categories as text, for scripts and tests that read every
-# row.
+# The symbol, entry point and category of each row of preload/hooks.def as text, for scripts and
+# tests.
 $(BUILD)/hooks.txt: preload/hooks.def
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && printf '%s\n' \
@@ -119,7 +122,7 @@ $(BUILD)/hooks.txt: preload/hooks.def
 		'#include "preload/hooks.def"' | $(CC) -E -P -I. -x c - | \
 		grep -o 'hook_row [A-Za-z0-9_]* [A-Z]* [A-Z]*' | cut -d' ' -f2- >$@
 
-# The same for the functions of libraries: symbol, family, facts.
+# The symbol, family and facts of each row of preload/libs.def as text.
 $(BUILD)/libraries.txt: preload/libs.def
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && printf '%s\n' \
@@ -127,8 +130,8 @@ $(BUILD)/libraries.txt: preload/libs.def
 		'#include "preload/libs.def"' | $(CC) -E -P -I. -x c - | \
 		grep -o 'library_row [A-Za-z0-9_]* [A-Z]* [A-Z_]*' | cut -d' ' -f2- >$@
 
-# A unit program links archives, so that it contains only the modules it uses. Programs called
-# test_preload_* also link the library's objects.
+# A unit test links archives, so that it contains only the modules that it uses. A test called
+# test_preload_* also links the library's objects.
 $(BUILD)/obj/libcore.a: $(CORE_OBJ)
 $(BUILD)/obj/libexport.a: $(filter-out %/main.o,$(EXPORT_OBJ))
 $(BUILD)/obj/libpreload.a: $(filter $(BUILD)/obj/lib/preload/%,$(LIB_OBJ))
@@ -149,8 +152,8 @@ $(BUILD)/test/unit/%: $(BUILD)/obj/tool/test/unit/%.o $(UNIT_ARCHIVES)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(EXPORT_OBJ) $(UNIT_OBJ))
 
-# Goals for users. A goal that may install something builds in a second make, which finds what was
-# installed.
+# Goals for users. A goal that may install something starts a second make for the build, because
+# only a new make looks again for what was installed.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: setup demo test test-torch bench soak check check-san install clean
 setup: ## install what building and testing need

@@ -1,5 +1,5 @@
-# The answer-key suite: its C++ programs, and `make answers`. Files and lines come from the
-# programs' debug information.
+# The answer-key suite: builds its C++ programs and adds `make answers`. The programs are built with
+# debug information (-g), from which profrun takes files and lines.
 ANSWERS := $(BUILD)/test/answers
 ANSWERS_SRC := $(wildcard test/answers/programs/*.cpp test/answers/unseen/*.cpp)
 ANSWERS_BIN := $(notdir $(ANSWERS_SRC:%.cpp=%))

@@ -1,5 +1,5 @@
-# Benchmarks: each compares a figure with its budget and with the bare call in the same run.
-# `make bench` runs them.
+# The benchmarks, which `make bench` runs. Each compares a figure with its budget, and with the call
+# without profrun in the same run.
 BENCH := $(BUILD)/test/bench
 BENCH_CC = $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE)
 bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/cold_bench \
@@ -50,7 +50,8 @@ $(BENCH)/startup_bench: test/bench/startup_bench.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. $< -o $@
 
-# Archives by path: this file is read before the top-level Makefile sets its variables for them.
+# The archives are named by path, because make reads this file before the Makefile sets variables
+# for them.
 EXPORT_BENCH_ARCHIVES := $(BUILD)/obj/libunit.a $(BUILD)/obj/libexport.a $(BUILD)/obj/libcore.a
 EXPORT_BENCHES := $(BENCH)/export_bench $(BENCH)/report_bench $(BENCH)/steps_bench
 $(EXPORT_BENCHES): $(BENCH)/%: $(BUILD)/obj/tool/test/bench/%.o $(EXPORT_BENCH_ARCHIVES)

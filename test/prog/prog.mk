@@ -1,6 +1,6 @@
 # Programs that the end-to-end tests run, in build/test/prog. They are linked with the simulated
-# GPU's libraries. Those have the sonames and symbol versions of the real ones, so the programs also
-# run on a real GPU. Some are built only if nvcc exists.
+# GPU's libraries, which have the sonames and symbol versions of the real ones. So the programs also
+# run on a real GPU. Some programs are built only if nvcc exists.
 PROG := $(BUILD)/test/prog
 PROG_SIM12 := $(BUILD)/sim/libcudart.so.12
 PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
@@ -24,7 +24,8 @@ $(PROG_LINKED13:%=$(PROG)/%): $(PROG)/%: test/prog/%.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -ldl -lpthread -o $@
 
-# The loader makes its slots read-only: some distributions' compilers link every program so.
+# The loader makes the slots of this program read-only. The compilers of some distributions link
+# every program like this.
 $(PROG)/slots_now: test/prog/slots.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -Wl,-z,now,-z,relro -o $@
@@ -53,8 +54,8 @@ $(PROG)/slots_at_exit.so: test/prog/slots_at_exit.c
 	$(call say,CC,$<)
 	$(prog_build) -shared -fPIC $< -o $@
 
-# Both ask for the same address, where the loader maps nothing else: one can be loaded where the
-# other was unloaded.
+# slots_caller.so and slots_other.so request the same address, where the loader maps nothing else.
+# So one can be loaded at the address from which the other was unloaded.
 PROG_SAME_PLACE := -Wl,-Ttext-segment=0x2000000000
 $(PROG)/slots_caller.so: test/prog/slots_caller.c $(PROG_SIM13)
 	$(call say,CC,$<)
@@ -76,9 +77,9 @@ $(PROG)/half_%.so: test/prog/half.c $(BUILD)/sim/libcudart.so.%
 	$(call say,CC,$<)
 	$(prog_build) -DHALF=$* -shared -fPIC $< $(BUILD)/sim/libcudart.so.$* -o $@
 
-# -cudart shared, because nvcc links cudart statically by default. The launch forms differ by the
-# flags below (see test/prog/launch.cu). The definition is passed twice, because nvcc compiles the
-# stub without the -D of its own command line.
+# -cudart shared, because nvcc links cudart statically by default. The flags below select the form
+# of launches (see test/prog/launch.cu). __NV_LEGACY_LAUNCH is defined twice, because nvcc compiles
+# the stub without the -D of its own command line.
 $(PROG)/legacy: PROG_NVCC_FLAGS := -D__NV_LEGACY_LAUNCH -Xcompiler -D__NV_LEGACY_LAUNCH
 $(PROG)/per_thread: PROG_NVCC_FLAGS := --default-stream per-thread
 $(PROG_NVCC:%=$(PROG)/%): test/prog/launch.cu
@@ -89,8 +90,8 @@ $(PROG)/together: test/prog/together.cu
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -std=c++17 $< -o $@
 
-# The library's Python part, for ctypes; needs no CUDA. The wrapped function lets a test damage the
-# layout.
+# The part of the library that reads Python's frames, for ctypes. It needs no CUDA. A test wraps
+# python_layout_choose() to damage the layout.
 PYTHON_FRAMES_SRC := test/prog/python_frames.c $(wildcard preload/python*.c) \
 	$(patsubst %,core/%.c,runtime/journal runtime/log runtime/clock source/journal/pylines)
 prog: $(PROG)/python_frames.so
@@ -102,7 +103,7 @@ $(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) \
 
 -include $(wildcard $(BUILD)/obj/prog/*.d)
 
-# Linked with the stand-ins for cuBLAS, cuDNN and NCCL; libraries_none is not.
+# `libraries` is linked with the stand-ins for cuBLAS, cuDNN and NCCL; `libraries_none` is not.
 prog: $(PROG)/libraries $(PROG)/libraries_none
 $(PROG)/libraries: test/prog/libraries.c $(PROG_SIM13) $(BUILD)/sim/libprofsim_libs.so
 	$(call say,CC,$@)
@@ -117,7 +118,8 @@ $(PROG)/throws: test/prog/throws.cpp $(PROG_SIM13)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) \
 		-ldl -o $@
 
-# PyTorch's memory reports with the new and the old signature, whose mangled names differ.
+# Stand-ins for PyTorch's libc10.so, with the new and the old signature of PyTorch's memory reports.
+# The mangled names of the two differ.
 PROG_C10 := $(foreach old,new old,$(PROG)/c10_$(old)/libc10.so $(PROG)/c10_$(old)/user.so) \
 	$(PROG)/c10_new/race.so
 prog: $(PROG_C10)

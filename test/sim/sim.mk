@@ -11,7 +11,8 @@ SIM_PYTHON ?= python3
 # layout. -O1 -g0 halves the compile time; speed and debug information are not needed here.
 SIM_CFLAGS := $(if $(SAN),,-O1 -g0) -fPIC -fno-strict-aliasing -D_GNU_SOURCE= -I. -I$(SIM_GEN) \
 	-isystem $(CUDA_INCLUDE) -MMD -MP
-# Without debug information, like NVIDIA's libraries: their lines must not look like the user's.
+# No debug information, as in NVIDIA's libraries: the lines of these libraries must not look like
+# the user's lines.
 SIM_LDFLAGS := $(if $(SAN),,-Wl$(comma)--strip-debug) -shared -Wl,-Bsymbolic -Wl,-z,now \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 
@@ -26,7 +27,7 @@ SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.
 
 .PHONY: sim-cuda
 sim: $(SIM_LIBRARIES)
-# Enough for a CUDA 13 program that calls no other library.
+# All that a CUDA 13 program needs if it calls no other library.
 sim-cuda: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13
 
 $(SIM_GEN)/stamp: test/sim/gen.py test/sim/gen_libs.py test/sim/rt_forward.def \
@@ -36,7 +37,8 @@ $(SIM_GEN)/stamp: test/sim/gen.py test/sim/gen_libs.py test/sim/rt_forward.def \
 	$(Q)mkdir -p $(SIM_GEN) && \
 		$(SIM_PYTHON) test/sim/gen.py $(SIM_GEN) $(CUDA_INCLUDE) "$(CC)" && touch $@
 
-# One rule for each library's objects: the runtime and CUPTI are built once for each CUDA version.
+# One rule for each library's objects, because the runtime and CUPTI are built once for each CUDA
+# version.
 define sim_objects
 $(SIM_OBJ)/$(1)/%.o: test/sim/%.c $(SIM_GEN)/stamp $(BUILD)/obj/flags
 	$$(call say,CC,$$<)
@@ -74,8 +76,8 @@ $(SIM)/libcupti.so.13: $(patsubst %,$(SIM_OBJ)/cupti13/%.o, \
 $(SIM)/libcupti.so.12: $(patsubst %,$(SIM_OBJ)/cupti12/%.o, \
 		$(SIM_COMMON) $(SIM_CUPTI) cupti12_wrappers)
 
-# Preloaded under a name of its own. PyTorch's versioned references bind to it because it has no
-# symbol versions.
+# Preloaded under its own name, which no real library has. PyTorch's versioned references bind to
+# this library because it has no symbol versions.
 $(SIM)/libprofsim_libs.so: $(patsubst %,$(SIM_OBJ)/cuda/%.o, \
 		$(SIM_COMMON) $(SIM_LIBS) libs_stubs)
 	$(call say,LD,$@)
@@ -87,7 +89,8 @@ $(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
 		-lpthread -o $@
 
-# Their tests (run-tests.sh), linked with the stand-ins as a program is with the real libraries.
+# Tests of the simulated libraries (run-tests.sh). They are linked with these libraries as a program
+# is with the real ones.
 SIM_TEST_LIBS := $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13 $(SIM)/libcuda.so.1
 SIM_TESTS := $(patsubst test/sim/tests/%.c,$(SIM)/test/%,$(wildcard test/sim/tests/*.c)) \
 	$(if $(NVCC),$(SIM)/test/nvcc)

@@ -1,5 +1,5 @@
-# Step learning: the tool that prints how often it is right (`make steps`), and the code that unit
-# tests share with it.
+# Builds the tool that prints how often step learning is right (`make steps`). Unit tests share some
+# of its code.
 STEPS_SHARED := $(patsubst %,$(BUILD)/obj/tool/test/steps/%.o,sequence program network noise \
 	recorded kinds kinds_train kinds_other trial tally anchors)
 STEPS_OBJ := $(BUILD)/obj/tool/test/steps/steps.o $(STEPS_SHARED)

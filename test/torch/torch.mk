@@ -1,5 +1,5 @@
-# PyTorch's CUDA wheel in a virtual environment of its own, for `make test-torch`. No other goal
-# makes it.
+# Installs PyTorch's CUDA wheel in a separate virtual environment, for `make test-torch` and `make
+# bench-torch`. No other goal installs it.
 
 .PHONY: torch-venv
 torch-venv: ## the virtual environment that test-torch uses (5.4 GB)

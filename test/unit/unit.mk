@@ -1,4 +1,4 @@
-# Code that several unit programs share: every file here that is not a program itself.
+# Code that several unit tests share: every file of this folder that is not itself a test.
 UNIT_HELPER_OBJ := $(patsubst %.c,$(BUILD)/obj/tool/%.o, \
 	$(filter-out test/unit/test_%.c,$(wildcard test/unit/*.c)))
 UNIT_EXTRA = $(BUILD)/obj/libunit.a
@@ -6,8 +6,8 @@ $(BUILD)/obj/libunit.a: $(UNIT_HELPER_OBJ)
 $(UNIT): $(BUILD)/obj/libunit.a
 -include $(UNIT_HELPER_OBJ:.o=.d)
 
-# Objects in which the tests of frames look up names: complete, without .symtab and debug
-# information, and without a build-id.
+# Shared objects in which the tests of frames look up names: one is complete, one is without .symtab
+# and debug information, one is without a build-id.
 SHAPES := $(BUILD)/test/unit/shapes.so $(BUILD)/test/unit/shapes_stripped.so \
 	$(BUILD)/test/unit/shapes_no_id.so
 $(BUILD)/test/unit/test_frames $(BUILD)/test/unit/test_frames_python: | $(SHAPES)
@@ -19,9 +19,9 @@ $(BUILD)/test/unit/shapes.so: SHAPES_FLAGS := -Wl,--build-id
 $(BUILD)/test/unit/shapes_stripped.so: SHAPES_FLAGS := -Wl,--build-id -s
 $(BUILD)/test/unit/shapes_no_id.so: SHAPES_FLAGS := -Wl,--build-id=none
 
-# Objects for the unwinder's tests and benchmark. All are built from one source, so that each of its
-# functions occurs in the process several times. They have no frame pointers, like distributions'
-# packages.
+# Shared objects for the unwinder's tests and benchmark. Several are built from the same source, so
+# that each function occurs in the process several times. They have no frame pointers, like the
+# packages of distributions.
 CHAIN := $(BUILD)/test/unit/chain
 CHAIN_OBJECTS := $(CHAIN)/libchain0.so $(CHAIN)/libchain1.so $(CHAIN)/libchain2.so \
 	$(CHAIN)/libchain3.so
