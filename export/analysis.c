@@ -55,7 +55,7 @@ static bool is_left_over(const struct analysis *a, const struct model_step *m)
 }
 
 /* Returns whether the step's times count. A step whose end is unknown looks shorter than it is, so
- * it counts only if no step was kept before it. Its memory counts in any case. */
+ * its times count only if no step was kept before it. The step's memory counts in any case. */
 static bool is_kept(const struct analysis *a, const struct model_step *m)
 {
 	return !m->has_no_end || !a->analyzer.timeline.steps.n;

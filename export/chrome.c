@@ -197,8 +197,8 @@ static char *put_head(const struct encoder *e, char *at, char phase, uint64_t ns
 	return put_us(at, ns);
 }
 
-/* Writes a metadata event about the process or a track. It begins with a comma, so it cannot be the
- * first event of the trace. */
+/* Writes a metadata event about the process or a track. The event begins with a comma, so it cannot
+ * be the first event of the trace. */
 static void put_fact(struct encoder *e, const char *what, uint32_t tid, const char *text)
 {
 	char *at = make_room(e, EVENT_ROOM + text_room(text));
@@ -310,8 +310,8 @@ static char *put_slice(struct encoder *e, char *at, const struct trace_slice *s)
 	return s->n_args ? PUT_LITERAL(at, "}}") : PUT_LITERAL(at, "}");
 }
 
-/* Writes one end of an arrow. The format attaches it to the slice around its time: the slice that
- * was just written. */
+/* Writes one end of an arrow. The format attaches this end to the slice around the time `ns`, which
+ * is the slice that was just written. */
 static void put_flow(struct encoder *e, char phase, uint64_t ns, uint32_t flow)
 {
 	char *at = put_head(e, make_room(e, EVENT_ROOM), phase, ns);

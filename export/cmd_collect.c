@@ -3,9 +3,9 @@
  * during the run. `profrun run` starts it in its own session, so that signals from the
  * application's terminal do not reach it. Through a pipe the launcher tells the collector which
  * process to watch and when that process ended. If the launcher is killed, the collector continues
- * alone. While a process learns its step boundaries, the collector polls every 1 ms, because the
- * library waits for the answer. Otherwise it polls at least every 50 ms. A new journal wakes it at
- * once.
+ * alone. While step boundaries are being learned, the collector polls every 1 ms, because the
+ * library waits for its answer. Otherwise the collector polls at least every 50 ms. A new journal
+ * wakes it at once.
  */
 #include "core/runtime/clock.h"
 #include "core/runtime/config.h"
@@ -34,12 +34,14 @@ extern char **environ;
 
 enum {
 	LEARNING_MS = 1,
-	QUIET_POLLS = 50, /* polls without a record after which no process waits for an answer */
+	QUIET_POLLS = 50, /* after this many polls without a record, no process waits for an
+			   * answer */
 	BUSY_MS = 5,
 	IDLE_MS = 50,
 	SAVE_EVERY_MS = 1000,
 	LIST_EVERY_MS = 20,	     /* how often to list the folder without inotify */
-	LIST_WATCHED_EVERY_MS = 500, /* the same with inotify, which may lose an event */
+	LIST_WATCHED_EVERY_MS = 500, /* how often to list it with inotify, which may lose an
+				      * event */
 	ALIVE_EVERY_MS = 20,
 	OPEN_PATIENCE_MS = 2000, /* a journal's file exists a moment before its header is written */
 	LEFT_EVERY_MS = 500,	 /* how often to read all of /proc, which takes some milliseconds */
@@ -65,11 +67,11 @@ struct collector {
 	struct watch watch;
 	int control, status;	    /* pipes from and to the launcher; -1: none */
 	uint32_t application;	    /* pid; 0: unknown */
-	uint64_t application_start; /* detects that another process got its pid */
+	uint64_t application_start; /* start time in /proc; detects a reused pid */
 	bool is_over, has_reported;
 	bool is_saved; /* everything was saved after the last process ended */
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms, left_ms;
-	size_t n_left;	  /* processes that the command left running, counted at left_ms */
+	size_t n_left;	  /* processes that the application left running, counted at left_ms */
 	uint64_t n_known; /* count_news() when run.json was saved last */
 	double wall_s;	  /* duration of the run in seconds; 0: unknown */
 	int signal;	  /* the signal that ended the application, 0: none */
@@ -141,8 +143,8 @@ static void add_end(const struct collector *c, struct report_run *run)
 	run->signal = c->signal ? c->signal : run->signal;
 }
 
-/* Makes the report of all processes. Of a process that is not analyzed yet, it contains only the
- * facts (process_describe). */
+/* Makes the report of all processes. A process that is not analyzed yet appears only with its facts
+ * (process_describe). */
 static void make_report(const struct collector *c, struct report *r)
 {
 	report_start(r);
@@ -158,13 +160,14 @@ static void make_report(const struct collector *c, struct report *r)
 
 /*
  * Saves the report if a step was recorded since the last time. report_keep_update() limits the time
- * spent on this. Between the end of the run and the answer to the launcher it does nothing, because
+ * spent on this. Does nothing between the end of the run and the answer to the launcher, because
  * report_settled() saves everything with the answer.
  */
 static void save_report_if_due(struct collector *c, bool is_last)
 {
 	struct err e;
-	bool is_new = is_last && c->watched.n; /* how the run ended may be new */
+	bool is_new = is_last && c->watched.n; /* the launcher may have reported how the run
+					        * ended */
 	if (!is_last && c->is_over && !c->has_reported && c->status >= 0)
 		return;
 	for (size_t i = 0; i < c->watched.n; i++) {
@@ -377,8 +380,8 @@ static void report_settled(struct collector *c, size_t n_running)
 
 /*
  * Counts the processes that a script left running. If no process has a journal yet, one of these
- * may be the process to profile, so the collector waits for them. Otherwise returns 0 and does not
- * wait, because one of them may be a server.
+ * may be the process to profile, so the collector waits for them. If a process has a journal, the
+ * collector does not wait for these, because one of them may be a server; then returns 0.
  */
 static size_t count_left(struct collector *c)
 {
@@ -392,9 +395,9 @@ static size_t count_left(struct collector *c)
 }
 
 /*
- * Returns whether the run is over and no process runs. First the folder must have been listed, and
- * each process checked, after the application's end. Then answers the launcher, even if processes
- * still run.
+ * Returns whether the collector can end: the run is over, and no process runs. Before that, the
+ * folder must be listed and each process checked once more after the application's end. Then
+ * answers the launcher, even if processes still run.
  */
 static bool is_done(struct collector *c)
 {
@@ -501,7 +504,7 @@ static int run(int argc, char **argv)
 		return data_error("%s: no such folder", c.folder);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ,
-	       SIG_IGN); /* with ulimit -f the write fails instead, and the error is reported */
+	       SIG_IGN); /* a write beyond ulimit -f then fails, and the error is reported */
 	c.output.analyses = true;
 	snprintf(c.output.folder, sizeof(c.output.folder), "%s", c.folder);
 	c.output.n_formats =

@@ -135,7 +135,9 @@ static void print_process(const struct process *p, const struct report_run *run)
 	arena_free(&arena);
 }
 
-/* `run`: the member "run" of run.json in the journal's run, or NULL. */
+/*
+ * `run`: the member "run" of run.json in the folder that the journal belongs to; NULL: not known.
+ */
 static int info_journal(const char *path, const struct report_run *run)
 {
 	struct process p;

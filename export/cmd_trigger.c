@@ -22,8 +22,8 @@ enum {
 	STEPS_MOST = 1000000,
 	ANSWER_WITHIN_MS = 2000,
 	LOOK_EVERY_MS = 5,
-	WATCH_MS = 50, /* time in which the speed of ranks is measured: over a hundred steps of
-		        * 0.4 ms */
+	WATCH_MS = 50, /* how long the speed of ranks is measured; 50 ms contain a hundred steps
+		        * of 0.4 ms */
 };
 
 /* A running process that is asked to record steps. */

@@ -136,13 +136,13 @@ static struct process *choose(const struct journals *j, struct output *out, int 
 
 struct answer {
 	struct whatif_result with, line,
-		before; /* with: without the waits of the lines; line: without the whole lines;
-			 * before: without CPU work before the lines */
+		before; /* with: removes the lines' waits; line: removes the lines as a whole;
+			 * before: removes the CPU work before the lines */
 	bool has_line;
 	uint32_t pid;
 };
 
-/* Replays the same changes, except that `kind` replaces the removal of a line's waits. */
+/* Replays the requested changes, but with `kind` in place of WHATIF_WAIT. */
 static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kind,
 			const struct whatif_result *with, struct whatif_result *out, struct err *e)
 {
@@ -154,7 +154,8 @@ static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kin
 	}
 	int error = whatif_run(t, asked.at, asked.n, out, e);
 	vec_free(&asked);
-	if (!error && with->is_of_mean) /* a line may run in every step, but wait in few of them */
+	if (!error && with->is_of_mean) /* use the mean, as `with` does: a line may run in every
+					 * step but wait in few of them */
 		whatif_use_mean(out);
 	return error;
 }

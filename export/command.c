@@ -85,8 +85,8 @@ bool command_wants_help(const struct command *c, int argc, char **argv)
 	return false;
 }
 
-/* Returns the option that `word` names, or NULL. Stores in `value` the VALUE of "--name=VALUE", a
- * form that only long options have, else NULL. */
+/* Returns the option that `word` names, or NULL. Stores in `value` the VALUE of "--name=VALUE", or
+ * NULL. Only long options have this form. */
 static const struct command_option *find_option(const struct command *c, const char *word,
 						const char **value)
 {

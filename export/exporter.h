@@ -14,10 +14,10 @@ typedef void exporter_sink(void *context, const void *bytes, size_t n);
 struct exporter {
 	const char *name;   /* as in --format and PROF_FORMAT */
 	const char *folder; /* folder of its files, below the run's folder */
-	const char *suffix; /* end of the name of a step's file */
+	const char *suffix; /* how the name of a step's file ends */
 	const char *noun;   /* word for a file of this format, "trace" */
 	const char *title;  /* heading in `profrun info`; NULL without `count` */
-	const char *viewer; /* program or address that can open a file */
+	const char *viewer; /* where a user can open a file */
 	/* Returns true if the step contains nothing that the format shows; `why_empty` gives the
 	 * possible reason. NULL: a step is never empty. */
 	bool (*is_empty)(const struct model_step *step);

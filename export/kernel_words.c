@@ -2,7 +2,7 @@
  * Shortens a demangled name. The name is read as components with "::" between them. A component is
  * an identifier, with or without template or function arguments; "(anonymous namespace)"; or
  * "{lambda(float)#1}". An identifier without arguments before another component is a namespace or
- * class.
+ * class, which is left out.
  */
 #include "export/kernel_words.h"
 

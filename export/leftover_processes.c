@@ -1,7 +1,7 @@
 /*
  * See leftover_processes.h. Finds the processes of a run by the environment that they were started
- * with, because it does not change. Their parent does not show that they belong to the run: when a
- * process ends, its children get another parent.
+ * with, which /proc shows as long as they run. Their parent does not show which run they belong to,
+ * because a process gets another parent when its own parent ends.
  */
 #include "export/leftover_processes.h"
 

@@ -1,4 +1,5 @@
-/* `profrun [COMMAND] ...`: finds the command and runs it. Users start profrun by profrun.sh. */
+/* `profrun [COMMAND] ...`: finds the command and runs it. Users call profrun.sh, which starts this
+ * program. */
 #include "export/command.h"
 
 #include <stdio.h>
@@ -68,9 +69,7 @@ static int help(const char *name)
 	return EXIT_DONE;
 }
 
-/*
- * Lists all options, for tests and for authors of shell completions. The help does not mention it.
- */
+/* --list-options: for tests and for authors of shell completions. Not in the help. */
 static int list_options(void)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++)

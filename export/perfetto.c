@@ -1,7 +1,7 @@
 /*
  * Writes a step as a Perfetto trace. Uses only TrackEvents, because every version of Perfetto shows
- * them in the intended groups. Perfetto would silently show wrong lengths of slices that overlap on
- * a track; trace_walk() guarantees that no slices overlap.
+ * them in the intended groups. If slices of a track overlapped without nesting, Perfetto would
+ * silently show wrong lengths. trace_walk() guarantees that slices nest.
  */
 #include "export/exporter.h"
 #include "export/perfetto_writer.h"
@@ -59,7 +59,7 @@ static void describe_counter(struct pb *b, const struct trace_track *t)
 }
 
 /* Returns whether the track must not be merged with others. The UI merges tracks of the same name,
- * which streams and counters of several devices may have. */
+ * but streams or counters of several devices may have the same name. */
 static bool is_separate(const struct trace_track *t)
 {
 	return t->is_ranked || t->kind == TRACE_TRACK_COUNTER;

@@ -121,8 +121,8 @@ void perfetto_sequence(struct perfetto_writer *w, uint64_t track, uint64_t begin
 	pb_end(b, packet);
 }
 
-/* Begins a packet with the time since the last packet. If `ns` is earlier than the last packet, the
- * time since is 0, because time cannot run backwards within a sequence. */
+/* Begins a packet with the time since the last packet. If `ns` is earlier than the last packet,
+ * stores 0, because time cannot run backwards within a sequence. */
 static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extra)
 {
 	uint8_t *packet = packet_begin(w, extra);
@@ -278,7 +278,7 @@ static inline uint8_t *put_value(uint8_t *at, const struct trace_arg *arg)
 }
 
 /* Writes arguments, which make up most of a trace. The write position is a local variable, so that
- * the compiler keeps it in a register. Keeping it in b->at took 40 % longer. */
+ * the compiler keeps it in a register. With b->at instead, writing took 40 % longer. */
 void perfetto_args(struct pb *b, const struct trace_arg *args, size_t n)
 {
 	uint8_t *at = b->at;

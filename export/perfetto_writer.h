@@ -1,8 +1,8 @@
 /*
  * Writes the packets of a Perfetto trace: tracks, slices, counters, arguments. Packets belong to
  * sequences. Each sequence has its own clock, and a packet stores the time since the packet before
- * it. A word is written once per sequence, and then referred to by its number. This module knows
- * Perfetto's schema, but not what a trace shows.
+ * it. A word (trace_words.h) is written once per sequence, and then referred to by its number. This
+ * module knows Perfetto's schema, but not what a trace shows.
  */
 #ifndef EXPORT_PERFETTO_WRITER_H
 #define EXPORT_PERFETTO_WRITER_H
@@ -23,9 +23,11 @@ struct perfetto_writer {
 	exporter_sink *sink;
 	void *context;
 	const struct trace_words *words;
-	uint32_t sequence;		 /* number of the current sequence; each track has one */
-	uint64_t now_ns;		 /* time of the last packet */
-	VEC(uint32_t) sequence_of[USES]; /* index: the word; the last sequence that defined it */
+	uint32_t sequence; /* number of the current sequence; each track has one */
+	uint64_t now_ns;   /* time of the last packet */
+	VEC(uint32_t)
+	sequence_of[USES]; /* index: a word; value: the last sequence that defined
+					  * the word */
 };
 
 void perfetto_start(struct perfetto_writer *w, exporter_sink *sink, void *context);
@@ -59,7 +61,7 @@ struct perfetto_place perfetto_event_begin_text(struct perfetto_writer *w, uint6
 						size_t extra);
 void perfetto_event_end(struct perfetto_writer *w, struct perfetto_place place);
 
-/* Ends the slice that was begun last. */
+/* Ends the innermost open slice. */
 void perfetto_slice_end(struct perfetto_writer *w, uint64_t ns);
 /* Writes a value of a counter's track. */
 void perfetto_count(struct perfetto_writer *w, uint64_t ns, int64_t value);

@@ -117,7 +117,7 @@ void process_forget_analysis(struct process *p)
 }
 
 /* Reads the versions of loaded libraries when the first records have arrived, and once more when
- * CUPTI is loaded. Reading takes a millisecond. */
+ * CUPTI is loaded. Not more often, because reading takes a millisecond. */
 static void look_for_versions(struct process *p)
 {
 	const struct driver *d = p->driver;

@@ -70,9 +70,8 @@ bool process_complain_of_damage(const struct process *p);
 /* Fills in what is known about the process without an analysis. `a` owns the texts and lists. */
 void process_describe(const struct process *p, struct process_facts *to, struct arena *a);
 
-/*
- * Returns the same for run.json, with library versions and traces. The caller owns the reference.
- */
+/* Returns the facts of process_describe() as JSON, with library versions and traces, for run.json.
+ * The caller owns the reference. */
 json_t *process_to_json(const struct process *p);
 
 #endif

@@ -3,7 +3,8 @@
 
 enum {
 	AHEAD = 2,	 /* steps added to those that the fastest rank made between the two looks */
-	APART_MOST = 20, /* multiple of those steps; ranks further apart do not train together */
+	APART_MOST = 20, /* times the fastest rank's steps; ranks further apart do not train
+			  * together */
 };
 
 uint64_t ranks_meet(const struct rank_look *ranks, size_t n)
@@ -17,7 +18,7 @@ uint64_t ranks_meet(const struct rank_look *ranks, size_t n)
 		n_ranks++;
 		first = r->now < first ? r->now : first;
 		last = r->now > last ? r->now : last;
-		/* steps that were just learned or renumbered jump in number */
+		/* ignore a rank whose steps were just learned or renumbered: the number jumps */
 		if (r->was_one && r->now > r->then && r->now - r->then > fastest)
 			fastest = r->now - r->then;
 	}

@@ -36,7 +36,8 @@ struct report_bound {
 	int64_t typical_steps, steps;
 };
 
-/* typical_...: of typical steps alone. Known if some recorded steps are not typical. */
+/* Members typical_... cover typical steps only. They are known if some recorded steps are not
+ * typical. */
 struct report_gpu {
 	int64_t device;
 	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
@@ -60,7 +61,8 @@ struct report_sync {
 	struct report_place place;
 	const char *source, *api, *kind;
 	double per_step, blocked_ms, gpu_idle_ms, recoverable_ms, line_ms;
-	struct report_place *inner; /* line of a library that the user's line called */
+	struct report_place *inner; /* next frame below the user's line in the stack: a line of a
+				     * library */
 	LIST(struct report_frame) stack;
 };
 

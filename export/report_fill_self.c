@@ -7,7 +7,7 @@
 /* ---- Cost and losses ---- */
 
 /* Returns the recording overhead of a step divided by the step's calls. The overhead includes the
- * work of CUPTI, and the cache lines that recording displaces. */
+ * work of CUPTI, and the effect of cache lines that recording displaces. */
 static double ns_per_call(const struct findings *f)
 {
 	const struct timeline *t = f->timeline;

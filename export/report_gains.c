@@ -10,7 +10,7 @@ enum { NUMBER_BYTES = 32 };
 /* The heading says so if the replayed steps and a typical step differ by this factor. */
 #define APART 1.2
 
-/* A smaller overlap is rounding error. */
+/* A smaller overlap, in percent, is rounding error. */
 #define OVERLAP_PCT 2
 
 /* Returns whether two step times differ. `step_ms`: of the replayed steps, without recording

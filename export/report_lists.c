@@ -257,9 +257,8 @@ static void cell_sync_kind(const struct row *r, size_t member)
 	table_cell(r->t, "%s", *words ? words : sync_of(r)->api);
 }
 
-/*
- * Writes the library's line, the source text of the user's line, and the functions that called it.
- */
+/* Writes the library's line below the user's line in the stack, the source text of the user's line,
+ * and the user's functions in the stack. */
 static void note_of_sync(const struct row *r)
 {
 	char note[TEXT_BYTES];

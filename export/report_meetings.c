@@ -54,7 +54,7 @@ static void gather(struct meetings *m, size_t process)
 
 /* ---- Which ranks waited ---- */
 
-/* A process's waits in the collectives of one row, by the process that arrived last. */
+/* How long one process waited in the collectives of one row, by the process that arrived last. */
 struct row_waits {
 	uint64_t *for_ns; /* index: the process that arrived last */
 	uint64_t all_ns;

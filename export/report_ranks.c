@@ -1,8 +1,8 @@
 /*
  * See report_ranks.h. Ranks that exchange data in every step all have equally long steps, even if
  * only one of them is slow. But the slow rank arrives last at a collective, so it does not wait,
- * and spends the least time in collectives. The reason is the phase in which it takes longer than
- * the other ranks.
+ * and spends the least time in collectives. The reason is the phase in which the slow rank takes
+ * longer than the others.
  */
 #include "export/report_ranks.h"
 

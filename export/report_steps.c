@@ -148,8 +148,8 @@ static void say_why(struct textout *o, const struct facts_steps *s)
 	vec_free(&reasons);
 }
 
-/* Prints that recording began late. If the schedule restarted when training began (trains_from),
- * recording was not late, and say_count() prints when training began. */
+/* Prints that recording began late. Prints nothing if the schedule restarted when training began
+ * (trains_from): then recording was not late, and say_count() prints where training began. */
 static void say_late(struct textout *o, const struct facts_steps *steps)
 {
 	char text[160];

@@ -9,7 +9,7 @@
 /* Indent of a line that continues the line above. */
 #define REPORT_UNDER "         "
 
-/* Returns 0 if the value is not known. */
+/* Returns `value`, or 0 if it is not known. */
 static inline double report_or_zero(double value)
 {
 	return isfinite(value) ? value : 0;
@@ -22,8 +22,8 @@ const char *report_short_path(const char *file, const char *cwd);
 /* Writes "train.py:42", "at::native::copy" or "(unknown)". Returns `to`. */
 char *report_place(char *to, size_t bytes, const struct report_place *p, const char *cwd);
 
-/* Writes "in trainer.py:1911 Trainer._run_epoch", a library's line that the user's line called, or
- * "" if `inner` is NULL. Returns `to`. */
+/* Writes the library's line below the user's line in the stack, "in trainer.py:1911
+ * Trainer._run_epoch", or "" if `inner` is NULL. Returns `to`. */
 char *report_inner(char *to, size_t bytes, const struct report_place *inner);
 
 /* Writes "1.230": milliseconds with three or four significant digits, without the unit. Returns

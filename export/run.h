@@ -48,7 +48,7 @@ void run_make_folder(struct run *r);
  * process has tried to record, that is, whether DIR/journal exists.
  */
 bool run_remove_folder(struct run *r, bool *was_used);
-/* Writes what is known before the application starts into run.json: command, start, settings. */
+/* Writes to run.json what is known before the application starts: command, start, settings. */
 void run_describe(const struct run *r);
 /* Adds to run.json how the run ended. `wall_s`: its duration in seconds. */
 void run_describe_end(const struct run *r, int wait_status, double wall_s);
@@ -56,7 +56,7 @@ void run_describe_end(const struct run *r, int wait_status, double wall_s);
 /* run_child.c */
 void run_start_collector(struct run *r);
 /* Runs the command and waits for its end. Returns 0 and stores the status from waitpid(). If the
- * command does not start, prints a message and returns the exit status for the launcher. */
+ * command does not start, prints a message and returns the launcher's exit status. */
 int run_application(struct run *r, int *wait_status);
 /* Ends this process with the exit status or the signal with which the application ended. */
 __attribute__((noreturn)) void run_end_like(int wait_status);

@@ -28,9 +28,9 @@ extern char **environ;
 /* ---- The collector ---- */
 
 /*
- * Gives the application's threads priority over the collector. Leaves real-time scheduling, which
- * the collector may have inherited, and lowers the priority of the process. Where the kernel
- * schedules sessions as groups (autogroup), lowers the priority of the session, too.
+ * Gives the application's threads priority over the collector. Switches the collector to normal
+ * scheduling, because it may have inherited real-time scheduling, and lowers its priority. Where
+ * the kernel schedules sessions as groups (autogroup), lowers the priority of its session, too.
  */
 static void give_way(void)
 {
@@ -184,9 +184,9 @@ static int refuse(const char *command, int error)
 /*
  * Forwards a signal unless the application has received or sent it. A signal to the process group,
  * for example from a terminal, has reached the application already. A signal that the kernel sent
- * to the launcher alone is forwarded, because it is meant for the application: that of a timer set
- * before profrun was executed, or of a closed terminal. Without the watchdog's answer, signals from
- * the kernel count as sent to the group.
+ * to the launcher alone is forwarded, because it is meant for the application. Examples are the
+ * signals of a timer that was set before profrun was executed, and of a closed terminal. Without
+ * the watchdog's answer, signals from the kernel count as sent to the group.
  */
 static void pass_on(const siginfo_t *info, pid_t application, const struct watchdog *w)
 {

@@ -40,7 +40,7 @@ static bool is_set_by_option(const struct run *r, const char *entry)
 	return value_in(r->settings.at, r->settings.n, name);
 }
 
-/* Reports bad values in the environment, except of settings that an option overrides. The parser
+/* Reports bad values in the environment, except for settings that an option overrides. The parser
  * has already refused bad values in options. Sets `is_sim`. Returns 0. */
 int run_check_settings(struct run *r)
 {
@@ -82,9 +82,9 @@ static void set(struct run *r, const char *name, const char *value)
 }
 
 /*
- * Preloads the simulated libraries under their real names. Otherwise a program with its own search
- * path for libcudart (RPATH) would find another library; it does not search for a library that is
- * already loaded.
+ * Preloads the simulated libraries under their real names. A program may have its own search path
+ * for libcudart (RPATH), but the dynamic linker does not search for a library that is already
+ * loaded.
  */
 static void add_sim(struct run *r, char *preload, size_t bytes)
 {
@@ -94,7 +94,7 @@ static void add_sim(struct run *r, char *preload, size_t bytes)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/sim/%s", r->home, names[i]);
 		if (!access(path, R_OK) &&
-		    !strpbrk(path, ": ")) /* others only by LD_LIBRARY_PATH */
+		    !strpbrk(path, ": ")) /* such a path goes to LD_LIBRARY_PATH only */
 			append_path(preload, bytes, path);
 	}
 	snprintf(path, sizeof(path), "%s/sim", r->home);
@@ -114,7 +114,7 @@ static void add_nvtx(struct run *r, const char *library)
 
 /*
  * Turns off AddressSanitizer's check of the link order. Where the sanitizer's runtime is a shared
- * library (gcc's default), it ends a program in which another library is loaded before it.
+ * library (as with gcc), it ends a program in which another library is loaded before it.
  * libprofrun.so may be loaded first, because it replaces no function of the runtime. Preloading the
  * runtime first is no solution, because every child process would load it, too.
  */

@@ -36,8 +36,8 @@ static int make_absolute(char *path, size_t bytes)
 	return snprintf(path, bytes, "%s", joined) < (int)bytes ? 0 : -ENAMETOOLONG;
 }
 
-/* Returns whether PROF_OUT, from which the library reads the folder, has no room for the name.
- * step_aside() may append a suffix. */
+/* Returns whether the folder's name is too long for PROF_OUT, from which the library reads it.
+ * Leaves room for the suffix that step_aside() may append. */
 static bool is_too_long(const char *folder)
 {
 	return strlen(folder) + sizeof("-99999") > CONFIG_TEXT_BYTES;
@@ -68,8 +68,8 @@ static void step_aside(struct run *r)
 		r->folder);
 }
 
-/* Tests whether a file can be made in the folder, because the library must make its journal there,
- * which is a mapped file. */
+/* Tests whether a file can be made in the folder, because the library must make its journal there.
+ * The journal is a memory-mapped file. */
 static int try_writing(const char *folder, struct err *e)
 {
 	char path[PATH_MAX + 32];

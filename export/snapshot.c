@@ -175,7 +175,8 @@ static void replay_segments(struct snapshot *s)
 	VEC(const struct model_call *) calls = { 0 };
 	for (size_t i = 0; i < s->m->segments.n; i++) {
 		const struct model_segment *g = &s->m->segments.at[i];
-		if (!(g->address >> 63)) /* top bit: the address is a handle of physical memory */
+		if (!(g->address >> 63)) /* with the top bit set, it is a handle of physical
+					  * memory */
 			vec_push(&s->segments, (struct segment){ g->address, g->bytes, g->stack,
 								 g->device, false });
 	}

@@ -9,7 +9,7 @@
 
 struct trace_count {
 	uint64_t records;			       /* packets of Perfetto, events of Chrome */
-	uint64_t tracks, processes, threads, counters; /* descriptors */
+	uint64_t tracks, processes, threads, counters; /* track descriptors: all, and by kind */
 	uint64_t slices, instants, counter_points, flows, flow_ends;
 };
 

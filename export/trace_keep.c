@@ -21,7 +21,7 @@ static uint64_t size_of(const char *folder, const char *name)
 	return (uint64_t)status.st_size;
 }
 
-/* Removes the file. Returns true, too, if somebody else has removed it. */
+/* Removes the file. Returns whether it is gone, even if somebody else has removed it. */
 static bool is_removed(const char *folder, const char *name)
 {
 	char path[PATH_MAX];

@@ -3,7 +3,7 @@
 
 #include "export/stack_lines.h"
 
-enum { TEXT_BYTES = 8192 }; /* of deeper stacks the outermost lines are lost */
+enum { TEXT_BYTES = 8192 }; /* the text of a deeper stack loses its outermost lines */
 
 void trace_stacks_free(struct trace_stacks *s)
 {
@@ -18,7 +18,7 @@ static uint32_t word_of(struct trace_stacks *s, const char *text)
 	return *text ? trace_word(s->words, text) : 0;
 }
 
-/* Returns the text of a line. Keeps texts by the pointers of their frames, which do not change:
+/* Returns the text of a line. Caches texts by the pointers of their frames, which do not change:
  * making a text takes a microsecond, and many stacks share frames. */
 static const char *line_text(struct trace_stacks *s, const struct frame_list *list,
 			     const struct stack_line *line)

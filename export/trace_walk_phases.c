@@ -1,7 +1,7 @@
 /*
- * Walks two kinds of tracks that are found from stacks alone. The step's phases get one track for
- * the main lane of threads, and one for each other lane that has phases. The modules that were
- * called are in a group, which the UI shows closed.
+ * Walks two kinds of tracks whose content is found from stacks alone. The step's phases get one
+ * track for the main lane of threads, and one for each other lane that has phases. The modules that
+ * were called are in a group, which the UI shows closed.
  */
 #include "export/trace_walk_parts.h"
 

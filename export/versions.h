@@ -1,5 +1,8 @@
-/* Finds the versions of the driver, CUDA, CUPTI and PyTorch in a live process. Takes them from the
- * names of the files that the process has mapped, and runs no code in the process. */
+/*
+ * Finds the versions of the driver, CUDA, CUPTI and PyTorch in a live process, without running code
+ * in the process. The names of the files that the process has mapped contain the versions; that of
+ * PyTorch is read from a file next to its libraries.
+ */
 #ifndef EXPORT_VERSIONS_H
 #define EXPORT_VERSIONS_H
 
