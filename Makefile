@@ -153,7 +153,7 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(EXPORT_OBJ) $(UNIT_OBJ))
 
 # Goals for users. A goal that may install something starts a second make for the build, because
-# only a new make looks again for what was installed.
+# make looks for headers and compilers only when it starts.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: setup demo test test-torch bench soak check check-san install clean
 setup: ## install what building and testing need

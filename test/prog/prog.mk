@@ -24,8 +24,8 @@ $(PROG_LINKED13:%=$(PROG)/%): $(PROG)/%: test/prog/%.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -ldl -lpthread -o $@
 
-# The loader makes the slots of this program read-only. The compilers of some distributions link
-# every program like this.
+# The loader makes this program's slots, which hold the addresses of its imported functions,
+# read-only. The compilers of some distributions link every program like this.
 $(PROG)/slots_now: test/prog/slots.c $(PROG_SIM13)
 	$(call say,CC,$<)
 	$(prog_build) $< $(PROG_SIM13) -Wl,-z,now,-z,relro -o $@
