@@ -29,7 +29,7 @@ char *report_inner(char *to, size_t bytes, const struct report_place *inner);
 /* Writes "1.230": milliseconds with three or four significant digits, without the unit. Returns
  * `to`. */
 char *report_ms(char *to, size_t bytes, double ms);
-/* Writes the same, or "-" if `ms` is not known. */
+/* Like report_ms(), but writes "-" if `ms` is not known. */
 char *report_ms_or_dash(char *to, size_t bytes, double ms);
 char *report_bytes(char *to, size_t bytes, double value);
 /* Writes "12", "12-14" or "12, 15, 18 ...". Returns `to`. */

@@ -99,7 +99,7 @@ static inline void walk_triple(struct walk *w, enum trace_arg_name name, const u
 	walk_arg(w, name, TRACE_TRIPLE)->triple = value;
 }
 
-/* Adds the number of bytes as an argument, and the rate if `ns` is not 0. */
+/* Adds the number of bytes as an argument, and GB/s if the duration `ns` is not 0. */
 void walk_bytes(struct walk *w, uint64_t bytes, uint64_t ns);
 
 /* Moves the slice so that the track's time does not run backwards. */
@@ -155,7 +155,7 @@ void walk_threads(struct walk *w);
 void walk_crossing_ranges(struct walk *w, size_t thread);
 void walk_started_ranges(struct walk *w);
 void walk_gpus(struct walk *w);
-/* `rank`: position of the next track below its parent. Increases with each track. */
+/* `rank`: position of the next track below its parent. The function advances it with each track. */
 void walk_idle(struct walk *w, uint32_t *rank);
 void walk_overheads(struct walk *w);
 
