@@ -30,7 +30,7 @@ void explain_late_steps(struct driver *d)
 		f->recorded.n > 1 ? "s" : "", (unsigned long long)f->recorded.at[0], to);
 }
 
-/* ---- Why no step was detected, by PROF_STEP ---- */
+/* ---- Why no step was detected: one function per mode of PROF_STEP ---- */
 
 static void explain_auto(struct driver *d, const char *value)
 {
@@ -75,7 +75,10 @@ static bool is_said(const struct dict *d, size_t i)
 	return false;
 }
 
-/* Writes "; launched: spin_5us, first_10us, ...", or "" if no name is known. */
+/*
+ * Writes the names of the first kernels launched, as "; launched: spin_5us, first_10us, ...".
+ * Writes "" if no name is known.
+ */
 static void list_launched(const struct dict *d, char *to, size_t bytes)
 {
 	size_t used = 0, n = 0;
@@ -92,7 +95,7 @@ static void list_launched(const struct dict *d, char *to, size_t bytes)
 	}
 }
 
-/* A step ends with the second launch: one launch alone makes no step. */
+/* The second launch of the kernel ends the first step, so one launch makes no step. */
 static void explain_kernel(struct driver *d, const char *value)
 {
 	char launched[(NAMES_SAID + 1) * (4 * NAME_COLUMNS + 2)];
@@ -164,9 +167,13 @@ static void explain_no_steps(struct driver *d)
 		by_mode[s->mode](d, value);
 }
 
-enum { FITTING_STEPS = 6 }; /* two to warm up, three, and the last one, which has no end */
+/* 2 warm-up steps, 3 recorded ones, and the last step, which has no end */
+enum { FITTING_STEPS = 6 };
 
-/* The default schedule's window, moved to the middle of a run of `n_steps`. */
+/*
+ * Returns the default schedule (warmup=2, active=3) with its window in the middle of a run of
+ * `n_steps` steps, or "" if the run is too short for it.
+ */
 static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 {
 	if (n_steps < FITTING_STEPS)
@@ -177,8 +184,9 @@ static const char *fitting_schedule(char *to, size_t bytes, uint64_t n_steps)
 }
 
 /*
- * Suggests a schedule only if it could help: not if the schedule fits the run, but the steps were
- * detected too late for it.
+ * Explains that the run ended before the first recorded step, `first`. If the schedule would have
+ * fitted the run but the steps were detected too late, another schedule would not help. So no
+ * window is suggested then.
  */
 static void explain_too_short(struct driver *d, uint64_t first)
 {

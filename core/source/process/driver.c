@@ -156,9 +156,10 @@ bool driver_is_learning(const struct driver *d)
 }
 
 /*
- * Returns whether the process has called exec. Then pid and start time stay the same, but the new
- * image has its own journal: pid-2, pid-3. Such a name may also belong to another process with the
- * same pid: a later one, or one in another pid namespace.
+ * Returns whether the process has called exec. Its pid and start time stay the same then, but the
+ * new program writes to a journal of its own, pid-2 or pid-3. A journal of that name may also
+ * belong to another process with the same pid: a later one, or one in another pid namespace. So
+ * start time and namespace must be equal.
  */
 static bool has_successor(const struct driver *d)
 {

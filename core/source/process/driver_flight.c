@@ -4,13 +4,16 @@
 #include "core/runtime/clock.h"
 
 enum {
-	/* a request is answered after this time, without the end of the current step */
+	/*
+	 * A request that the process has not taken for this long is answered here: the process
+	 * seems to hang in a step.
+	 */
 	HANGS_MS = 1500,
-	/* the same while earlier steps wait for GPU work */
+	/* like HANGS_MS, while an earlier step still waits for its GPU work */
 	AT_MOST_MS = 5000,
 };
 
-/* The kept steps may take as much memory as the journal. */
+/* The kept steps may take as much memory as the journal's file. */
 void driver_flight_start(struct driver *d, void (*write)(void *driver, struct model_step *m))
 {
 	flight_free(&d->flight);
@@ -42,8 +45,8 @@ void driver_triggered(void *driver, struct ingest *f, const struct rec_step *s)
 }
 
 /*
- * Answers requests in place of a process that hangs: it begins no step, so it never checks for
- * requests. The steps kept of it are needed most.
+ * Answers requests in place of a process that hangs. A hanging process begins no step, so it never
+ * checks for requests. The user needs the steps before the hang most.
  */
 static void serve_unanswered(struct driver *d)
 {

@@ -1,5 +1,6 @@
 /*
- * Requests for steps, as the journal reports them, and the flight recorder that answers (flight.h).
+ * Handles requests for steps: lists those that the journal reports, and lets the flight recorder
+ * (flight.h) answer them.
  */
 #ifndef CORE_DRIVER_FLIGHT_H
 #define CORE_DRIVER_FLIGHT_H
@@ -7,21 +8,24 @@
 #include "core/source/process/driver_parts.h"
 
 /*
- * Call when its journal has just been opened. `write` takes the kept steps, with the driver as
- * context.
+ * Resets the flight recorder and the list of requests. Call when the driver's journal has just been
+ * opened. `write` takes the kept steps; its argument `driver` is `d`.
  */
 void driver_flight_start(struct driver *d, void (*write)(void *driver, struct model_step *m));
 
-/* Takes a STEP_TRIGGERED record: a function of ingest's sink. */
+/*
+ * Lists a STEP_TRIGGERED record, and passes the request to the flight recorder if it is on. For the
+ * sink of ingest. `driver`: a struct driver.
+ */
 void driver_triggered(void *driver, struct ingest *f, const struct rec_step *step);
 
 /*
- * Call live, after each pass. Answers requests for the kept steps, also in place of the library if
- * the process hangs.
+ * Answers requests for kept steps. If the process hangs, answers in place of the library. Call
+ * after each pass over the journal of a live process.
  */
 void driver_flight_serve(struct driver *d);
 
-/* Call when everything has been read. */
+/* Writes the remaining kept steps. Call when the journal has been read to its end. */
 void driver_flight_end(struct driver *d, enum flight_why why);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of this folder share about a driver. Not for other folders. */
+/* struct driver, shared by the files of this folder. For this folder only. */
 #ifndef CORE_DRIVER_PARTS_H
 #define CORE_DRIVER_PARTS_H
 
@@ -12,36 +12,41 @@
 
 enum { TRIGGERS_LISTED = 1024 };
 
-/* Something requested steps. */
+/* A request for steps that the library noted in the journal. */
 struct driver_trigger {
 	enum trigger_cause cause;
-	uint64_t first, n; /* steps recorded for it; with a flight recorder, those that followed */
+	/* the steps recorded for the request; flight recorder: the steps after the kept ones */
+	uint64_t first, n;
 };
 
 struct driver {
-	struct ingest *ingest; /* replaced when the journal is reread */
+	struct ingest *ingest; /* a new one replaces it when the journal is reread */
 	struct learn learn;
 	struct ahead ahead;
 	struct driver_sink sink;
 	char path[PATH_MAX], stem[64];
 	bool is_live, is_finished;
-	bool was_seen_alive; /* never in a pid namespace that is not below ours */
-	uint32_t pid_here;   /* its pid in our namespace; 0: not found */
-	bool was_recycled;   /* the journal has lost its older records */
+	/* stays false if the process's pid namespace is not visible from ours */
+	bool was_seen_alive;
+	uint32_t pid_here; /* the process's pid in our pid namespace; 0: not found */
+	bool was_recycled; /* chunks were freed for reuse, so the journal lacks its older records */
 	enum process_state state;
 	struct flight flight;
-	uint32_t asked_served, signals_served; /* requests answered in place of the library */
-	uint64_t unanswered_ms;		       /* since when a request waits; 0: none */
+	/* the last request by file, and by signal, that was answered in place of the library */
+	uint32_t asked_served, signals_served;
+	/* when an unanswered request was first seen, ms of CLOCK_MONOTONIC; 0: none waits */
+	uint64_t unanswered_ms;
 	VEC(struct driver_trigger) triggers;
 	uint64_t n_triggers;
-	uint64_t n_shown;	   /* recorded steps, whatever became of them */
-	struct err trouble;	   /* the first thing that prevented a trace */
-	struct err diagnostic;	   /* what the user should know about its steps */
-	bool has_steps;		   /* steps were found */
-	uint64_t n_function_calls; /* PROF_STEP=python: seen before its steps were known */
+	uint64_t n_shown;   /* recorded steps passed on, whether or not the sink could write them */
+	struct err trouble; /* the first error that prevented a trace */
+	/* explains missing steps to the user; printed by the summary and the report */
+	struct err diagnostic;
+	bool has_steps;		   /* steps were detected */
+	uint64_t n_function_calls; /* calls seen of the function of PROF_STEP=python */
 	double confidence;
-	uint32_t period;	      /* calls of a learned step, 0: it was not learned */
-	enum level_boundary boundary; /* of a learned step */
+	uint32_t period;	      /* calls per step, median; 0: the steps were not learned */
+	enum level_boundary boundary; /* where a learned step ends */
 };
 
 static inline struct journal_header *driver_header(const struct driver *d)
@@ -64,7 +69,7 @@ static inline bool driver_is_auto(const struct driver *d)
 	return driver_steps(d)->mode == STEP_MODE_AUTO;
 }
 
-/* Returns whether it ended without a note of its end. */
+/* Returns whether the journal lacks the note of an orderly exit. */
 static inline bool driver_was_killed(const struct driver *d)
 {
 	return !driver_has_ended(d);
@@ -72,26 +77,32 @@ static inline bool driver_was_killed(const struct driver *d)
 
 /* ---- driver.c ---- */
 
-/* For ingest's sink: passes a recorded step to the driver's sink or to the flight recorder. */
+/*
+ * Passes a recorded step to the driver's sink, or to the flight recorder if it is on. Used by sinks
+ * of ingest.
+ */
 void driver_take_step(struct driver *d, struct ingest *f, struct model_step *m);
 
-/* The flight recorder's sink, with the driver as context. */
+/* Passes a step from the flight recorder to the driver's sink. `driver`: a struct driver. */
 void driver_take_kept(void *driver, struct model_step *m);
 
-/* Numbers the steps before the library's first one, by the anchor in the journal. */
+/*
+ * Numbers the steps that ended before the library began to count. Finds them by the anchor that the
+ * journal's header contains.
+ */
 void driver_fix_backwards(struct driver *d);
 
 void driver_describe_choice(struct driver *d, double confidence, uint32_t period,
 			    enum level_boundary boundary);
 
-/* Takes the description of the last anchor from the header. */
+/* Takes confidence, period and boundary of the newest anchor from the journal's header. */
 void driver_describe_told(struct driver *d);
 
 /* ---- reread.c ---- */
 
 /*
- * Reads the journal from its start, with what its end says about steps. `is_fresh`: nothing was
- * read since driver_open(). Returns 0 or -errno.
+ * Reads the journal from its start, and uses what is known about the steps at its end. `is_fresh`:
+ * nothing was read since driver_open(). Returns 0, or -errno with one line in `e`.
  */
 int driver_reread_all(struct driver *d, bool is_fresh, struct err *e);
 

@@ -1,4 +1,4 @@
-/* What a driver knows of its process. */
+/* Returns the state of a driver and what its journal says about the process. */
 #include "core/source/journal/damage.h"
 #include "core/source/process/driver_parts.h"
 

@@ -14,7 +14,7 @@ static const char *text_or_none(const char *text)
 	return text ? text : "";
 }
 
-/* Returns the fact of that name, "" for none. */
+/* Returns the fact of that name, "" if it was not recorded. */
 static const char *info(const struct driver *d, const char *name)
 {
 	return text_or_none(tables_fact(&d->ingest->dict.t, name));
@@ -38,7 +38,10 @@ static struct step_lengths *lengths_of(const struct sample *s, struct arena *a)
 	return l;
 }
 
-/* Returns by how many steps the schedule's first window came late. Later shifts do not count. */
+/*
+ * Returns how many steps later than planned the schedule's first window was recorded. Shifts of
+ * later windows do not count.
+ */
 static uint64_t steps_late(const struct ingest *f)
 {
 	uint64_t shift = atomic_load(&f->reader.header->steps.schedule_shift);
@@ -64,7 +67,7 @@ static void fill_triggers(struct facts_steps *to, const struct driver *d, struct
 	}
 }
 
-/* Steps that the flight recorder kept, and why. */
+/* Lists the steps that the flight recorder wrote, with the cause. */
 static void fill_kept(struct facts_steps *to, const struct driver *d, struct arena *a)
 {
 	list_make(a, &to->kept, d->flight.kept.n);
@@ -87,7 +90,7 @@ static void fill_corrected(struct facts_steps *to, const struct journal_steps *s
 	to->corrected->period_before = (int64_t)atomic_load(&shared->void_calls_per_step);
 }
 
-/* Fills what is known only if steps were found. */
+/* Fills in what is known only if steps were detected. */
 static void fill_found_steps(struct facts_steps *to, const struct driver *d)
 {
 	to->confidence = d->confidence;

@@ -1,6 +1,6 @@
 /*
- * What is known of a process without an analysis: its part of run.json, and the head of its part of
- * report.json.
+ * Describes a process by what its journal says, without an analysis: the process's part of
+ * run.json, and the head of its part of report.json.
  */
 #ifndef CORE_FACTS_H
 #define CORE_FACTS_H
@@ -12,7 +12,7 @@
 
 struct driver;
 
-/* Milliseconds. */
+/* Statistics of step times, in ms. */
 struct step_lengths {
 	int64_t n;
 	double mean, std, cv, min, p50, p95, p99, max;
@@ -33,6 +33,7 @@ struct facts_kept {
 	int64_t n, first, last;
 };
 
+/* Provisional detections that proved wrong: how many, and the calls per step of the last one. */
 struct facts_corrected {
 	int64_t times, period_before;
 };
@@ -42,15 +43,16 @@ struct facts_steps {
 	const char *detector;
 	double confidence;
 	LIST(int64_t) recorded;
+	/* by how many steps the schedule moved: in total, and at its first window */
 	int64_t schedule_shift, schedule_late;
 	struct step_lengths *step_ms, *recorded_step_ms;
 	int64_t slices;
 	struct facts_corrected *corrected;
-	int64_t last, trains_from;
-	int64_t period; /* calls of a learned step */
+	int64_t last, trains_from; /* numbers of the newest step, and of the first training step */
+	int64_t period;		   /* calls per step, if the steps were learned */
 	const char *boundary;
 	LIST(struct facts_trigger) triggers;
-	LIST(struct facts_kept) kept; /* by the flight recorder */
+	LIST(struct facts_kept) kept; /* steps that the flight recorder kept and wrote */
 };
 
 struct facts_records {
@@ -62,7 +64,10 @@ struct facts_losses {
 		gpu_work_without_call, late, too_many_in_a_step, damaged_places, impossible_records;
 };
 
-/* Recording overhead, and what remains of it after the first window, in percent of a step. */
+/*
+ * Recording overhead in percent of a step. `pct` applies while recording, `left_pct` after the
+ * first window.
+ */
 struct facts_overhead {
 	double pct, left_pct;
 	struct field_range ci, left_ci;
@@ -79,7 +84,7 @@ struct facts_file {
 
 struct process_facts {
 	int64_t pid, ppid;
-	const char *state; /* "running", "ended", "killed" */
+	const char *state; /* "running", "ended" or "killed" */
 	const char *rank, *command, *version, *clock, *journal;
 	bool journal_is_whole;
 	int64_t threads;
@@ -95,8 +100,8 @@ struct process_facts {
 };
 
 /*
- * Fills in what the source knows. All members must be cleared before (fields_clear() of
- * export/fields.h). Left out: overhead, files and traces. Texts and lists belong to `a`.
+ * Fills in what the journal says. Clear all members before, with fields_clear() of export/fields.h.
+ * Leaves out overhead, files and traces, which the caller fills. Texts and lists belong to `a`.
  */
 void driver_describe(const struct driver *d, struct process_facts *to, struct arena *a);
 

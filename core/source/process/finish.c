@@ -1,4 +1,7 @@
-/* The end of a live process. */
+/*
+ * Ends a driver whose process has just ended: reads the rest of its journal and decides whether to
+ * reread it.
+ */
 #include "core/source/process/diagnostic.h"
 #include "core/source/process/driver_flight.h"
 #include "core/source/process/driver_parts.h"
@@ -23,7 +26,7 @@ static void finish(struct driver *d)
 		driver_fix_backwards(d);
 	if (is_auto && !d->was_recycled)
 		learn_end_provisional(&d->learn, d->ingest);
-	/* a journal that was recycled cannot be read again from the start */
+	/* the library has overwritten a part of a recycled journal, so it cannot be reread */
 	bool is_locked = !is_auto || d->learn.has_base || d->was_recycled ||
 			 d->learn.continues_numbers || atomic_load(&driver_steps(d)->slices);
 	d->is_finished = true;
@@ -39,8 +42,8 @@ static void finish(struct driver *d)
 			return;
 	}
 	/*
-	 * The process was too short for the lock, or nothing was recorded: the whole journal may
-	 * show more.
+	 * Either the process ended before its steps were locked, or no step was recorded. Rereading
+	 * the whole journal may find more.
 	 */
 	atomic_store(&driver_header(d)->collector, 0);
 	d->is_live = false;
@@ -49,8 +52,8 @@ static void finish(struct driver *d)
 }
 
 /*
- * Shrinks the journal only if the process was seen alive, so that it is surely dead now. Else it
- * may still be writing, under another pid.
+ * Shrinks the journal only if the process was seen alive earlier. Only then is it certain that it
+ * is dead now. Otherwise it may still be writing, under a pid that is unknown here.
  */
 void driver_finish(struct driver *d)
 {

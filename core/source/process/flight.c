@@ -77,7 +77,10 @@ void flight_ask(struct flight *f, const struct flight_request *request)
 	vec_push(&f->requests, *request);
 }
 
-/* Both times may be the same ticks, converted at rates that differ by a few ns. */
+/*
+ * Compares with a tolerance of 1 us: both times may stem from the same ticks, but have been
+ * converted at slightly different rates.
+ */
 void flight_poll(struct flight *f, uint64_t until_ns)
 {
 	enum { SAME_NS = 1000 };

@@ -1,4 +1,4 @@
-/* Listing DIR/journal/. */
+/* Lists and checks the files in journal/, a subfolder of the run's folder. */
 #include "core/source/process/journals_parts.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@ struct found {
 	uint64_t began_ns;
 };
 
-/* Does not block on a FIFO without writer. */
+/* O_NONBLOCK: the open must not block on a FIFO without a writer. */
 static FILE *open_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -33,7 +33,10 @@ bool journals_header(const char *path, struct journal_header *h)
 	return n == sizeof(*h);
 }
 
-/* Returns 0 for an unreadable file; opening it reports the error later. */
+/*
+ * Returns when the process began to use CUDA, in ns of CLOCK_MONOTONIC. Returns 0 for an unreadable
+ * file: the error is reported later, when the journal is opened.
+ */
 static uint64_t began(const char *path)
 {
 	struct journal_header h;
@@ -54,7 +57,11 @@ static bool is_journal_name(const char *name)
 	return n > suffix && !strcmp(name + n - suffix, ".journal");
 }
 
-/* journal/ is created with the first CUDA call, run.json by the launcher before it. */
+/*
+ * Explains why there is no journal. The launcher creates run.json at its start; the library creates
+ * journal/ at the first CUDA call. So run.json without journal/ means that no process has called
+ * CUDA.
+ */
 static int refuse(const char *folder, int error, struct err *e)
 {
 	char path[PATH_MAX];

@@ -1,4 +1,4 @@
-/* The journals of a run's folder. */
+/* Lists the journals in a run's folder, and reads single facts from their headers. */
 #ifndef CORE_JOURNALS_H
 #define CORE_JOURNALS_H
 
@@ -9,22 +9,28 @@
 #include <stdint.h>
 
 struct journals {
-	VEC(char *) paths; /* by when their processes began to use CUDA */
+	VEC(char *) paths; /* in the order in which their processes began to use CUDA */
 };
 
-/* Returns 0, or -errno with one line in `e`: there is no folder, or nothing in it. */
+/*
+ * Lists the journals in `folder`; free with journals_free(). Returns 0. Returns -errno with one
+ * line in `e` if there is no folder or no journal in it.
+ */
 int journals_list(struct journals *j, const char *folder, struct err *e);
-/* Returns whether a file is a journal, whatever its name. */
+/* Returns whether the file at `path` is a journal. Checks its first bytes, not its name. */
 bool journals_is_one(const char *path);
 
 void journals_free(struct journals *j);
 
-/* Returns the pid of the collector that the journal names, 0 for none. */
+/* Returns the pid of the collector that reads the journal, 0 if there is none. */
 uint32_t journals_collector(const char *path);
 
 typedef VEC(int64_t) journals_ranks;
 
-/* Returns the ranks that PROF_RANKS left out (preload/rank.h), in order; free with vec_free(). */
+/*
+ * Returns the ranks that PROF_RANKS excluded (preload/rank.h), in ascending order. Free with
+ * vec_free().
+ */
 journals_ranks journals_ranks_left_out(const char *folder);
 
 #endif

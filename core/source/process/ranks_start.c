@@ -1,6 +1,6 @@
 /*
- * See ranks_start.h. A run may contain several jobs, one after the other. When all ranks of one
- * have ended, the next starts over.
+ * See ranks_start.h. A run may contain several jobs, one after the other. When all ranks of a job
+ * have ended, a start is chosen anew for the next job.
  */
 #include "core/source/process/ranks_start.h"
 
@@ -11,8 +11,8 @@
 #include "core/source/process/journals.h"
 
 /*
- * How far the common step lies ahead of the foremost rank: twice the longest pause of the
- * collector.
+ * How far the common start lies ahead of the foremost rank: twice the collector's longest pause
+ * between two passes.
  */
 #define AHEAD_NS  100000000ull
 #define SECOND_NS 1000000000ull
@@ -49,14 +49,17 @@ static enum start_of start_of(const struct driver *d)
 	return (enum start_of)atomic_load(&steps_of(d)->start_of);
 }
 
-/* Whether it has detected the steps that all are to begin with, or has ended and never will. */
+/*
+ * Returns whether a rank has detected the steps that all ranks begin with. A rank that has ended
+ * counts as well, because waiting for it is useless.
+ */
 static bool is_present(const struct ranks_start *r, const struct driver *d)
 {
 	return d &&
 	       (d->is_finished || (has_asked(d) && (!r->trains || start_of(d) != START_OF_STEPS)));
 }
 
-/* Counts each rank once: a rank's worker processes have its number too. */
+/* Counts each rank number once: the worker processes of a rank have the same number. */
 static long count_present(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	long present = 0;
@@ -78,7 +81,7 @@ static long count_left_out(const char *folder)
 	return n;
 }
 
-/* Returns the mean length of the newest steps, 0 if it is unknown. */
+/* Returns the mean time of the newest steps, 0 if it is unknown. */
 static uint64_t step_ns(const struct ingest *f)
 {
 	size_t last = f->marks.n - 1, first = last;
@@ -91,7 +94,7 @@ static uint64_t step_ns(const struct ingest *f)
 	return timebase_length_ns(&f->time, ticks) / (last - first);
 }
 
-/* Returns the first step that this rank can surely begin with. */
+/* Returns the first step that the rank can still begin its schedule with. */
 static uint64_t earliest_start(const struct driver *d)
 {
 	uint64_t ns = step_ns(d->ingest), first = schedule_first_recorded(&d->ingest->schedule);
@@ -100,8 +103,8 @@ static uint64_t earliest_start(const struct driver *d)
 }
 
 /*
- * Returns the second of the machine's clock with which a time slice begins. Slices begin with a
- * second in all ranks.
+ * Returns the second of CLOCK_MONOTONIC in which a time slice begins. In all ranks, slices begin at
+ * full seconds.
  */
 static uint64_t second_of(const struct driver *d, const struct step_mark *mark)
 {
@@ -113,7 +116,10 @@ static const struct step_mark *newest(const struct driver *d)
 	return &d->ingest->marks.at[d->ingest->marks.n - 1];
 }
 
-/* Returns the first second with which the schedule can surely begin: the one after the next. */
+/*
+ * Returns the first second in which the schedule can still begin: that of the slice after the next
+ * one.
+ */
 static uint64_t earliest_second(const struct driver *d)
 {
 	const struct step_mark *mark = newest(d);
@@ -121,7 +127,10 @@ static uint64_t earliest_second(const struct driver *d)
 	return second_of(d, mark) + (next > first ? next : first) - mark->number;
 }
 
-/* Returns the slice that begins with `second`; 0 if that was before this rank's first slice. */
+/*
+ * Returns the number of the slice that begins in `second`; 0 if that was before the rank's first
+ * slice.
+ */
 static uint64_t slice_of(const struct driver *d, uint64_t second)
 {
 	const struct step_mark *mark = newest(d);
@@ -129,7 +138,7 @@ static uint64_t slice_of(const struct driver *d, uint64_t second)
 	return number > began ? number - began : 0;
 }
 
-/* Whether all waiting ranks have time slices instead of steps. */
+/* Returns whether all waiting ranks have time slices instead of steps. */
 static bool are_sliced(struct driver *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -138,7 +147,7 @@ static bool are_sliced(struct driver *const *all, size_t n)
 	return true;
 }
 
-/* Whether the begins of all current slices have been read. */
+/* Returns whether each waiting rank's current slice has been read from its journal. */
 static bool are_slices_read(struct driver *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -178,15 +187,16 @@ static bool does_any_wait(struct driver *const *all, size_t n, bool *trains)
 	return any;
 }
 
-/* `q` may have ended. */
+/* Returns whether the two ranks number their steps alike. `q` is NULL if it has ended. */
 static bool are_numbers_alike(const struct driver *d, const struct driver *q)
 {
 	return !q || (start_of(d) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
 }
 
 /*
- * Returns an id of what rank `i` and the leader ask for. Either may ask again, with other numbers,
- * and the leader may change.
+ * Returns an id of the two numberings that are compared: those of rank `i` and of the leader. The
+ * id changes when one of the two asks again, with other step numbers, and when another rank becomes
+ * the leader.
  */
 static uint64_t asked_for(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
@@ -217,7 +227,7 @@ static int64_t numbers_apart(const struct ranks_start *r, struct driver *const *
 	return are_numbers_alike(all[i], all[r->leader]) ? 0 : ranks_apart(&r->apart.at[i]);
 }
 
-/* Returns a step a little ahead of the foremost rank, in the leader's numbers. */
+/* Returns a step that lies a little ahead of the foremost rank, in the leader's numbers. */
 static uint64_t common_start(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
 	int64_t common = 0;
@@ -244,7 +254,7 @@ static double seconds_since_start(const struct driver *d)
 	return (double)(clock_point(c->kind).monotonic_ns - c->first.monotonic_ns) / 1e9;
 }
 
-/* Whether all ranks are present, or those that are have waited long enough. */
+/* Returns whether all ranks are present, or whether the present ones have waited long enough. */
 static bool is_time(struct ranks_start *r, const struct driver *d, struct driver *const *all,
 		    size_t n, const char *folder, uint64_t now_ms)
 {
@@ -261,7 +271,7 @@ static bool is_time(struct ranks_start *r, const struct driver *d, struct driver
 	       (double)(now_ms - r->first_ms) / 1e3 > r->patience_s;
 }
 
-/* Returns false if it is too early. */
+/* Chooses the start. Returns false if it is too early for that. */
 static bool find_start(struct ranks_start *r, struct driver *const *all, size_t n,
 		       const char *folder, uint64_t now_ms)
 {
@@ -276,7 +286,7 @@ static bool find_start(struct ranks_start *r, struct driver *const *all, size_t 
 	return true;
 }
 
-/* Returns the common start in a rank's own numbers. */
+/* Returns the common start in the numbers of rank `i`. */
 static uint64_t start_of_rank(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
 	if (r->second && driver_has_slices(all[i]))
@@ -308,7 +318,7 @@ void ranks_start_serve(struct ranks_start *r, struct driver *const *all, size_t 
 	bool trains;
 	if (!does_any_wait(all, n, &trains))
 		return;
-	/* another job began, or the ranks so far did not wait for training */
+	/* a new job began, or training began while the chosen start was for other steps */
 	if ((trains && !r->trains) || (r->is_named ? !is_anybody_under_way(all, n)
 						   : r->leader >= n || !waits(all[r->leader])))
 		begin_anew(r, all, n, trains);

@@ -1,7 +1,7 @@
 /*
- * Rereading a journal: afterwards, or at a process's end if its steps were not found before. Steps
- * that were learned take two passes: the first finds the anchors and where they occur, the second
- * builds the steps. Others take one.
+ * Rereads a journal: offline, or when a process has ended and its steps were not detected while it
+ * ran. Learned steps need two passes: the first finds the anchors and their occurrences, the second
+ * builds the steps. All other steps need one pass.
  */
 #include "core/source/process/diagnostic.h"
 #include "core/source/process/driver_flight.h"
@@ -10,12 +10,12 @@
 
 struct reread {
 	struct driver *d;
-	struct anchor anchor;	   /* the last, or the only one */
-	anchors earlier;	   /* of work that the program did before */
-	anchor_generations voided; /* of anchors that proved wrong */
+	struct anchor anchor;	   /* the newest anchor, often the only one */
+	anchors earlier;	   /* anchors that the library counted with before it */
+	anchor_generations voided; /* generations of anchors that proved wrong */
 	struct launch_log log;
 	bool has_log;
-	struct learn *learn; /* fed by the first pass; NULL: nothing is to be learned */
+	struct learn *learn; /* the first pass feeds it; NULL: nothing to learn */
 };
 
 /* ---- The first pass ---- */
@@ -35,7 +35,7 @@ static int read_first(struct reread *r, struct err *e)
 	return launch_log_read(&r->log, r->d->path, r->learn ? &sink : NULL, e);
 }
 
-/* Finds out what a step is from all launches. Returns false if there are none. */
+/* Determines from all launches what a step is. Returns false if they contain no steps. */
 static bool conclude(struct reread *r)
 {
 	struct driver *d = r->d;
@@ -70,7 +70,7 @@ static int learn_anchor(struct reread *r, struct err *e)
 	return error;
 }
 
-/* Takes the last anchor that the library got. */
+/* Takes the newest anchor that the library received, from the journal's header. */
 static void take_told(struct reread *r)
 {
 	struct driver *d = r->d;
@@ -86,7 +86,7 @@ static void take_told(struct reread *r)
 		.has_base = atomic_load(&s->base_generation) == generation,
 		.base = atomic_load(&s->base),
 		.generation = generation,
-		/* a library that never knew its step's number never recorded one */
+		/* a library that never had absolute step numbers never recorded a step */
 		.uses_schedule = atomic_load(&s->state) != STEP_STATE_LOCKED &&
 				 !atomic_load(&s->lost),
 	};
@@ -94,7 +94,11 @@ static void take_told(struct reread *r)
 	d->has_steps = true;
 }
 
-/* Whatever the library locked is in the journal; of the last anchor the header knows more. */
+/*
+ * Takes the anchors that the journal's records list, which are all that the library locked. The
+ * last one replaces the anchor from the header, unless the header's anchor has a base and is not
+ * listed.
+ */
 static void take_listed(struct reread *r)
 {
 	for (size_t i = 0; i < r->log.voided.n; i++)
@@ -130,7 +134,7 @@ static int find_anchors(struct reread *r, struct err *e)
 	return 0;
 }
 
-/* Marks the steps that no record of the library's begins. */
+/* Marks the learned steps that no STEP_BEGIN of the library marks. */
 static void mark_learned(struct ingest *f, const struct reread *r)
 {
 	if (r->anchor.uses_schedule && !f->schedule.off)
@@ -174,8 +178,8 @@ static struct ingest_sink sink_of(struct reread *r)
 }
 
 /*
- * Opens the journal anew in place of what was read so far. That stays if there is no journal any
- * more.
+ * Opens the journal again, and replaces everything read so far. Keeps what was read if the journal
+ * cannot be opened any more.
  */
 static int start_over(struct driver *d, struct reread *r, struct err *e)
 {
@@ -196,7 +200,10 @@ static int start_over(struct driver *d, struct reread *r, struct err *e)
 	return 0;
 }
 
-/* Drops what counts only for a real step: its number, and calls that it had too many of. */
+/*
+ * Clears the counts that make no sense if the whole run is one step: the recorded step numbers, and
+ * the calls dropped because a step had too many.
+ */
 static void forget_counts_of_one_step(struct ingest *f)
 {
 	f->counts.cut = 0;
@@ -204,8 +211,9 @@ static void forget_counts_of_one_step(struct ingest *f)
 }
 
 /*
- * Everything as one step: better than nothing to look at. This is a third pass: which steps are
- * recorded, and how long all are, is known only after the second.
+ * Passes on the whole run as one step, so that the user has something to look at. This takes a
+ * third pass, because only the second one determines which steps are recorded and how long the
+ * steps are.
  */
 static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
 {
@@ -217,7 +225,8 @@ static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
 	struct cost cost = f->run.cost;
 	struct baseline baseline = f->run.baseline;
 	uint64_t trains_from = f->run.trains_from;
-	f->run.baseline = (struct baseline){ 0 }; /* it is kept */
+	/* moved to `baseline`, so start_over() must not free it */
+	f->run.baseline = (struct baseline){ 0 };
 	int error = start_over(d, r, e);
 	if (error) {
 		baseline_free(&baseline);
@@ -228,7 +237,7 @@ static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
 	f->one_step = true;
 	ingest_read(f);
 	ingest_finish(f, driver_was_killed(d));
-	f->counts = counts; /* what was found out about steps stands */
+	f->counts = counts; /* keep what the second pass determined about steps */
 	f->last_number = last_number;
 	f->last_is_whole = last_is_whole;
 	f->last_has_come = last_has_come;
@@ -242,8 +251,8 @@ static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
 }
 
 /*
- * Whether nothing is a step, or recorded. Then the pass that builds steps would build none, and
- * count nothing that depends on them.
+ * Returns whether the journal has no steps and nothing recorded. Then the second pass would build
+ * no step and determine nothing about steps, so it can be skipped.
  */
 static bool has_only_a_whole_run(const struct reread *r)
 {

@@ -1,6 +1,6 @@
 /*
- * Requests steps from a running process through its journal: struct journal_trigger in
- * core/runtime/record.h. One thread.
+ * Requests steps from a running process. The request and its answer pass through the process's
+ * journal (struct journal_trigger in core/runtime/record.h). One thread.
  */
 #ifndef CORE_TARGET_H
 #define CORE_TARGET_H
@@ -12,48 +12,55 @@
 
 struct target;
 
-/* Opens the journal of a process that may be running. Returns 0, or -errno with one line in `e`. */
+/*
+ * Opens the journal of a process that may still be running. Returns 0, or -errno with one line in
+ * `e`. Free `*to` with target_close().
+ */
 int target_open(struct target **to, const char *path, struct err *e);
 void target_close(struct target *t);
 
 uint32_t target_pid(const struct target *t);
 bool target_is_alive(const struct target *t);
 
-/* Reads what the journal says about the process so far; the functions below need it. */
+/* Reads the facts that the journal holds so far. Call it before the functions below. */
 void target_read_facts(struct target *t);
 
-/* Returns whether PROF_TRIGGER lets requests in by file or by signal. */
+/* Returns whether PROF_TRIGGER allows requests by file, or by signal. */
 bool target_accepts_file(const struct target *t);
 bool target_accepts_signal(const struct target *t);
 
-/* Returns whether it still learns what a step is. */
+/* Returns whether the process is still learning what its steps are. */
 bool target_is_learning(const struct target *t);
 
-/* Returns whether the flight recorder is on. */
+/* Returns whether the process runs a flight recorder. */
 bool target_has_flight(const struct target *t);
 
 /*
- * Returns whether a collector reads the journal. Waits for the collector to find a process whose
- * profiling has just begun.
+ * Returns whether a collector reads the journal. In the first 3 s of profiling the collector may
+ * not have found the process yet. So this function waits until it has, or until the 3 s are over.
  */
 bool target_has_collector(const struct target *t);
 
 /*
- * Returns whether it is one of several ranks with common step numbers. A rank that evaluated before
- * it trained may count differently; numbers of time slices depend on when the rank started.
+ * Returns whether the process is a rank whose step numbers agree with those of the other ranks.
+ * They do not agree if a rank evaluated before it trained, because it then counts other steps.
+ * Numbers of time slices do not agree either, because they depend on when the rank started.
  */
 bool target_is_rank(const struct target *t);
 
 /* Returns the number of the current step. */
 uint64_t target_step(const struct target *t);
 
-/* Requests `n` steps (0: as many as in the schedule), from step `from` on (0: from the next). */
+/*
+ * Requests `n` steps (0: as many as the schedule records) from step `from` on (0: from the next
+ * step).
+ */
 void target_request(struct target *t, unsigned n, uint64_t from);
 bool target_was_requested(const struct target *t);
 bool target_has_answered(const struct target *t);
 
-/* What a process answers with. */
-enum target_answer { TARGET_STEPS, TARGET_SLICES, TARGET_KEPT /* by the flight recorder */ };
+/* How a process answers a request. */
+enum target_answer { TARGET_STEPS, TARGET_SLICES, TARGET_KEPT /* the flight recorder's steps */ };
 
 struct target_window {
 	enum target_answer answer;
