@@ -1,8 +1,7 @@
 /*
- * Prepares the journal ahead of the library that writes it: disk space for the next chunks and
- * zeroed pages in memory, so that the application's threads do not wait for them. Nothing depends
- * on it, and failures are ignored because the library meets them itself. Runs in the collector,
- * with a live reader.
+ * Prepares disk space and zeroed pages for the chunks that the library will write next, so that the
+ * application's threads do not wait for them. Failures are ignored: nothing depends on this,
+ * because the library prepares whatever is still missing. Runs in the collector, on a live reader.
  */
 #ifndef CORE_AHEAD_H
 #define CORE_AHEAD_H
@@ -10,10 +9,14 @@
 #include "core/source/journal/reader.h"
 
 struct ahead {
-	uint32_t spaced, touched; /* chunks below these have disk space, or pages */
+	/* chunks below `spaced` have disk space; pages of chunks below `touched` exist */
+	uint32_t spaced, touched;
 };
 
-/* To be called after each pass. Costs nothing while the library takes no new chunk. */
+/*
+ * Prepares the next chunks. Call after each pass. Does almost nothing until the library takes a new
+ * chunk.
+ */
 void ahead_prepare(struct ahead *a, const struct reader *r);
 
 #endif

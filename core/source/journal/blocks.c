@@ -83,7 +83,8 @@ static void remove_live(struct blocks *b, uint64_t address)
 
 static void add_live(struct blocks *b, const struct block_live *block)
 {
-	remove_live(b, block->address); /* a block whose free was not recorded */
+	/* it is live if the free of an earlier block at this address was not recorded */
+	remove_live(b, block->address);
 	*map_at(&b->place_of, block->address, NULL) = b->live.n;
 	vec_push(&b->live, *block);
 }
@@ -129,7 +130,7 @@ void blocks_apply(struct blocks *b, const struct rec_block *r)
 	case BLOCK_OUT_OF_MEMORY:
 		b->allocator->n_out_of_memory++;
 		break;
-	default: /* from a newer version */
+	default: /* a kind of event from a newer version */
 		break;
 	}
 }

@@ -1,7 +1,7 @@
 /*
- * Blocks of a framework's caching allocator, from the journal's records: the live blocks, the
- * allocator's totals and its peaks. Records wait until their step is closed, because the records of
- * several threads are read one thread after the other. One owner.
+ * Tracks the blocks of a framework's caching allocator from the journal's records: the live blocks,
+ * the allocator's totals and the peaks. Records wait here until their step is closed, because the
+ * records of several threads are read one thread after the other. One thread.
  */
 #ifndef CORE_BLOCKS_H
 #define CORE_BLOCKS_H
@@ -21,30 +21,33 @@ struct block_live {
 struct block_record {
 	struct rec_block r;
 	uint32_t thread; /* slot */
-	uint64_t order;	 /* in which they were read; decides between equal ticks */
+	uint64_t order;	 /* reading order; sorts records with equal ticks */
 };
 
 struct blocks {
 	VEC(struct block_record) waiting;
-	size_t n_sorted; /* the first n_sorted waiting ones are in order */
+	size_t n_sorted; /* waiting[0] to waiting[n_sorted - 1] are sorted */
 	VEC(struct rec_memory) waiting_totals;
 	VEC(struct block_live) live;
 	struct map place_of;	     /* address -> index in live */
-	struct allocator *allocator; /* the run's totals and peaks */
+	struct allocator *allocator; /* totals and peaks, owned by the run */
 	uint64_t n_taken;
 	uint64_t n_windows; /* how often recording began */
 };
 
+/* Stores a record until its step is closed. */
 void blocks_take(struct blocks *b, uint32_t thread, const struct rec_block *r);
 void blocks_take_totals(struct blocks *b, const struct rec_memory *r);
 
-/* Sorts `waiting` by time and returns how many records are before `end_ticks`. */
+/* Sorts `waiting` by time. Returns how many of its records lie before `end_ticks`. */
 size_t blocks_cut(struct blocks *b, uint64_t end_ticks);
 
-/* Updates the live blocks, totals and peaks by one record. */
+/* Updates the live blocks, totals and peaks with one record. */
 void blocks_apply(struct blocks *b, const struct rec_block *r);
 
-/* Removes the first n waiting records and applies the totals recorded until `end_ticks`. */
+/*
+ * Removes the first `n` waiting records. Applies the totals that were recorded up to `end_ticks`.
+ */
 void blocks_drop(struct blocks *b, size_t n, uint64_t end_ticks);
 
 void blocks_free(struct blocks *b);

@@ -20,7 +20,7 @@ struct missing {
 	uint32_t chunks, of_chunks;
 };
 
-/* Counts the chunks in use, and those of them that lie beyond the file's end, wholly or in part. */
+/* Counts the chunks in use, and how many of these extend beyond the file's end. */
 static struct missing find_missing(const struct reader *r)
 {
 	const struct journal_header *h = r->header;
@@ -64,7 +64,11 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 	if (r->is_truncated)
 		say_missing(to, bytes, r);
 	if (*to)
-		return to; /* a record torn by the file's end is no further damage */
+		/*
+		 * the file's end may also have cut a record in two; do not report that as further
+		 * damage
+		 */
+		return to;
 	if (places || r->n_impossible)
 		add(to, bytes, "the journal is damaged: ");
 	if (places)

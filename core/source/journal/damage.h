@@ -6,8 +6,8 @@
 #include "core/source/journal/reader.h"
 
 /*
- * Writes one line without the journal's name, "" if the file is intact; to be called after the
- * journal was read to its end. What was never written because the process died is not damage.
+ * Writes one line about the damage, without the journal's name; "" if the file is intact. Call
+ * after the journal was read to its end. Records that a dying process never wrote are not damage.
  * Returns `to`.
  */
 char *damage_say(char *to, size_t bytes, const struct reader *r, const struct dict *d);

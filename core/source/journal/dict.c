@@ -1,4 +1,7 @@
-/* Reads dictionary records, in any order. A kernel without a name is shown by its address. */
+/*
+ * See dict.h. Accepts dictionary records in any order. Shows a kernel without a name by its
+ * address.
+ */
 #include "core/source/journal/dict.h"
 
 #include "core/source/journal/reader.h"
@@ -23,10 +26,10 @@ static void add_info(struct dict *d, const struct dict_head *record)
 		d->n_damaged++;
 		return;
 	}
-	tables_set_fact(&d->t, key, value); /* the last value counts */
+	tables_set_fact(&d->t, key, value); /* a later value replaces an earlier one */
 }
 
-/* CUDA 13's stubs launch through __cudaLaunchKernel; show the public name. */
+/* Returns the public name of a function. Stubs of CUDA 13 launch through __cudaLaunchKernel. */
 static const char *public_name(const char *name)
 {
 	return strncmp(name, "__cuda", strlen("__cuda")) ? name : name + strlen("__");

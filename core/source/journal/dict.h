@@ -1,7 +1,7 @@
 /*
- * What a journal stores once: facts, hooks, threads, strings, launch shapes, kernels, devices,
- * modules, code, stacks. Filled record by record as the library writes them. Ids are checked
- * against a bound before they become indexes. Texts are copied.
+ * Collects what a journal stores once: facts, hooks, threads, strings, launch shapes, kernels,
+ * devices, modules, code objects and stacks. Grows record by record as the library writes them.
+ * Checks ids against a bound before they become indexes. Copies texts.
  */
 #ifndef CORE_DICT_H
 #define CORE_DICT_H
@@ -15,17 +15,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Ids become array indexes: a damaged one must not allocate all memory. */
+/*
+ * Upper limit of ids. Ids become array indexes, so without a limit a damaged id could use up all
+ * memory.
+ */
 #define DICT_IDS_MOST (1u << 20)
 
 struct hook_entry {
-	uint32_t name; /* in `names` */
+	uint32_t name; /* index in `names` */
 	uint8_t category, entry_point, space;
 	bool is_known;
 	bool begins_capture, ends_capture, resets_device;
 };
 
-/* A loaded object; `path` in `names`. */
+/* A loaded object. `path` is an index in `names`. */
 struct module_entry {
 	uint64_t base, begin, end;
 	uint32_t path;
@@ -34,25 +37,28 @@ struct module_entry {
 	bool is_known;
 };
 
-/* A Python code object; `file` and `name` in `names`. */
+/* A Python code object. `file` and `name` are indexes in `names`. */
 struct code_entry {
-	uint64_t table; /* where its line table begins in `tables` */
+	uint64_t table; /* offset of its line table in `tables` */
 	uint32_t table_bytes;
 	uint32_t file, name, first_line;
 	uint8_t lines; /* enum line_table */
 	bool is_known;
 };
 
-/* A stack: `n` frames of its own, from `first` in `stack_frames`, then the `shared` outermost
- * frames of `base`. */
+/*
+ * A stack. Its innermost `n` frames begin at `first` in `stack_frames`. Then follow the `shared`
+ * outermost frames of the stack `base`.
+ */
 struct stack_entry {
 	uint64_t first;
-	uint32_t base; /* index + 1 into `stacks`, smaller than its own; 0: none */
+	/* index + 1 into `stacks`, smaller than the index + 1 of this stack; 0: none */
+	uint32_t base;
 	uint32_t flags;
 	uint16_t n, shared;
 };
 
-/* A library's function; `name` in `names`. */
+/* A library's function. `name` is an index in `names`. */
 struct library_entry {
 	uint32_t name;
 	uint8_t family, facts;
@@ -62,22 +68,26 @@ struct library_entry {
 struct dict {
 	struct tables t;		     /* shared with the run model */
 	VEC(struct hook_entry) hooks;	     /* by id */
-	VEC(uint32_t) strings;		     /* by DICT_STRING id -> names */
+	VEC(uint32_t) strings;		     /* DICT_STRING id -> index in `names` */
 	VEC(struct library_entry) libraries; /* by id */
 	VEC(struct module_entry) modules;    /* by id */
 	VEC(struct code_entry) codes;	     /* by id */
-	VEC(uint8_t) tables;		     /* line tables */
+	VEC(uint8_t) tables;		     /* line tables of all code objects */
 	VEC(struct stack_entry) stacks;	     /* in order of appearance */
 	VEC(uint64_t) stack_frames;
 	struct map stack_of_id; /* -> index in stacks */
 	uint64_t n_damaged;	/* records with an id out of bounds or an unterminated text */
 };
 
+/*
+ * Adds a record, whose texts and tables are copied. Counts it in `n_damaged` instead if it is
+ * damaged.
+ */
 void dict_add(struct dict *d, const struct dict_head *record);
 
 void dict_free(struct dict *d);
 
-/* Returns CAT_COUNT for an unknown hook. */
+/* Returns the category of a hook, CAT_COUNT if the hook is unknown. */
 static inline uint8_t dict_category(const struct dict *d, uint16_t hook)
 {
 	return hook < d->hooks.n ? d->hooks.at[hook].category : (uint8_t)CAT_COUNT;
@@ -89,17 +99,19 @@ static inline uint32_t dict_string(const struct dict *d, uint32_t id)
 	return id < d->strings.n ? d->strings.at[id] : 0;
 }
 
-/* These return NULL for an unknown id. */
+/* Return NULL for an unknown id. Later calls of dict_add() invalidate the result. */
 const struct module_entry *dict_module(const struct dict *d, uint32_t id);
 const struct code_entry *dict_code(const struct dict *d, uint32_t id);
 
-/* Writes all frames of a stack, encoded as in record.h, innermost first. Returns how many, 0 for an
- * unknown stack. `flags` gets bits of enum stack_flag. */
+/*
+ * Writes all frames of a stack, innermost first, encoded as in core/runtime/record.h. Returns their
+ * number, 0 for an unknown stack. `flags` gets bits of enum stack_flag.
+ */
 #define DICT_FRAMES_MOST 2048u
 size_t dict_stack(const struct dict *d, uint32_t id, uint64_t out[static DICT_FRAMES_MOST],
 		  uint32_t *flags);
 
-/* The parts of dict_add() in dict_stacks.c. */
+/* Called by dict_add(); defined in dict_stacks.c. */
 void dict_add_module(struct dict *d, const struct dict_module *m);
 void dict_add_code(struct dict *d, const struct dict_code *c);
 void dict_add_stack(struct dict *d, const struct dict_stack *s);

@@ -1,5 +1,7 @@
-/* Stacks, and the modules and code that their frames refer to. Shared outer frames are stored once,
- * with the stack that came first. */
+/*
+ * Adds the stacks of a journal, and the modules and Python code objects that their frames refer to.
+ * Outer frames that several stacks share are stored once, with the first of these stacks.
+ */
 #include "core/source/journal/dict.h"
 #include "core/source/journal/reader.h"
 
@@ -46,8 +48,10 @@ void dict_add_code(struct dict *d, const struct dict_code *c)
 	d->tables.n += c->table_bytes;
 }
 
-/* Returns the stack that itself holds the innermost of the `shared` frames, which keeps chains of
- * bases short. */
+/*
+ * Returns the stack, in the chain of bases that begins with `base`, that itself stores the
+ * innermost of the `shared` frames. Skipping the stacks before it keeps the chains short.
+ */
 static uint32_t base_that_holds(const struct dict *d, uint32_t base, uint16_t shared)
 {
 	while (base && d->stacks.at[base - 1].shared >= shared)
@@ -75,7 +79,8 @@ void dict_add_stack(struct dict *d, const struct dict_stack *s)
 	uint32_t holder = base ? base_that_holds(d, (uint32_t)*base + 1, s->shared) : 0;
 	bool is_new;
 	uint64_t *at = map_at(&d->stack_of_id, s->id, &is_new);
-	if (!is_new) { /* other stacks may share the first one's frames */
+	/* keep the first stack with this id, because other stacks may share its frames */
+	if (!is_new) {
 		d->n_damaged++;
 		return;
 	}
@@ -110,7 +115,8 @@ size_t dict_stack(const struct dict *d, uint32_t id, uint64_t out[static DICT_FR
 	if (!at)
 		return 0;
 	const struct stack_entry *s = &d->stacks.at[*at];
-	size_t n = 0, wanted = (size_t)s->n + s->shared; /* outermost frames of *s still to copy */
+	/* how many of the outermost frames of *s are still to be copied */
+	size_t n = 0, wanted = (size_t)s->n + s->shared;
 	for (;;) {
 		if (wanted > s->shared) {
 			size_t own = wanted - s->shared;

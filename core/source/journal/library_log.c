@@ -1,6 +1,6 @@
 #include "core/source/journal/library_log.h"
 
-enum { MOST_HELD = 1 << 19 }; /* 38 MB */
+enum { MOST_HELD = 1 << 19 }; /* takes 38 MB */
 
 void library_log_take(struct library_log *log, uint32_t slot, const struct rec_library *l)
 {
@@ -26,7 +26,7 @@ void library_log_free(struct library_log *log)
 	vec_free(&log->at);
 }
 
-/* ---- Into a step ---- */
+/* ---- Building a step ---- */
 
 static void set_facts(struct model_library *to, const struct rec_library *l)
 {

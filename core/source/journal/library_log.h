@@ -1,5 +1,7 @@
-/* Collects the records of library calls and adds those of a step to its model. Holds the calls of
- * steps that are still open. */
+/*
+ * Collects the records of library calls, and adds those of a step to its model. Keeps calls until
+ * their step is closed.
+ */
 #ifndef CORE_LIBRARY_LOG_H
 #define CORE_LIBRARY_LOG_H
 
@@ -8,22 +10,25 @@
 #include "core/source/journal/timebase.h"
 
 struct library_entry_of {
-	uint32_t slot; /* of the thread */
+	uint32_t slot; /* slot of the thread that made the call */
 	struct rec_library call;
 };
 
 struct library_log {
 	VEC(struct library_entry_of) at;
-	uint64_t n_dropped; /* for lack of room */
+	uint64_t n_dropped; /* calls dropped because MOST_HELD was reached */
 };
 
 void library_log_take(struct library_log *log, uint32_t slot, const struct rec_library *l);
 
-/* Forgets what ended at or before `ticks`. */
+/* Removes the calls that ended at or before `ticks`. */
 void library_log_drop(struct library_log *log, uint64_t ticks);
 void library_log_free(struct library_log *log);
 
-/* A step. `thread_of_slot` gives a thread's index in the step's model. */
+/*
+ * A step that is being built. `thread_of_slot` maps a slot to the thread's index in the step's
+ * model.
+ */
 struct library_cut {
 	uint64_t begin_ticks, end_ticks;
 	const struct timebase *time;
@@ -31,8 +36,10 @@ struct library_cut {
 	const struct map *thread_of_slot;
 };
 
-/* Adds the calls that ended in the step to m->libraries. They may have begun before: the launch
- * that begins a step may be inside a library call. */
+/*
+ * Adds the calls that ended in the step to m->libraries. They may have begun before the step,
+ * because the launch that begins a step may be inside a library call.
+ */
 void library_log_build(const struct library_log *log, const struct library_cut *cut,
 		       struct model_step *m);
 

@@ -1,7 +1,8 @@
 /*
- * libdw finds units by .debug_aranges, which clang and rustc omit, and functions by reading the
- * whole unit for each address. So this file keeps two kinds of sorted tables: the address ranges of
- * all units, and for each unit in use those of its functions.
+ * See lines.h. Uses libdw, but not libdw's own searches. libdw finds units through .debug_aranges,
+ * which clang and rustc omit, and finds functions by reading the whole unit for each address. So
+ * this file keeps sorted tables of address ranges: one for all units, and one for the functions of
+ * each unit that was read.
  */
 #include "core/source/journal/lines.h"
 
@@ -14,7 +15,7 @@
 
 struct range {
 	uint64_t begin, end;
-	uint64_t die; /* offset in .debug_info of the unit's or the function's DIE */
+	uint64_t die; /* offset in .debug_info of the debug entry (DIE) of the unit or function */
 };
 
 struct ranges {
@@ -33,10 +34,13 @@ struct lines {
 	struct ranges units;
 	VEC(struct unit) known;
 	struct strtab names;
-	struct map name_of; /* a function's DIE -> in names */
+	struct map name_of; /* offset of a function's DIE -> index in names */
 };
 
-/* Listing the units of 200 MB takes 0.3 s; for larger objects use .debug_aranges. */
+/*
+ * Listing all units takes 0.3 s for 200 MB of debug information. For larger objects .debug_aranges
+ * is used.
+ */
 static const uint64_t listed_most_bytes = 200ull << 20;
 
 /* ---- Ranges ---- */
@@ -53,7 +57,10 @@ static void sort(struct ranges *r)
 		qsort(r->at.at, r->at.n, sizeof(*r->at.at), by_begin);
 }
 
-/* Functions of one unit do not overlap, nor do units. */
+/*
+ * Returns the range that contains the address, or NULL. Ranges of functions in one unit do not
+ * overlap. Ranges of units do not overlap either.
+ */
 static const struct range *find_range(const struct ranges *r, uint64_t address)
 {
 	size_t after = bisect(r->at.n, i, r->at.at[i].begin <= address);
@@ -65,7 +72,8 @@ static void add_ranges(struct ranges *r, Dwarf_Die *entry)
 	Dwarf_Addr base, begin, end;
 	uint64_t die = dwarf_dieoffset(entry);
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(entry, at, &base, &begin, &end)) > 0;)
-		if (begin && begin < end) /* at 0: code that the linker removed */
+		/* the linker moved the ranges of removed code to address 0 */
+		if (begin && begin < end)
 			vec_push(&r->at, (struct range){ begin, end, die });
 }
 
@@ -135,7 +143,7 @@ void lines_free(struct lines *l)
 
 enum { NESTING_MOST = 64 };
 
-/* Definitions may also be in namespaces and classes. */
+/* Lists the functions of a unit. Their definitions may also be inside namespaces and classes. */
 static void list_functions(struct ranges *to, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die child;
@@ -178,7 +186,10 @@ static struct unit *unit_of(struct lines *l, uint64_t die, Dwarf_Die *entry)
 
 /* ---- Places ---- */
 
-/* Returns the DIE of the function as written; those of inlined and compiled copies refer to it. */
+/*
+ * Returns the DIE of the function in the source. The DIEs of inlined and compiled copies refer to
+ * it.
+ */
 static Dwarf_Die origin_of(const Dwarf_Die *entry)
 {
 	static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -192,7 +203,10 @@ static Dwarf_Die origin_of(const Dwarf_Die *entry)
 	return at;
 }
 
-/* Returns a name like "shapes::inlined", from the scopes around a function. */
+/*
+ * Returns the function's name with its namespaces and classes, such as "shapes::inlined". Returns
+ * an index in `names`.
+ */
 static uint32_t scoped_name(struct lines *l, Dwarf_Die *origin)
 {
 	char text[1024] = "";
@@ -216,7 +230,10 @@ static uint32_t scoped_name(struct lines *l, Dwarf_Die *origin)
 	return strtab_intern(&l->names, text);
 }
 
-/* Functions that are local to the unit have no mangled name. */
+/*
+ * Returns the mangled name. Functions that are local to their unit have none, so their plain name
+ * is returned.
+ */
 static const char *function_name(struct lines *l, Dwarf_Die *entry)
 {
 	Dwarf_Attribute mangled;
@@ -241,7 +258,10 @@ static uint32_t number_of(Dwarf_Die *entry, unsigned attribute)
 	return (uint32_t)value;
 }
 
-/* Finds the child that was inlined around the address, also within lexical blocks. */
+/*
+ * Finds the function inlined into `parent` whose code contains the address. Also searches lexical
+ * blocks, at any depth.
+ */
 static bool find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *out, unsigned depth)
 {
 	Dwarf_Die child;
@@ -278,7 +298,11 @@ size_t lines_find(struct lines *l, uint64_t address, struct line_place *out, siz
 	if (!unit || !most)
 		return 0;
 	const struct range *function = find_range(&unit->functions, address);
-	size_t n = 0; /* length of the chain, which begins with the outermost function */
+	/*
+	 * length of `chain`, which begins with the compiled function and ends with the innermost
+	 * one
+	 */
+	size_t n = 0;
 	if (function && dwarf_offdie(l->dwarf, function->die, &chain[0]))
 		for (n = 1; n < NESTING_MOST && n < most &&
 			    find_inlined(&chain[n - 1], address, &chain[n], 0);)

@@ -1,4 +1,4 @@
-/* Opens one object per DICT_MODULE, at its first frame. */
+/* See native.h. Opens the object of a DICT_MODULE when its first frame is resolved. */
 #include "core/source/journal/native.h"
 
 #include "core/source/journal/lines.h"
@@ -10,14 +10,17 @@
 
 #include <stdio.h>
 
-/* In longer names template arguments become "<...>": they would make every trace larger. */
+/*
+ * In names longer than this, template arguments are replaced by "<...>". Otherwise they would make
+ * every trace larger.
+ */
 static const size_t name_most_bytes = 160;
 
 struct module {
-	const char *path, *name; /* name: the path's last component */
+	const char *path, *name; /* `name`: last component of `path` */
 	struct object object;
 	struct symbols *symbols;
-	struct lines *lines; /* of user code with debug information, else NULL */
+	struct lines *lines; /* NULL for libraries, and for code without debug information */
 	enum object_state state;
 	bool is_known, is_library, is_profrun;
 };
@@ -84,7 +87,8 @@ static void open_object(struct native *n, struct module *m, const struct module_
 
 static void open_module(struct native *n, struct module *m, const struct module_entry *entry)
 {
-	static const char gone[] = " (deleted)"; /* as the kernel marks a file that was replaced */
+	/* the kernel appends this to the path of a file that was replaced or deleted */
+	static const char gone[] = " (deleted)";
 	char *path = mem_text(strtab_text(&n->dict->t.names, entry->path));
 	size_t length = strlen(path);
 	if (length > sizeof(gone) && !strcmp(path + length - (sizeof(gone) - 1), gone))
@@ -111,8 +115,10 @@ static const struct module *module_of(struct native *n, uint32_t id)
 	return &n->modules.at[id];
 }
 
-/* Whether this is the code that a signal handler returns to. Libraries have no symbol for it, so
- * its instructions are compared. */
+/*
+ * Returns whether the frame's code is the one that a signal handler returns to. Some libraries have
+ * no symbol for it, so its instructions are compared.
+ */
 static bool is_signal_return(const struct module *m, uint64_t offset)
 {
 	static const uint8_t rt_sigreturn[] = {
@@ -155,7 +161,7 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Sets everything that follows from a function's name. */
+/* Sets the function's name and everything that follows from it: operator, role and kernel. */
 static void name_frame(struct native *n, struct source_frame *to, const char *mangled)
 {
 	static const char stub[] = "__device_stub__";
@@ -170,7 +176,8 @@ static void name_frame(struct native *n, struct source_frame *to, const char *ma
 		to->stub_of = keep(n, kernel);
 		to->frame.is_library = true;
 		free(kernel);
-	} else if (begins_with(name, "__wrapper__device_stub_")) { /* of a template */
+		/* the stub of a template kernel */
+	} else if (begins_with(name, "__wrapper__device_stub_")) {
 		to->frame.is_library = true;
 	}
 	demangle_shorten(name, name_most_bytes);
@@ -236,8 +243,10 @@ static const char *file_of(struct native *n, const struct line_place *place)
 	return kept;
 }
 
-/* Fills in lines and inserts frames of inlined functions before the one in `out`. Returns how many
- * frames `out` then has. */
+/*
+ * Fills in the source lines. Puts frames of inlined functions before the frame in `out`. Returns
+ * how many frames `out` contains then.
+ */
 static size_t add_lines(struct native *n, const struct module *m, uint64_t address,
 			struct source_frame *out)
 {
@@ -272,7 +281,10 @@ size_t native_find(struct native *n, uint64_t frame, bool is_return,
 		out->frame.function = "<signal handler called>";
 		return 1;
 	}
-	/* a call may be its function's last instruction, with the return address in the next one */
+	/*
+	 * A call may be the last instruction of its function. Then the return address lies in the
+	 * next function.
+	 */
 	uint64_t address = is_return && offset ? offset - 1 : offset;
 	struct symbol symbol;
 	if (m->symbols && symbols_find(m->symbols, address, &symbol))

@@ -1,4 +1,4 @@
-/* Uses libelf on a mapping; libelf checks offsets and sizes against the file's length. */
+/* Uses libelf on a mapped file. libelf checks offsets and sizes against the file's length. */
 #include "core/source/journal/object.h"
 
 #include <elfutils/libdwelf.h>
@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Page sizes differ, and loaders round the ends of a mapping differently. */
+/*
+ * Tolerance for image sizes, because page sizes differ and loaders round the ends of a mapping
+ * differently.
+ */
 static const uint64_t page_slack_bytes = 65536;
 
 static int open_regular(const char *path)
@@ -38,13 +41,16 @@ static uint64_t image_end(Elf *elf)
 	return end;
 }
 
-/* Compares build-ids. Without one (clang's default) it compares the size of the image. */
+/*
+ * Returns whether the file is the build that was mapped. Compares the build-ids. If neither has one
+ * (clang's default), compares the sizes of the images.
+ */
 static bool is_same(Elf *elf, const struct module_entry *m)
 {
 	const void *id;
 	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
 	if (bytes > (ssize_t)sizeof(m->build_id))
-		bytes = sizeof(m->build_id); /* the journal keeps no more */
+		bytes = sizeof(m->build_id); /* the journal stores no more bytes of a build-id */
 	if (bytes > 0 || m->build_id_bytes)
 		return bytes == (ssize_t)m->build_id_bytes &&
 		       !memcmp(id, m->build_id, m->build_id_bytes);

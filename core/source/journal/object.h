@@ -1,6 +1,6 @@
 /*
- * Opens an ELF file that the application had mapped, if it is still the same build. It is mapped,
- * so only the parts that are read cost anything.
+ * Opens an ELF file that the application had mapped, if it is still the same build. Maps the file,
+ * so that only the parts that are read cost time and memory.
  */
 #ifndef CORE_OBJECT_H
 #define CORE_OBJECT_H
@@ -13,8 +13,8 @@
 
 enum object_state {
 	OBJECT_OPEN,
-	OBJECT_NO_FILE, /* no path, no such file, not readable */
-	OBJECT_CHANGED, /* not the file that was mapped */
+	OBJECT_NO_FILE, /* no absolute path, no such file, or not readable */
+	OBJECT_CHANGED, /* another build than the one that was mapped */
 	OBJECT_DAMAGED, /* not an ELF file, or a truncated one */
 };
 
@@ -23,17 +23,26 @@ struct object {
 	Elf *elf;
 };
 
-/* `path`: of the module. Only after OBJECT_OPEN it must be closed. */
+/*
+ * Opens the file at `path` and checks that it is the build described by `m`. If the result is
+ * OBJECT_OPEN, close `o` with object_close(); otherwise there is nothing to close.
+ */
 enum object_state object_open(struct object *o, const char *path, const struct module_entry *m);
 void object_close(struct object *o);
 
-/* Returns `n` bytes of the file's image at a virtual address, NULL if they are not in the file. */
+/*
+ * Returns `n` bytes of the loaded image at a virtual address of the file, or NULL if the file does
+ * not contain them. They are valid until object_close().
+ */
 const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n);
 
-/* Returns a section's uncompressed size; 0: there is no such section, or it has no contents. */
+/*
+ * Returns a section's uncompressed size. Returns 0 if there is no such section or it has no
+ * contents.
+ */
 uint64_t object_section_bytes(const struct object *o, const char *name);
 
-/* Returns whether it is compressed in the file. */
+/* Returns whether the section is compressed in the file. */
 bool object_section_is_packed(const struct object *o, const char *name);
 
 #endif

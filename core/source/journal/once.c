@@ -1,12 +1,15 @@
 #include "core/source/journal/once.h"
 
 enum {
-	/* a call that only queues work never takes this long once everything is loaded */
+	/* A call that only queues work never takes this long once all code is loaded. */
 	LONG_NS = 1000000,
-	KINDS_MOST = 4096, /* entries */
+	KINDS_MOST = 4096, /* upper limit of entries */
 };
 
-/* Leaves out calls that wait for the device: their duration says nothing about the call itself. */
+/*
+ * Returns whether a long call of this category is of interest. Calls that wait for the device are
+ * not, because their duration says nothing about the call itself.
+ */
 static bool is_of_interest(uint8_t category)
 {
 	return category == CAT_LAUNCH || category == CAT_GRAPH || category == CAT_CONTROL ||
@@ -36,7 +39,7 @@ void once_add(struct once *o, struct run *run, const struct dict *d, const struc
 	uint64_t ticks = record_duration(c);
 	uint8_t category = dict_category(d, c->hook);
 	bool is_new;
-	/* programs create a context by cudaFree(NULL) */
+	/* programs call cudaFree(NULL) to create a context */
 	if (ticks < o->long_ticks ||
 	    !(is_of_interest(category) || (category == CAT_FREE && !c->arg)))
 		return;

@@ -1,5 +1,7 @@
-/* Finds calls that took long a single time, mostly before the first recorded step: see struct
- * run_once. */
+/*
+ * Finds calls that took unusually long, mostly once and before the first recorded step: they loaded
+ * or compiled code, or created a context. See struct run_once.
+ */
 #ifndef CORE_ONCE_H
 #define CORE_ONCE_H
 
@@ -8,12 +10,13 @@
 #include "core/source/journal/timebase.h"
 
 struct once {
-	struct map place; /* -> index in the run's `once` */
+	struct map place; /* hash of function, launch and stack -> index in the run's `once` */
+	/* a call is long if it takes at least this long */
 	uint64_t long_ticks;
 };
 
 void once_set_clock(struct once *o, const struct timebase *time);
-/* Adds the call to the run if it took long. */
+/* Adds the call to `run->once` if it was long. */
 void once_add(struct once *o, struct run *run, const struct dict *d, const struct timebase *time,
 	      const struct rec_call *c);
 void once_free(struct once *o);

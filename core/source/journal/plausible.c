@@ -5,12 +5,19 @@
 #include "core/source/journal/timebase.h"
 
 enum {
-	HOST_SLACK_S = 600, /* destructors and threads that outlive main() */
-	GPU_SLACK_S = 10,   /* GPU records are flushed before the end is noted */
-	/* factor where only the wall clock bounds the run's length: the tick rate may be a guess */
+	/* destructors run, and threads live on, after the orderly exit was noted */
+	HOST_SLACK_S = 600,
+	GPU_SLACK_S = 10, /* GPU records are flushed before the orderly exit is noted */
+	/*
+	 * Factor for a run whose length is only known from the wall clock, because the tick rate
+	 * may be a guess.
+	 */
 	RATE_DOUBT = 8,
-	/* above the last step's number: steps of an anchor that proved wrong may have had higher
-	 * ones, by at most the number of launches while it was provisional */
+	/*
+	 * Allowed excess over the current step's number. Steps of an anchor that proved wrong may
+	 * have had higher numbers. They exceed it by at most the number of launches made while the
+	 * anchor was provisional.
+	 */
 	NUMBER_SLACK = 1000000,
 };
 
@@ -19,7 +26,10 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* Returns an upper bound of all times: the end that the journal notes, else now. */
+/*
+ * Returns an upper bound of all times, in ticks: the end that the journal notes, or else the
+ * present time.
+ */
 static uint64_t last_ticks(const struct journal_header *h, const struct timebase *t)
 {
 	const struct journal_clock_point *first = &h->clock.first;
@@ -51,7 +61,7 @@ void plausible_set(struct plausible *p, const struct journal_header *h)
 	p->steps_most = add_saturated(atomic_load(&h->steps.current), NUMBER_SLACK);
 }
 
-/* 0 is allowed: the time was unknown to CUPTI or the library. */
+/* 0 is allowed: CUPTI or the library did not know the time. */
 static bool is_moment(const struct plausible *p, uint64_t ticks)
 {
 	return !ticks || (ticks >= p->host_first && ticks <= p->host_last);
@@ -67,7 +77,7 @@ static bool is_call(const struct plausible *p, const struct rec_call *c)
 	return is_moment(p, c->begin_ticks) && record_duration(c) <= p->host_last - p->host_first;
 }
 
-/* The library never writes work that ends before it begins. */
+/* The library never writes GPU work that ends before it begins. */
 static bool is_work(const struct plausible *p, const struct rec_gpu *g)
 {
 	if (!g->begin_ticks)
@@ -95,7 +105,7 @@ bool plausible_record(const struct plausible *p, const struct rec_head *head)
 	case REC_MEMSET:
 	case REC_GPU_SYNC:
 		return is_work(p, (const struct rec_gpu *)head);
-	case REC_RANGE: /* it may have been opened long before the first call */
+	case REC_RANGE: /* the range may have begun long before the first CUDA call */
 		return ((const struct rec_range *)head)->ticks <= p->host_last;
 	case REC_LIBRARY:
 		return is_span(p, ((const struct rec_library *)head)->begin_ticks,

@@ -1,21 +1,26 @@
-/* See pylines.h. Lines are counted in 64 bits, so that a damaged table cannot overflow them. */
+/*
+ * See pylines.h. Lines are computed in 64 bits, so that a damaged table cannot cause an overflow.
+ */
 #include "core/source/journal/pylines.h"
 
 #include <stdbool.h>
 
-/* The unread rest of a table. */
+/* The part of a table that is still to be read. */
 struct cursor {
 	const uint8_t *at, *end;
 };
 
-enum { NO_LINE = -128 }; /* 3.10: marks a range of instructions without a line */
+enum { NO_LINE = -128 }; /* 3.10: marks instructions without a line */
 
 static uint32_t in_range(int64_t line, uint32_t otherwise)
 {
 	return line >= 0 && line <= INT32_MAX ? (uint32_t)line : otherwise;
 }
 
-/* Pairs of (bytes to advance, lines to advance); a line is valid from the address reached. */
+/*
+ * Reads the format up to 3.9: pairs of (bytes to advance, lines to advance). A line applies from
+ * the address that the pair advances to.
+ */
 static uint32_t line_lnotab(struct cursor c, uint32_t first_line, uint32_t lasti)
 {
 	int64_t line = first_line;
@@ -29,7 +34,10 @@ static uint32_t line_lnotab(struct cursor c, uint32_t first_line, uint32_t lasti
 	return in_range(line, first_line);
 }
 
-/* Pairs of (range in bytes, lines to advance); a line is valid within its range. */
+/*
+ * Reads the format of 3.10: pairs of (bytes to advance, lines to advance). A line applies to the
+ * bytes that its pair advances over.
+ */
 static uint32_t line_310(struct cursor c, uint32_t first_line, uint32_t lasti)
 {
 	int64_t line = first_line;
@@ -45,7 +53,10 @@ static uint32_t line_310(struct cursor c, uint32_t first_line, uint32_t lasti)
 	return first_line;
 }
 
-/* Six bits per byte, the lowest first; bit 6 is set if more bytes follow. */
+/*
+ * Reads a number in groups of six bits, the lowest group first. Bit 6 of a byte is set if another
+ * byte follows.
+ */
 static bool read_varint(struct cursor *c, uint32_t *value)
 {
 	*value = 0;
@@ -60,7 +71,7 @@ static bool read_varint(struct cursor *c, uint32_t *value)
 	return false;
 }
 
-/* The sign is in the lowest bit. */
+/* Adds a signed number to `*line`. The lowest bit of the encoded number is its sign. */
 static bool read_line_step(struct cursor *c, int64_t *line)
 {
 	uint32_t value;
@@ -86,18 +97,19 @@ static bool skip_bytes(struct cursor *c, ptrdiff_t n)
 	return true;
 }
 
-/* Forms of a location table entry. Those below FORM_ONE_LINE do not advance the line and have one
- * byte of columns. */
+/*
+ * Forms of an entry in the location table of 3.11. Forms below FORM_ONE_LINE do not advance the
+ * line and are followed by one byte of columns.
+ */
 enum { FORM_ONE_LINE = 10, FORM_NO_COLUMNS = 13, FORM_LONG = 14, FORM_NO_LINE = 15 };
 
-/* Reads what follows an entry's first byte: how far the line advances, and columns, which are
- * skipped. */
+/* Reads the rest of an entry after its first byte. Advances the line and skips the columns. */
 static bool read_entry(struct cursor *c, unsigned form, int64_t *line)
 {
 	switch (form) {
 	case FORM_NO_LINE:
 		return true;
-	case FORM_LONG: /* end line, column, end column */
+	case FORM_LONG: /* skips the end line, the column and the end column */
 		return read_line_step(c, line) && skip_varints(c, 3);
 	case FORM_NO_COLUMNS:
 		return read_line_step(c, line);
@@ -111,7 +123,7 @@ static bool read_entry(struct cursor *c, unsigned form, int64_t *line)
 	}
 }
 
-/* An entry covers one to eight code units of two bytes each. */
+/* Reads the format from 3.11 on. An entry covers 1 to 8 code units of 2 bytes each. */
 static uint32_t line_311(struct cursor c, uint32_t first_line, uint32_t lasti)
 {
 	int64_t line = first_line;

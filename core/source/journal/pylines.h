@@ -1,7 +1,7 @@
 /*
- * Finds the line of an instruction of a Python code object in the table that the library copied
- * (struct dict_code). CPython has three formats: lnotab (until 3.9), that of 3.10, and the location
- * table of 3.11 and later.
+ * Finds the source line of an instruction of a Python code object, from the line table that the
+ * library copied (struct dict_code). CPython has had three formats: lnotab (up to 3.9), the format
+ * of 3.10, and the location table (from 3.11 on).
  */
 #ifndef CORE_PYLINES_H
 #define CORE_PYLINES_H
@@ -11,9 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the line of the instruction at `lasti` bytes, or `first_line` if the table has none: the
- * instruction has no line or is outside the table, FRAME_LASTI_UNKNOWN, a damaged table. Reads
- * nothing outside the table. */
+/*
+ * Returns the line of the instruction at offset `lasti` in bytes. Returns `first_line` if `lasti`
+ * is FRAME_LASTI_UNKNOWN, if the instruction has no line or is outside the table, or if the table
+ * is damaged. Never reads outside the table.
+ */
 uint32_t pylines_line(enum line_table kind, const uint8_t *table, size_t bytes, uint32_t first_line,
 		      uint32_t lasti);
 

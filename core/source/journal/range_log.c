@@ -1,9 +1,12 @@
-/* See range_log.h. Few ranges are open at a time, so a search from the newest ends soon. */
+/*
+ * See range_log.h. Few ranges are open at a time, so linear searches from the newest range are
+ * short.
+ */
 #include "core/source/journal/range_log.h"
 
 enum {
-	MOST_CLOSED = 1 << 20, /* 50 MB */
-	MOST_OPEN = 1 << 16,   /* more can only come from lost records */
+	MOST_CLOSED = 1 << 20, /* takes 50 MB */
+	MOST_OPEN = 1 << 16,   /* only lost records can leave more ranges open */
 	MOST_ENDS = 1 << 16,
 };
 
@@ -30,8 +33,10 @@ static void add_open(struct range_log *log, const struct range_entry *e)
 	vec_push(&log->open, *e);
 }
 
-/* A domain's ranges nest on their thread, so ranges within the one that ends have ended too and
- * their POP records were lost. */
+/*
+ * Closes the range that a POP ends. The ranges of a domain nest on their thread. So open ranges
+ * inside it have ended too, and their POP records were lost.
+ */
 static void pop(struct range_log *log, uint32_t slot, const struct rec_range *r)
 {
 	for (size_t i = log->open.n; i > 0; i--) {
@@ -102,7 +107,7 @@ void range_log_take(struct range_log *log, uint32_t slot, const struct rec_range
 		e.kind = MODEL_RANGE_MARK;
 		add_closed(log, &e, r->ticks);
 		break;
-	default: /* from a newer version */
+	default: /* a kind of event from a newer version */
 		break;
 	}
 }
@@ -129,7 +134,7 @@ void range_log_free(struct range_log *log)
 	vec_free(&log->ends);
 }
 
-/* ---- Into a step ---- */
+/* ---- Building a step ---- */
 
 static uint32_t thread_index(const struct map *thread_of_slot, uint32_t slot)
 {
@@ -161,7 +166,7 @@ static void build_range(const struct range_log_cut *cut, const struct range_entr
 	vec_push(&m->ranges, r);
 }
 
-/* Orders by kind, thread and time, outer ranges first. */
+/* Orders ranges by kind, thread and time, outer ranges before inner ones. */
 static int by_place(const void *a, const void *b)
 {
 	const struct model_range *x = a, *y = b;

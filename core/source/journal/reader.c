@@ -1,4 +1,4 @@
-/* Opens, validates and reads a journal. Runs only in the tools, on one thread. */
+/* See reader.h. Opens, validates and reads a journal. Used only by the tools. */
 #include "core/source/journal/reader.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static int read_all(int fd, void *to, size_t bytes, uint64_t from)
 		ssize_t n = pread(fd, (uint8_t *)to + done, bytes - done, (off_t)(from + done));
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) /* the file was truncated meanwhile: the rest stays zero */
+		if (n <= 0) /* the file was truncated meanwhile: the rest of `to` stays zero */
 			return n < 0 ? -errno : 0;
 		done += (size_t)n;
 	}
@@ -94,7 +94,9 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 	return value < limit ? value : limit;
 }
 
-/* Reads only the used part of the dictionary, usually a small one. */
+/*
+ * Reads the header, the directory and the used part of the dictionary. That part is usually small.
+ */
 static int load_used(struct reader *r, uint64_t dictionary_offset)
 {
 	const struct journal_header *h = (const struct journal_header *)r->meta;
@@ -119,7 +121,7 @@ static int load_meta(struct reader *r, uint64_t dictionary_offset, const char *p
 	return error ? err_set(e, error, "%s: cannot read: %s", path, strerror(-error)) : 0;
 }
 
-/* Counts the chunks that an earlier collector recycled; their records are gone. */
+/* Counts the chunks that an earlier collector recycled. Their records are lost. */
 static void count_recycled(struct reader *r)
 {
 	uint64_t used = 0, claims = atomic_load(&r->header->chunk_claims);
@@ -214,8 +216,8 @@ static int by_claim(const void *a, const void *b)
 }
 
 /*
- * Opens chunks claimed since the last pass. Chunks claimed after the count was read wait for the
- * next pass, because the scan may have missed an earlier chunk of the same thread.
+ * Opens the chunks claimed since the last pass. Chunks claimed after the counter was read wait for
+ * the next pass: the scan may already have passed a chunk that the same thread claimed before them.
  */
 static void find_new_chunks(struct reader *r)
 {
@@ -227,7 +229,7 @@ static void find_new_chunks(struct reader *r)
 		struct journal_chunk *c = &r->directory[i];
 		if (atomic_load_explicit(&c->state, memory_order_acquire) == CHUNK_FREE)
 			continue;
-		/* pairs with the release in claiming: `thread` is set once the claim is */
+		/* pairs with the release store of the claim, so that `thread` is set */
 		uint64_t claim = atomic_load_explicit(&c->claim, memory_order_acquire);
 		if (claim == r->seen[i] || claim > claims)
 			continue;
@@ -247,8 +249,10 @@ void reader_begin_pass(struct reader *r)
 	r->next = 0;
 }
 
-/* Reads `bytes` of a chunk from c->offset on. Returns how many were read; fewer at the file's
- * end. */
+/*
+ * Reads `bytes` bytes of a chunk from c->offset on. Returns how many were read: fewer if the file
+ * ends before.
+ */
 static uint32_t read_chunk(struct reader *r, const struct reader_chunk *c, uint32_t bytes)
 {
 	uint64_t at =
@@ -356,7 +360,7 @@ void reader_free_chunk(struct reader *r, uint32_t index)
 	struct journal_chunk *c = &r->directory[index];
 	r->n_freed++;
 	atomic_store_explicit(&c->committed_bytes, 0, memory_order_relaxed);
-	/* pairs with the acquire of the claiming compare and swap */
+	/* pairs with the acquire of the compare and swap that claims a chunk */
 	atomic_store_explicit(&c->state, CHUNK_FREE, memory_order_release);
 }
 
@@ -367,7 +371,10 @@ uint32_t reader_count_free(const struct reader *r)
 	return used < r->n_chunks ? r->n_chunks - (uint32_t)used : 0;
 }
 
-/* Changes the header before the file, so that it never claims more than the file has. */
+/*
+ * Truncates the file. Changes the header first, so that the header never promises more than the
+ * file contains.
+ */
 static int shrink(struct reader *r, const char *path, struct err *e)
 {
 	struct journal_header *h = r->header;
@@ -410,8 +417,8 @@ static bool dictionary_record_is_whole(const struct reader *r, const struct dict
 }
 
 /*
- * A writer that was killed before it stored a record's head leaves a gap of unknown length. Once
- * there is no writer any more, reading continues at the next word that looks like a record.
+ * A writer that was killed before it stored a record's head leaves a gap of unknown length. If
+ * there is no writer any more, continues at the next word that looks like a record's head.
  */
 const struct dict_head *reader_next_dictionary(struct reader *r, bool is_final)
 {
@@ -430,7 +437,10 @@ const struct dict_head *reader_next_dictionary(struct reader *r, bool is_final)
 		}
 		if (!is_final)
 			return NULL;
-		/* a nonzero head is damage, not a gap: heads are stored last, as one word */
+		/*
+		 * Heads are stored last, as one word. So a head that is neither zero nor valid is
+		 * damage, not a gap.
+		 */
 		r->n_damaged += word && !r->is_in_gap;
 		r->is_in_gap = true;
 	}

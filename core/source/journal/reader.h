@@ -1,8 +1,8 @@
 /*
- * Reads a journal, finished or while its process still writes: the chunks' records, in order within
- * each thread, and the dictionary's. Nothing in the file is trusted: every offset and size is
- * checked against the file's real size. Chunk data are copied with pread, so that a file truncated
- * meanwhile gives fewer records, not SIGBUS.
+ * Reads a journal, while its process writes it or afterwards. Returns the records of chunks, in
+ * order within each thread, and the dictionary's records. Trusts nothing in the file: checks every
+ * offset and size against the file's real size. Copies chunks with pread(), because a mapped file
+ * that is truncated meanwhile would cause SIGBUS; pread() just returns fewer bytes. One thread.
  */
 #ifndef CORE_READER_H
 #define CORE_READER_H
@@ -16,13 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A chunk being read, so far up to `offset`. */
+/* A chunk that has been read up to `offset` so far. */
 struct reader_chunk {
 	uint64_t claim;
 	uint32_t index, thread, offset;
 };
 
-/* `tag` is for the caller's use, 0 at first. */
+/* A chunk that has been read to its end. `tag` is 0 at first; the caller may use it. */
 struct reader_finished {
 	uint32_t index;
 	uint64_t tag;
@@ -30,74 +30,91 @@ struct reader_finished {
 
 struct reader {
 	int fd;
-	bool is_live;	     /* header and directory are mapped and writable; else a private copy */
+	/* header and directory are mapped and writable; otherwise they are a private copy */
+	bool is_live;
 	bool is_truncated;   /* the file is shorter than its header says */
-	bool has_read;	     /* some records */
-	bool is_in_gap;	     /* looking for the next dictionary record */
-	uint64_t file_bytes; /* when it was opened */
+	bool has_read;	     /* at least one record has been read */
+	bool is_in_gap;	     /* searching for the next dictionary record in damaged data */
+	uint64_t file_bytes; /* the file's size when it was opened */
 	struct plausible plausible;
 	uint8_t *meta;
 	size_t meta_bytes;
 	struct journal_header *header;
 	struct journal_chunk *directory;
-	uint32_t n_chunks;	   /* within the file's real size */
-	uint64_t dictionary_bytes; /* within the file's real size */
+	uint32_t n_chunks; /* chunks whose directory entry lies within the file's real size */
+	/* size of the part of the dictionary that lies within the file's real size */
+	uint64_t dictionary_bytes;
 	uint64_t dictionary_at;
-	uint64_t *seen;		       /* per chunk: the last claim that was added to `open` */
-	VEC(struct reader_chunk) open; /* by claim */
-	VEC(struct reader_finished) finished; /* chunks sealed and read to their end */
-	size_t next;			      /* in `open`, of this pass */
+	uint64_t *seen;		       /* by chunk: the newest claim that was added to `open` */
+	VEC(struct reader_chunk) open; /* ordered by claim */
+	VEC(struct reader_finished) finished; /* sealed chunks that have been read to their end */
+	size_t next; /* index in `open` of the chunk that this pass reads next */
 	uint8_t *buffer;
-	uint64_t n_taken;   /* claims added to `open` in total */
+	uint64_t n_taken;   /* how many claims were added to `open` in total */
 	uint64_t n_freed;   /* chunks recycled */
-	uint32_t n_reached; /* chunks below this have been in use */
+	uint32_t n_reached; /* chunks below this index have been used */
 	uint64_t n_records;
-	uint64_t n_damaged;    /* places with invalid data; the rest of the chunk is skipped */
-	uint64_t n_impossible; /* records skipped by plausible_record(), not live */
+	uint64_t n_damaged; /* places with invalid data, where the rest of the chunk was skipped */
+	uint64_t n_impossible; /* records that plausible_record() rejected; only if not live */
 };
 
-/* Consecutive records of one thread. */
+/* Consecutive records of one thread. Valid until the next batch is read. */
 struct reader_batch {
 	uint32_t thread; /* slot */
 	const uint8_t *at, *end;
 };
 
-/* `live`: map it shared (the collector); else read it as it is now. Returns 0, or -errno with one
- * line in `e`. */
+/*
+ * Opens the journal at `path`. `live`: maps it shared and writable, for the collector; otherwise
+ * reads its present contents. Returns 0, or -errno with one line in `e`. After 0, close with
+ * reader_close().
+ */
 int reader_open(struct reader *r, const char *path, bool live, struct err *e);
 void reader_close(struct reader *r);
 
-/* Begins a pass over everything that is new. */
+/* Begins a pass over everything that was written since the last pass. */
 void reader_begin_pass(struct reader *r);
 
-/* Reads the next batch of this pass, in the order in which the chunks were claimed. Returns false
- * at the end of the pass. */
+/*
+ * Reads the next batch of the pass. Chunks come in the order in which they were claimed. Returns
+ * false at the end of the pass.
+ */
 bool reader_next_batch(struct reader *r, struct reader_batch *batch);
 
-/* Returns the next whole record, NULL at the end. Its size was checked against its kind. */
+/*
+ * Returns the next complete record of the batch, NULL at its end. The record is at least as large
+ * as its kind requires.
+ */
 const struct rec_head *reader_next_record(struct reader *r, struct reader_batch *batch);
 
-/* Returns the next dictionary record, NULL if there is none yet. `is_final`: the journal has no
- * writer any more. */
+/*
+ * Returns the next dictionary record, NULL if there is none yet. `is_final`: no process writes the
+ * journal any more.
+ */
 const struct dict_head *reader_next_dictionary(struct reader *r, bool is_final);
 
-/* Returns the text at `offset` of a dictionary record, NULL unless it ends within the record. */
+/*
+ * Returns the text at `offset` bytes in a dictionary record. Returns NULL if its NUL is not within
+ * the record.
+ */
 const char *reader_dictionary_text(const struct dict_head *record, size_t offset);
 
-/* Live only: returns chunk `index` (from `finished`) to the library. */
+/* Live only: returns chunk `index`, which is in `finished`, to the library for reuse. */
 void reader_free_chunk(struct reader *r, uint32_t index);
 
-/* Live only: returns how many chunks the library can still claim, backed or not. */
+/* Live only: returns how many chunks the library can still claim, with or without disk space. */
 uint32_t reader_count_free(const struct reader *r);
 
 /*
- * Returns how many readers of this program have read records of finished journals. Tests use it to
- * count how often a journal is read.
+ * Returns how many readers of this program have read records of journals that were not live. Tests
+ * use this to count how often a journal is read.
  */
 uint64_t reader_count_passes(void);
 
-/* Truncates the unused rest of a journal. It must have no writer any more: a store beyond the new
- * end would kill the process. */
+/*
+ * Truncates the unused end of a journal. No process may write the journal any more: a store beyond
+ * the new end would kill that process. Returns 0, or -errno with one line in `e`.
+ */
 int reader_shrink(const char *path, struct err *e);
 
 #endif

@@ -1,5 +1,7 @@
-/* The functions of one object by address, from .symtab, else from .dynsym. Names are mangled and
- * point into the file's mapping. */
+/*
+ * Looks up the functions of one object by address. Uses .symtab, or .dynsym if .symtab has no
+ * functions. The names are mangled and point into the mapped file.
+ */
 #ifndef CORE_SYMBOLS_H
 #define CORE_SYMBOLS_H
 
@@ -16,8 +18,10 @@ struct symbol {
 struct symbols *symbols_new(const struct object *o);
 void symbols_free(struct symbols *s);
 
-/* Finds the function whose size covers the address (a virtual address of the file). The nearest
- * symbol below it could be another function. */
+/*
+ * Finds the function whose range contains `address`, a virtual address of the file. Returns false
+ * if no function does: the nearest symbol below the address may belong to another function.
+ */
 bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out);
 
 #endif

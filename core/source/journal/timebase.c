@@ -1,10 +1,16 @@
-/* Chooses the second clock point: the journal's, else one of this machine's clocks if they are the
- * ones that the journal was written by. */
+/*
+ * Chooses the second clock point: the closing one of the journal. If the journal has none, it is
+ * this machine's present time, provided that the journal was written during this boot of this
+ * machine.
+ */
 #include "core/source/journal/timebase.h"
 
 #include "core/runtime/clock.h"
 
-/* If the wall clock was set meanwhile, it looks like another boot; that is harmless. */
+/*
+ * How much the boot time may seem to differ within one boot. If the wall clock was set since, the
+ * boot seems to be another one; that is harmless.
+ */
 enum { SAME_BOOT_NS = 2000000000 };
 
 static bool is_same_boot(const struct journal_clock_point *then,
@@ -54,7 +60,7 @@ void timebase_set(struct timebase *t, const struct journal_header *h, bool is_al
 		set_slope(t, slope(&t->first, &now));
 		return;
 	}
-	/* a killed run of an earlier boot or another machine: assume 2.5 GHz */
+	/* a killed process, of an earlier boot or on another machine: assume 2.5 GHz */
 	t->is_estimate = true;
 	set_slope(t, 0.4);
 }

@@ -1,7 +1,7 @@
 /*
- * Converts a journal's ticks to CLOCK_MONOTONIC nanoseconds, linearly between the journal's first
- * clock point and the newest one available: the journal's closing one, or this machine's clock if
- * it is still the same boot.
+ * Converts a journal's ticks to nanoseconds of CLOCK_MONOTONIC. The conversion is linear between
+ * two clock points: the journal's first one and the newest one available. That is the journal's
+ * closing clock point, or this machine's clock now if the machine has not been rebooted since.
  */
 #ifndef CORE_TIMEBASE_H
 #define CORE_TIMEBASE_H
@@ -13,13 +13,19 @@
 struct timebase {
 	struct journal_clock_point first;
 	uint32_t kind;
-	/* no second point was available: the order is right, durations assume 2.5 GHz */
+	/*
+	 * There was no second clock point. The order of times is right, but durations assume 2.5
+	 * GHz.
+	 */
 	bool is_estimate;
 	uint64_t ns_per_tick_q48; /* fixed point, 48 bits of fraction */
 	uint64_t ticks_per_second;
 };
 
-/* `is_alive`: the process still runs, so this machine's clocks are valid for the journal. */
+/*
+ * Sets the conversion for a journal. `is_alive`: its process still runs, so this machine's clocks
+ * apply.
+ */
 void timebase_set(struct timebase *t, const struct journal_header *h, bool is_alive);
 
 static inline uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
