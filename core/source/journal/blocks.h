@@ -20,7 +20,7 @@ struct block_live {
 
 struct block_record {
 	struct rec_block r;
-	uint32_t thread; /* slot */
+	uint32_t thread; /* slot of the thread that wrote it */
 	uint64_t order;	 /* reading order; sorts records with equal ticks */
 };
 

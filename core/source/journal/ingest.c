@@ -1,5 +1,7 @@
-/* Reads the records and stores each where its step will look for it. The reader has already skipped
- * damaged ones. */
+/*
+ * See ingest.h. Reads the records and stores each where its step will look for it. The reader has
+ * already skipped damaged records.
+ */
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/stacks.h"
@@ -57,7 +59,7 @@ static struct ingest_thread *thread_of(struct ingest *f, uint32_t slot)
 	return &f->threads.at[*at];
 }
 
-/* The action of the first step follows from the schedule, which the library recorded. */
+/* Sets the action of the first step from the schedule, which the library noted in the journal. */
 static void learn_schedule(struct ingest *f)
 {
 	const char *text = tables_fact(&f->dict.t, "PROF_SCHEDULE");
@@ -124,7 +126,9 @@ static void take_call(struct ingest *f, struct ingest_thread *t, const struct re
 		return;
 	}
 	saw(f, c->begin_ticks);
-	/* after days: seq wraps around, so an old closed_seq would compare as newer */
+	/*
+	 * After days, seq wraps around, and an old closed_seq would compare as newer than the call.
+	 */
 	if (!t->calls.n && category_has_work(category) && c->seq - t->closed_seq >= 1u << 30)
 		t->closed_seq = c->seq - 1;
 	f->counts.calls++;
@@ -287,7 +291,7 @@ static void take_gpu_state(struct ingest *f, const struct rec_gpu_state *s)
 	}
 }
 
-/* Leaves first_ticks alone: a range may have been opened before anything was recorded. */
+/* Does not update first_ticks, because a range may begin before anything was recorded. */
 static void take_range(struct ingest *f, uint32_t slot, const struct rec_range *r)
 {
 	if (r->ticks > f->last_ticks)
@@ -352,12 +356,15 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 	case REC_MEMORY:
 		blocks_take_totals(&f->blocks, (const struct rec_memory *)head);
 		break;
-	default: /* from a newer version */
+	default: /* a kind of record from a newer version */
 		break;
 	}
 }
 
-/* Returns the record's begin, a lower bound of when it was written. 0: it has none. */
+/*
+ * Returns when the record's subject began, 0 if it has no time. The record was written then or
+ * later.
+ */
 static uint64_t record_ticks(const struct rec_head *head)
 {
 	switch (head->kind) {
@@ -390,8 +397,8 @@ static void take_batch(struct ingest *f, struct reader_batch *batch)
 	if (!head)
 		return;
 	/*
-	 * Not live: chunks come in the order in which they were taken, so everything written before
-	 * this one's first record is in chunks that have been read.
+	 * Not live: chunks come in the order in which they were claimed. So everything that was
+	 * written before this chunk's first record is in chunks that have been read.
 	 */
 	uint64_t begun = record_ticks(head);
 	if (!f->is_live && begun > f->read_until_ticks)
@@ -439,8 +446,10 @@ void ingest_finish(struct ingest *f, bool killed)
 	ingest_close_steps(f, true, killed);
 }
 
-/* Keeps chunks of the steps under way unless the library is about to run out of chunks; their
- * records are in memory here too. */
+/*
+ * Keeps the chunks of recorded steps under way in the journal, although their records are in memory
+ * here. Frees them only if the library is about to run out of chunks.
+ */
 uint32_t ingest_recycle(struct ingest *f)
 {
 	uint32_t n_free = reader_count_free(&f->reader), total = f->reader.n_chunks, freed = 0,

@@ -1,7 +1,7 @@
 /*
- * Reads one process's journal, cuts its records into steps and passes each complete step on, as a
- * model if it is to be shown. Works the same on a journal that is still being written and on a
- * finished one. Holds only records of steps not passed on yet. One thread.
+ * Reads one process's journal and cuts its records into steps. Passes each complete step on, as a
+ * model if the step is recorded. Works on a journal that is still being written and on a finished
+ * one. Holds only the records of steps that have not been passed on. One thread.
  */
 #ifndef CORE_INGEST_H
 #define CORE_INGEST_H
@@ -22,87 +22,94 @@
 
 struct ingest_thread {
 	uint32_t slot;
-	uint32_t closed_seq; /* of the last call with GPU work in the steps passed on */
+	uint32_t closed_seq; /* seq of the last call with GPU work in the steps passed on */
 	bool is_capturing;
-	VEC(struct rec_call) calls; /* of steps that are still open */
+	VEC(struct rec_call) calls; /* calls of the steps not passed on yet */
 	size_t n_cut;		    /* the first n_cut calls belong to the step being closed */
 };
 
-/* The begin of a step. */
+/* The begin of a step, or of a time outside all steps. */
 struct step_mark {
 	uint64_t ticks, number;
-	uint32_t generation; /* of the anchor that marked it, 0: none */
+	uint32_t generation; /* generation of the anchor that marked it, 0: no anchor did */
 	uint8_t action;
-	bool is_outside; /* no step begins: between cudaProfilerStop and Start, or after the last */
-	/* the library detected the begin itself, so it was not learning during the step */
+	/* no step begins here: after cudaProfilerStop(), or after the last step's end */
+	bool is_outside;
+	/* The library detected this begin itself, so it was not learning during the step. */
 	bool by_library;
-	bool is_slice; /* a time slice: no steps were detected */
-	bool cuts;     /* the previous step has no end: its anchor stopped occurring */
+	bool is_slice; /* the step is a time slice, because no steps were detected */
+	bool cuts;     /* the step before has no end, because its anchor stopped occurring */
 };
 
-/* From `ticks` on calls should have GPU records, or not. */
+/* Whether calls from `ticks` on should have GPU records. */
 struct gpu_switch {
 	uint64_t ticks;
 	bool is_on;
-	bool lacks_copies; /* copies have no GPU records */
-	uint32_t first_id; /* struct rec_gpu_state */
-	/* CUPTI stayed on: it recorded the work of calls since the last switch-off, which are not
-	 * in the journal */
+	bool lacks_copies; /* copies have no GPU records although is_on is set */
+	uint32_t first_id; /* see struct rec_gpu_state */
+	/*
+	 * CUPTI stayed on since the last switch-off. It recorded the work of the calls made in
+	 * between, which are not in the journal.
+	 */
 	bool resumes;
-	bool resumes_whole; /* it recorded the work of all these calls */
+	bool resumes_whole; /* CUPTI recorded the work of all these calls */
 };
 
 struct ingest_counts {
 	uint64_t records, calls, works, launches;
 	uint64_t works_by_kind[REC_KINDS], calls_by_category[CAT_COUNT + 1];
-	uint64_t dropped, gpu_lost; /* as the journal itself reports */
+	uint64_t dropped, gpu_lost; /* losses that the journal itself reports */
 	uint64_t paired, calls_without_work, works_without_call;
-	uint64_t late;	/* arrived after their step was passed on */
+	uint64_t late;	/* GPU work that arrived after its step was passed on */
 	uint64_t cut;	/* calls dropped from a recorded step because it had too many */
 	uint64_t steps; /* step boundaries passed */
 };
 
 struct ingest;
 
-/* Receives the results. Each function may be NULL. */
+/* Receives the results of an ingest. Each function may be NULL. */
 struct ingest_sink {
 	void *context;
 	void (*call)(void *context, struct ingest *f, uint32_t thread, const struct rec_call *call);
 	void (*counted)(void *context, struct ingest *f, uint32_t thread,
 			const struct rec_step *step);
 	void (*triggered)(void *context, struct ingest *f, const struct rec_step *step);
-	bool no_trace; /* the counter of launches in flight is not needed */
-	/* A step to be shown. It is freed after the return unless the sink moved it away, leaving
-	 * all zeros. */
+	bool no_trace; /* do not compute the counter of launches in flight */
+	/*
+	 * Takes a recorded step. The ingest frees it after the return. A sink that keeps the step
+	 * moves it away and leaves all zeros.
+	 */
 	void (*step)(void *context, struct ingest *f, struct model_step *step);
 };
 
 struct ingest {
 	struct reader reader;
 	struct dict dict;
-	struct run run; /* filled as records arrive */
+	struct run run; /* filled while records arrive */
 	struct timebase time;
 	struct ingest_sink sink;
 	bool is_live, is_over;
-	/* auto: the anchor occurred at the end of the last step too */
+	/* auto: the last step's anchor has occurred, so the last step is complete */
 	bool last_is_whole;
-	/* auto: the anchor occurs before its step's end, so the last step's has occurred */
+	/* auto: the anchor occurs before its step's end, so the last step's anchor has occurred */
 	bool last_has_come;
-	bool one_step; /* no steps were detected: everything is step 0 */
+	bool one_step; /* no steps were detected: the whole run is step 0 */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
 	VEC(struct ingest_thread) threads;
 	struct map thread_of_slot;
-	QUEUE(struct step_mark) marks; /* by ticks; [0] is the step under way */
-	bool holds_steps;     /* live: steps may turn out to be wrong, so none is passed on */
+	QUEUE(struct step_mark) marks; /* sorted by ticks; marks[0] began the step under way */
+	bool holds_steps;     /* live: the steps so far may prove wrong, so none is passed on yet */
 	VEC(uint32_t) voided; /* generations of anchors that proved wrong */
 	VEC(struct rec_gpu) works;
-	/* work of the previous, unrecorded step that ran on after its end */
+	/* work of the previous step, which was not recorded, that ended after that step's end */
 	VEC(struct rec_gpu) tail;
-	/* Correlation ids around steps that are not in the journal, see note_first_own(). */
-	bool was_silent;    /* such steps came, and no later work of a known call yet */
+	/*
+	 * Which correlation ids belong to steps that are not in the journal. See note_first_own().
+	 */
+	bool was_silent;    /* such a step ended, and no work paired with a call has come since */
 	bool has_first_own; /* `first_own` is valid */
-	uint32_t first_own; /* lowest correlation id launched since such steps */
+	uint32_t first_own; /* lowest correlation id of work launched since such a step */
 	VEC(struct rec_external) externals;
 	VEC(struct rec_api) apis;
 	VEC(struct rec_overhead) overheads;
@@ -110,89 +117,118 @@ struct ingest {
 	VEC(struct rec_dropped) drops;
 	struct range_log ranges;
 	struct library_log libraries;
-	/* sorted by ticks: the threads that wrote them are read in any order */
+	/*
+	 * Sorted by ticks. The journal does not keep this order, because it is read thread by
+	 * thread.
+	 */
 	VEC(struct gpu_switch) gpu_switches;
-	uint64_t n_pending;		  /* calls held */
-	uint64_t first_ticks, last_ticks; /* of any record */
-	uint64_t read_until_ticks;	  /* everything written before this has been read */
-	uint64_t flushed_ticks;		  /* of the newest GPU_FLUSHED */
-	/* once read_until_ticks reaches this, all records of that flush have been read */
+	uint64_t n_pending;		  /* number of calls held in `threads` */
+	uint64_t first_ticks, last_ticks; /* lowest and highest time of all records read */
+	uint64_t read_until_ticks;	  /* everything written before this time has been read */
+	uint64_t flushed_ticks;		  /* ticks of the newest GPU_FLUSHED */
+	/*
+	 * When read_until_ticks reaches this time, all records of the newest flush have been read.
+	 */
 	uint64_t flushed_usable_ticks;
-	uint64_t expected_of_ticks; /* the end of the step that `expected` was counted for */
-	uint64_t expected;	    /* calls in it that should have GPU work */
+	uint64_t expected_of_ticks; /* end of the step for which `expected` was counted */
+	uint64_t expected;	    /* calls of that step that should have GPU work */
 	size_t works_at_last_try, works_at_group_try;
-	uint64_t records_paired; /* counts.records when ingest_pair_by_order() ran last */
+	uint64_t records_paired; /* value of counts.records when ingest_pair_by_order() last ran */
 	struct ingest_gone {
 		uint32_t id; /* highest correlation id that was paired; valid if is_any */
-		uint32_t n;  /* unpaired ids above it */
+		uint32_t n;  /* number of unpaired correlation ids above it */
 		bool is_any;
-	} gone; /* about work that was passed on */
+	} gone; /* describes the work that was passed on */
 	bool saw_gpu_on;
 	uint32_t last_on_id; /* first_id of the last switch-on */
-	uint32_t gpu_state;  /* enum gpu_state, the last */
+	uint32_t gpu_state;  /* enum gpu_state of the last switch */
 	struct blocks blocks;
 	struct once once;
 	struct ingest_counts counts;
-	uint64_t last_number; /* of the newest mark; UINT64_MAX: no step was marked */
-	/* time slices among the step times, which hold slices only until there are steps */
+	uint64_t last_number; /* number of the newest mark; UINT64_MAX: no step was marked */
+	/* Number of time slices read. Their times are kept until the first real step comes. */
 	uint64_t n_slices;
 	bool has_real_steps;
-	/* generations of anchors with which training begins; earlier steps were not training */
+	/*
+	 * Generations of anchors that mark training steps. Steps before the first of these are not
+	 * training.
+	 */
 	VEC(uint32_t) trainings;
-	VEC(uint64_t) recorded; /* numbers of the first 4,096 steps passed on */
+	VEC(uint64_t) recorded; /* numbers of the first 4,096 recorded steps passed on */
 };
 
-/* `live`: the process may still write. Copies `sink`. `f` must not move until ingest_close(). */
+/*
+ * Opens a journal. `live`: its process may still write. Returns 0, or -errno with one line in `e`.
+ * Copies `sink`. `f` must not move until ingest_close().
+ */
 int ingest_open(struct ingest *f, const char *path, bool live, const struct ingest_sink *sink,
 		struct err *e);
 void ingest_close(struct ingest *f);
 
-/* Frees what was learned about stacks: 100 MB and more, a framework's symbols. For when no more
- * stacks will be looked up. */
+/*
+ * Frees what was resolved of stacks: 100 MB and more if a framework's symbols were read. Call when
+ * no more stacks will be looked up.
+ */
 void ingest_forget_stacks(struct ingest *f);
 
-/* Reads everything that is there now and passes complete steps on. */
+/* Reads all records that were written so far. Passes on the steps that are complete. */
 void ingest_read(struct ingest *f);
 
-/* The journal has no writer any more: reads the rest and passes the last step on too. `killed`: the
- * process ended without noting its end. */
+/*
+ * Reads the rest of a journal that no process writes any more. Passes on all steps, including the
+ * last one. `killed`: the process ended without noting its end.
+ */
 void ingest_finish(struct ingest *f, bool killed);
 
-/* Returns false for an allocation of impossible size, from a damaged journal. */
+/* Returns false for an allocation of impossible size, which a damaged journal may contain. */
 bool ingest_takes_call(const struct ingest *f, const struct rec_call *c);
 
-/* Adds a mark that was found later, sorted in. Ignores those before the step under way. */
+/*
+ * Adds a mark that was found later than its neighbours, in its place. Ignores a mark that lies
+ * before the step under way.
+ */
 void ingest_add_mark(struct ingest *f, const struct step_mark *mark);
 
-/* The anchor of this generation proved wrong: removes its marks and ignores further ones. Only
- * possible while holds_steps is set. */
+/*
+ * Removes the marks of an anchor that proved wrong, and ignores its further marks. Allowed only
+ * while holds_steps is set.
+ */
 void ingest_void(struct ingest *f, uint32_t generation);
-/* Training begins with the first step that the anchor of this generation marked: step times are
- * collected anew from there. */
+/*
+ * Declares that training begins with the first step marked by the anchor of this generation. Step
+ * times are collected anew from there.
+ */
 void ingest_train(struct ingest *f, uint32_t generation);
 bool ingest_is_void(const struct ingest *f, uint32_t generation);
 
 /*
- * Returns the number of steps that the process made, including the one under way. Of learned steps
- * only those in which the anchor occurred count: what follows the last step's end is not a step.
+ * Returns the number of steps that the process made, including the one under way. If steps are
+ * learned, the step under way counts only if its anchor has occurred. Otherwise the program's last
+ * step may have ended, and what follows is not a step.
  */
 uint64_t ingest_count_steps(const struct ingest *f);
 
-/* Adds a step that was or will be shown to the list `recorded`. */
+/* Adds a step to the list `recorded`. The step was passed on or will be. */
 void ingest_note_recorded(struct ingest *f, uint64_t number);
 
-/* Live: returns chunks that have been read to the library. Returns how many. */
+/* Live only: returns chunks that have been read to the library for reuse. Returns their number. */
 uint32_t ingest_recycle(struct ingest *f);
 
-/* The detector's name when time slices are recorded instead of steps. */
+/* Name of the detector if time slices are recorded instead of steps. */
 #define STEP_SLICES_NAME "slices"
 
-/* Returns "auto", "optimizer", "kernel", ...: the word that PROF_STEP begins with. */
+/*
+ * Returns how steps are detected, as the word that PROF_STEP begins with: "auto", "optimizer",
+ * "kernel", ...
+ */
 const char *step_detector_name(const struct journal_steps *s);
 
-/* ---- Between ingest*.c ---- */
+/* ---- Shared by the files ingest*.c only ---- */
 
-/* For other threads' calls that were under way at a step's boundary. */
+/*
+ * How long after a step's end to wait until calls of other threads that were under way then have
+ * been written.
+ */
 enum { INGEST_GRACE_NS = 200000000 };
 
 static inline bool ingest_action_is_recorded(uint8_t action)
@@ -200,62 +236,80 @@ static inline bool ingest_action_is_recorded(uint8_t action)
 	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
 }
 
-/* The part of a step being closed: each thread's first n_cut calls, and GPU work with its calls. */
+/* A step being closed: the first n_cut calls of each thread, and the GPU work with its calls. */
 struct ingest_cut {
 	uint64_t begin_ticks, end_ticks;
 	const struct step_mark *mark;
 	bool is_last, is_killed;
-	bool is_cut;		     /* the step has no end */
+	/* the step has no end: its anchor stopped occurring, or the process was killed */
+	bool is_cut;
 	struct pair_thread *threads; /* parallel to ingest.threads */
 	size_t n_calls;
 	struct rec_gpu *works;
-	uint32_t *call_of; /* pair_answer or the call's number */
+	uint32_t *call_of; /* for each of `works`: the number of its call, or a pair_answer */
 	size_t n_works;
 };
 
 /* ---- ingest_cut.c ---- */
 
-/* Returns whether GPU timing was on when this call was made, so that its work should arrive. */
+/*
+ * Returns whether GPU timing was on when this call was made and the call makes GPU work. Then its
+ * work should arrive.
+ */
 bool ingest_expects_work(const struct ingest *f, const struct rec_call *c);
-bool ingest_expects(const void *ingest, const struct rec_call *call); /* the same, for pair.h */
+/* ingest_expects_work() for pair.h */
+bool ingest_expects(const void *ingest, const struct rec_call *call);
 
-/* Sets each thread's n_cut: its calls that begin before `end`. Returns their sum. */
+/* Sets each thread's n_cut to its number of calls that begin before `end`. Returns the sum. */
 size_t ingest_cut_calls(struct ingest *f, uint64_t end);
-/* Returns these calls, parallel to ingest.threads. The caller frees the array. */
+/*
+ * Returns each thread's first n_cut calls, parallel to ingest.threads. The caller frees the array.
+ */
 struct pair_thread *ingest_cut_threads(const struct ingest *f);
 void ingest_match(const struct ingest *f, const struct pair_thread *threads, uint64_t begin,
 		  uint64_t end, uint32_t *call_of);
-/* Returns the seq of the thread's last call with GPU work among the first n_calls held, else among
- * those passed on. */
+/*
+ * Returns the seq of the last call with GPU work among the thread's first n_calls calls. Without
+ * such a call, returns that of the last one passed on.
+ */
 uint32_t ingest_last_seq(const struct ingest *f, const struct ingest_thread *t, size_t n_calls);
 
-/* ingest_step.c: passes on the first step, which must have a successor, or the last one. */
+/* ingest_step.c: pass on the first step, which another must follow, or the last step. */
 void ingest_close_first(struct ingest *f);
 void ingest_close_last(struct ingest *f, bool killed);
-/* Drops calls in the middle of a long step, so that memory stays bounded. */
+/* Drops the calls of a long step that were read so far, so that memory stays bounded. */
 void ingest_drop_unwanted(struct ingest *f);
 
-/* ingest_order.c: fills `externals` where CUPTI recorded no calls; to be called before anything
- * held is matched. The result stays until more is read, because it was found from more than what is
- * left after steps are passed on. */
+/*
+ * ingest_order.c: Fills `externals` if CUPTI does not record calls. Call before pair_match() is
+ * used on the records held. The result is kept until more records are read: it was found with
+ * records that are no longer held once steps have been passed on.
+ */
 void ingest_pair_by_order(struct ingest *f);
-/* Updates `gone` for the step's work, which is about to be passed on. */
+/* Updates `gone` with the work of a step that is about to be passed on. */
 void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut);
 
-/* ingest_group.c: closes the first n steps; each of them must have a successor. */
+/* ingest_group.c: passes on the first n steps; another step must follow each of them. */
 void ingest_close_group(struct ingest *f, size_t n);
 
-/* ingest_build.c: fills `m` (the caller frees it) from the cut and counts what was not paired. */
+/*
+ * ingest_build.c: fills `m` from the cut, and counts what was not paired. Free `m` with
+ * model_free().
+ */
 void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_step *m);
 
-/* ingest_blocks.c: the blocks of a framework's allocator. Segments are built before the step's own
- * calls take effect. */
+/*
+ * ingest_blocks.c: add the blocks of a framework's allocator to the model. Call
+ * ingest_build_segments() before the step's own calls change the memory held.
+ */
 void ingest_build_segments(struct ingest *f, struct model_step *m);
 void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
 			 bool is_recorded);
 
-/* ingest_ready.c: passes on every complete step (`is_final`: with what is there); the last step
- * only if final. */
+/*
+ * ingest_ready.c: passes on every complete step. `is_final`: passes on all steps with the records
+ * there are, including the last step.
+ */
 void ingest_close_steps(struct ingest *f, bool is_final, bool killed);
 
 #endif

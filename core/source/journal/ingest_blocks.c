@@ -1,11 +1,11 @@
-/* Builds the model's blocks and the counters of the framework's allocator. */
+/* Builds the model's memory blocks, and the counters of the framework's allocator. */
 #include "core/source/journal/ingest.h"
 
 struct adding {
 	struct ingest *f;
 	struct model_step *m;
 	bool is_recorded;
-	uint64_t last[MEMORY_DEVICES][2]; /* current values of the counters */
+	uint64_t last[MEMORY_DEVICES][2]; /* newest values of the two counters */
 };
 
 static uint32_t thread_at(const struct adding *a, uint32_t slot)
@@ -82,7 +82,10 @@ static void add_event(struct adding *a, const struct block_record *record)
 						      .device = r->device });
 }
 
-/* The list of live blocks is valid from the step's begin, although it is written a little later. */
+/*
+ * Returns whether the record belongs to a list of the live blocks. The list is valid from the
+ * step's begin, although it is written a little later.
+ */
 static bool is_listing(const struct rec_block *r)
 {
 	return r->event == BLOCK_KNOWN || r->event == BLOCK_LIVE;

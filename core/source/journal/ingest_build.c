@@ -1,5 +1,7 @@
-/* Builds a model from a step's raw records: times in nanoseconds, names, memory held, and notes
- * about what is missing. */
+/*
+ * Builds a model from a step's raw records: times in nanoseconds, names, memory held, and notes
+ * about what is missing.
+ */
 #include "core/source/journal/ingest.h"
 
 #include <stdio.h>
@@ -8,9 +10,9 @@ struct build {
 	struct ingest *f;
 	const struct ingest_cut *cut;
 	struct model_step *m;
-	bool is_recorded; /* else only state that outlives the step is updated */
+	bool is_recorded; /* otherwise only state that outlives the step is updated */
 	uint8_t *has_work;
-	struct map thread_of_slot; /* -> index in m->threads */
+	struct map thread_of_slot; /* slot -> index in m->threads */
 };
 
 const char *step_detector_name(const struct journal_steps *s)
@@ -24,8 +26,11 @@ const char *step_detector_name(const struct journal_steps *s)
 
 /* ---- Calls ---- */
 
-/* Queries this dense are a polling loop that does nothing else: an unsuccessful query takes at most
- * 1 us, an iteration of a Python loop another. The call is then shown as the whole loop. */
+/*
+ * Extends a query to the polling loop whose last query it is, if the queries are dense. Dense
+ * queries mean that the loop does nothing else: an unsuccessful query takes at most 1 us, and an
+ * iteration of a Python loop another 1 us.
+ */
 static void take_polling(struct model_call *out, const struct rec_call *c, const struct timebase *t)
 {
 	enum { POLLS_LEAST = 3, POLL_MOST_NS = 20000 };
@@ -129,7 +134,7 @@ static void build_thread(struct build *b, size_t i)
 
 /* ---- Ranges ---- */
 
-/* A thread without calls in the step may have ranges in it. */
+/* Adds a thread that made no calls in the step, if the range of that thread overlaps the step. */
 static void add_silent_thread(struct build *b, const struct range_entry *e)
 {
 	const struct run_thread *entry = tables_thread(&b->f->dict.t, e->slot);
@@ -244,7 +249,7 @@ static void build_work(struct build *b, const struct rec_gpu *g, uint32_t call)
 	vec_push(&b->m->works, w);
 }
 
-/* Work of earlier steps matters only if it runs into this one. */
+/* Notes work of an earlier step. It matters only if it runs into this step. */
 static void build_earlier(struct build *b, const struct rec_gpu *g)
 {
 	if (g->kind == REC_GPU_SYNC || g->end_ticks <= b->cut->begin_ticks)
@@ -266,11 +271,11 @@ static void build_tail(struct build *b)
 }
 
 /*
- * CUPTI stays on for a while after a window. If the next window opens meanwhile, work of the steps
- * in between, which are not in the journal, still arrives, in later steps too if the CPU runs far
- * ahead of the GPU. It has no call here, but none is missing. CUPTI numbers work in launch order,
- * so that work has a lower correlation id than everything that the next window launched. Ids wrap
- * around.
+ * Finds the lowest correlation id launched since steps that are not in the journal. CUPTI stays on
+ * for a while after a window. If the next window opens meanwhile, work of the steps in between
+ * still arrives. If the CPU runs far ahead of the GPU, it arrives even in later steps. It has no
+ * call in the journal, but its call is not missing. CUPTI numbers work in launch order, so this
+ * work has lower correlation ids than all work of the next window. Ids wrap around.
  */
 static void note_first_own(struct build *b)
 {
@@ -306,7 +311,7 @@ static void build_works(struct build *b)
 		const struct rec_gpu *g = &cut->works[i];
 		uint32_t call = cut->call_of[i];
 		bool is_unpaired = call >= PAIR_CALLS_END;
-		/* of a step that was passed on already; its trace is written */
+		/* the work belongs to a step that was passed on already */
 		bool is_late = call == PAIR_EARLIER ||
 			       (is_unpaired && g->begin_ticks < cut->begin_ticks);
 		bool is_earlier = is_late || (is_unpaired && is_of_silent_step(b->f, g));
@@ -363,7 +368,9 @@ static struct memory_call memory_call_of(const struct hook_entry *hook, const st
 	};
 }
 
-/* Adds the memory held at the step's begin, then each change, in time order across all threads. */
+/*
+ * Adds the memory held at the step's begin, and then each change, in time order across all threads.
+ */
 static void build_memory(struct build *b)
 {
 	struct memory *memory = &b->f->run.memory;
@@ -401,7 +408,7 @@ static void build_memory(struct build *b)
 	vec_free(&events);
 }
 
-/* ---- The rest ---- */
+/* ---- Pools, overheads and notes ---- */
 
 static void build_pools(struct build *b)
 {

@@ -1,11 +1,14 @@
-/* Finds which of the calls held belong to a step, and which GPU work belongs to them. */
+/* Finds which of the calls held belong to a step, and which GPU work belongs to these calls. */
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/pair_first.h"
 #include "core/util/bisect.h"
 
-/* A copy of zero bytes is a call and takes a seq number, but makes no GPU work (seen on an H100;
- * JAX makes some). For copies of unknown kind the size may be unknown (batched box copies). */
+/*
+ * Returns whether a copy or memset has zero bytes. Such a call takes a seq number but makes no GPU
+ * work (seen on an H100; JAX makes such copies). A copy of unknown kind may have an unknown size
+ * (batched box copies), so it does not count.
+ */
 static bool moves_nothing(uint8_t category, const struct rec_call *c)
 {
 	return !c->arg &&

@@ -1,14 +1,14 @@
 /*
- * Closes many steps at once. Closing one step scans everything held, and hundreds of short steps
- * may be held until calls under way have been written. So records of later steps are moved aside
- * first, by halving: each record is moved about seven times instead of being scanned about 500
- * times.
+ * Closes many steps at once. Closing one step scans all records held. Hundreds of short steps may
+ * be held, until calls that were under way at their ends have been written. So the records of later
+ * steps are moved aside before, by halving: each record is moved about seven times instead of being
+ * scanned about 500 times.
  */
 #include "core/source/journal/ingest.h"
 
-enum { ONE_BY_ONE = 8 }; /* this many steps are closed without moving anything */
+enum { ONE_BY_ONE = 8 }; /* up to this many steps are closed without moving records */
 
-/* Records that the steps before a given moment do not need. */
+/* Records that steps before a certain moment do not need. */
 struct aside {
 	VEC(struct rec_gpu) works;
 	VEC(struct rec_external) externals;

@@ -1,6 +1,8 @@
-/* Where CUPTI records no calls, finds which correlation id belongs to which call. Looks at
- * everything held, before steps are cut: what follows a step says as much about its last calls as
- * what came before them. */
+/*
+ * Finds the call of each correlation id if CUPTI does not record calls. Uses all records held,
+ * before steps are cut: records after a step say as much about the step's last calls as the records
+ * before them.
+ */
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/pair_order.h"
@@ -41,7 +43,7 @@ static void list_sessions(const struct ingest *f, sessions *list)
 	}
 }
 
-/* Ids wrap around. */
+/* Returns whether the id belongs to the session. Ids wrap around. */
 static bool is_within(const struct session *session, uint32_t id)
 {
 	return (session->is_first || (int32_t)(id - session->first_id) >= 0) &&
@@ -64,8 +66,10 @@ static struct pair_thread *list_calls(const struct ingest *f, const struct sessi
 	return threads;
 }
 
-/* Returns the session's GPU work and its number in `n`. If that is not all that is held, the result
- * is a copy, which the caller frees through `copy`. */
+/*
+ * Returns the session's GPU work, and its amount in `n`. If the session does not have all work
+ * held, `copy` gets a copy, which the caller frees.
+ */
 static struct rec_gpu *list_works(const struct ingest *f, const struct session *session, size_t *n,
 				  struct rec_gpu **copy)
 {
@@ -81,8 +85,10 @@ static struct rec_gpu *list_works(const struct ingest *f, const struct session *
 	return *copy;
 }
 
-/* Whether unrecorded calls with GPU work took seq numbers (counting_categories in
- * preload/steps.c). */
+/*
+ * Returns whether calls with GPU work that were not recorded took seq numbers, too
+ * (counting_categories in preload/steps.c).
+ */
 static bool counts_all_calls(const struct ingest *f)
 {
 	uint32_t mode = f->reader.header->steps.mode;
@@ -118,7 +124,8 @@ static void pair_session(struct ingest *f, const struct session *session)
 				 .n_gone = f->gone.n,
 				 .is_closed = session->is_closed };
 	in.works = list_works(f, session, &in.n_works, &copy);
-	vec_reserve(&f->externals, in.n_works); /* sessions of a damaged journal may overlap */
+	/* sessions of a damaged journal may overlap, so the room is checked for each */
+	vec_reserve(&f->externals, in.n_works);
 	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
 	free((void *)in.threads);
 	free(copy);
@@ -145,8 +152,11 @@ static int by_id(const void *a, const void *b)
 	return apart < 0 ? -1 : apart > 0;
 }
 
-/* For windows close to each other: the next window's work is found by how many calls came before,
- * so count those whose work was passed on with earlier windows and the steps in between. */
+/*
+ * Counts the calls whose work was passed on, in earlier windows and in the steps between windows.
+ * If windows are close to each other, the next window's work is found by the number of calls before
+ * it.
+ */
 void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut)
 {
 	struct ingest_gone *gone = &f->gone;

@@ -1,19 +1,23 @@
 /*
- * Decides when steps are closed. A step is ready when the next one has begun, calls under way at
- * its end have had time to be written, and its GPU work is complete: it is all here, CUPTI was
- * flushed, or the wait for it timed out.
+ * Decides when steps are passed on. A step is ready when three things hold: the next step has
+ * begun; calls that were under way at the step's end have had time to be written; and its GPU work
+ * is complete. The work is complete if all of it is here, CUPTI was flushed, or the wait for it
+ * timed out.
  */
 #include "core/source/journal/ingest.h"
 
 enum {
-	/* Steps are closed when at least 1/READY_SHARE of those held are over: each attempt scans
-	 * everything held. Live it is 1/READY_SHARE_LIVE, because a user waits for the traces. */
+	/*
+	 * Steps are closed when at least 1/READY_SHARE of the steps held are over, because each
+	 * attempt scans all records held. Live it is 1/READY_SHARE_LIVE, because a user waits for
+	 * the traces.
+	 */
 	READY_SHARE = 3,
 	READY_SHARE_LIVE = 8,
 	NEW_SHARE = 8, /* try again when the GPU work held has grown by 1/NEW_SHARE */
 };
 
-/* How long to wait for GPU work without any sign that it will not arrive. */
+/* How long to wait for GPU work if nothing shows that it will not arrive. */
 #define WAIT_FOR_WORK_NS 30000000000ull
 
 static uint64_t count_expected(struct ingest *f, uint64_t end)
@@ -31,7 +35,10 @@ static uint64_t count_expected(struct ingest *f, uint64_t end)
 	return n;
 }
 
-/* Returns for each call, by its number, whether it has GPU work. The caller frees the array. */
+/*
+ * Returns an array that says for each call, by its number, whether it has GPU work. The caller
+ * frees it.
+ */
 static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
 {
 	size_t n_calls = ingest_cut_calls(f, end);
@@ -58,7 +65,7 @@ static size_t count_cut(const struct ingest *f)
 
 static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uint64_t expected)
 {
-	/* each attempt costs as much as the pairing itself */
+	/* each attempt takes as much time as the pairing itself */
 	if (f->works.n < expected ||
 	    f->works.n < f->works_at_last_try + f->works_at_last_try / NEW_SHARE)
 		return false;
@@ -71,13 +78,13 @@ static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uin
 	return n_paired >= expected;
 }
 
-/* Whether calls that were under way at `end` have had time to be written. */
+/* Returns whether calls that were under way at `end` have had time to be written. */
 static bool is_past(const struct ingest *f, uint64_t end)
 {
 	return f->read_until_ticks >= end + timebase_ticks(&f->time, INGEST_GRACE_NS);
 }
 
-/* Whether no more GPU work is expected to arrive, complete or not. */
+/* Returns whether waiting for GPU work is useless: CUPTI was flushed, or the wait timed out. */
 static bool is_given_up(const struct ingest *f, uint64_t end)
 {
 	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
@@ -93,7 +100,7 @@ static bool is_first_ready(struct ingest *f)
 	return !expected || all_work_is_here(f, begin, end, expected);
 }
 
-/* Whether all calls of the first n steps that should have GPU work have it. */
+/* Returns whether GPU work has arrived for all calls of the first n steps that should have it. */
 static bool are_ready(struct ingest *f, size_t n)
 {
 	bool is_all = true;

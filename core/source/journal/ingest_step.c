@@ -1,15 +1,19 @@
-/* Closes steps that are ready: builds each and passes it on. Afterwards only records of later steps
- * are held. */
+/*
+ * Closes steps that are ready: builds each step and passes it on. Afterwards only records of later
+ * steps are held.
+ */
 #include "core/source/journal/ingest.h"
 
 enum {
-	MOST_UNWANTED = 1 << 16,      /* calls held of a step that will not be shown */
-	MOST_WANTED = 8 << 20,	      /* calls held of a step that will be shown: 400 MB */
-	MOST_RECORDED_NUMBERS = 4096, /* listed by number; further ones are only counted */
+	MOST_UNWANTED = 1 << 16,      /* calls held of a step that will not be passed on */
+	MOST_WANTED = 8 << 20,	      /* calls held of a step that will be passed on: 400 MB */
+	MOST_RECORDED_NUMBERS = 4096, /* step numbers listed; further ones are only counted */
 };
 
-/* Splits the GPU work held. The array goes to `cut` with the step's work; that of later steps,
- * little of it, moves to a new array. */
+/*
+ * Splits the GPU work held. `cut` takes over the array with the step's work. Work of later steps,
+ * which is little, moves to a new array.
+ */
 static void take_works(struct ingest *f, struct ingest_cut *cut)
 {
 	uint32_t *call_of = mem_resize(NULL, f->works.n * sizeof(*call_of));
@@ -36,7 +40,9 @@ static void take_works(struct ingest *f, struct ingest_cut *cut)
 	ingest_note_gone(f, cut);
 }
 
-/* Called before the step is shown, to have its memory for the model. */
+/*
+ * Frees the step's work. Called before the step is passed on, so that the model can use the memory.
+ */
 static void drop_works(struct ingest_cut *cut)
 {
 	free(cut->works);
@@ -64,7 +70,7 @@ static bool is_of_later_call(const struct ingest *f, struct map_memo *thread_of_
 	return !i || (int32_t)(e->seq - f->threads.at[*i].closed_seq) > 0;
 }
 
-/* Frees the records of the cut. Work that arrives later for its calls counts as late. */
+/* Frees the records of the step. Its GPU work that arrives later counts as late. */
 static void drop_cut(struct ingest *f, uint64_t end)
 {
 	for (size_t i = 0; i < f->threads.n; i++) {
@@ -73,7 +79,8 @@ static void drop_cut(struct ingest *f, uint64_t end)
 		f->n_pending -= t->n_cut;
 		vec_shift(&t->calls, t->n_cut);
 		if (!t->calls.n)
-			vec_free(&t->calls); /* else it would stay as large as the largest step */
+			/* otherwise the array would stay as large as for the largest step */
+			vec_free(&t->calls);
 		t->n_cut = 0;
 	}
 	struct map_memo memo = { .map = &f->thread_of_slot };
@@ -117,7 +124,10 @@ static void drop_step_times(struct ingest *f)
 	f->run.step_ms = f->run.recorded_step_ms = (struct sample){ 0 };
 }
 
-/* Drops the step times of an evaluation when the training after it begins. */
+/*
+ * Drops the step times collected so far if training begins with this step. They are those of an
+ * evaluation.
+ */
 static void check_training_begins(struct ingest *f, const struct step_mark *mark)
 {
 	for (size_t i = 0; i < f->trainings.n && mark->generation != f->run.training; i++) {
@@ -131,8 +141,10 @@ static void check_training_begins(struct ingest *f, const struct step_mark *mark
 	}
 }
 
-/* Returns whether the step's time is to be collected. The times of time slices are dropped once
- * there are steps, so that the two never mix. */
+/*
+ * Returns whether the step's time is to be collected. Drops the times of time slices when the first
+ * real step comes, so that the two never mix.
+ */
 static bool collects_time(struct ingest *f, const struct step_mark *mark)
 {
 	if (mark->is_slice) {
@@ -145,17 +157,19 @@ static bool collects_time(struct ingest *f, const struct step_mark *mark)
 	return true;
 }
 
-/* Whether the first step's end is that of the process. The last step's end is recorded only then,
- * and Python with PyTorch takes a second to exit. */
+/*
+ * Returns whether the first step's end is the end of the process. The library notes the end of the
+ * last step only then, and Python with PyTorch takes a second to exit.
+ */
 static bool ends_with_process(const struct ingest *f)
 {
 	return f->marks.n > 1 && f->marks.at[1].is_outside && !f->marks.at[1].cuts &&
 	       f->reader.header->steps.mode != STEP_MODE_API;
 }
 
-/* What a mode's first and last step contain. */
+/* What the first and the last step contain, by mode. */
 struct edge_steps {
-	bool last_is_whole;	 /* the mode marks begins, so the last step is complete */
+	bool last_is_whole; /* the mode marks the begins of steps, so the last step is complete */
 	bool first_has_start_up; /* step 0 includes everything before the first boundary */
 };
 
@@ -173,7 +187,10 @@ static struct edge_steps edge_steps_of(const struct ingest *f)
 							 : (struct edge_steps){ false };
 }
 
-/* A killed process's last step counts as whole, to show what the process died in. */
+/*
+ * Returns which part of the loop the step is. A killed process's last step counts as whole, so that
+ * the user sees in what the process died.
+ */
 static enum model_part part_of(const struct ingest *f, const struct ingest_cut *cut)
 {
 	struct edge_steps edge = edge_steps_of(f);
@@ -188,7 +205,10 @@ static enum model_part part_of(const struct ingest *f, const struct ingest_cut *
 		       : MODEL_WHOLE;
 }
 
-/* Whether this step ends only with the process; cudaProfilerStop would have ended it before. */
+/*
+ * Returns whether only the end of the process ends this step. With PROF_STEP=api,
+ * cudaProfilerStop() would have ended it before.
+ */
 static bool lasts_until_exit(const struct ingest *f, const struct ingest_cut *cut)
 {
 	if (f->one_step || cut->is_killed || f->reader.header->steps.mode == STEP_MODE_API)
@@ -196,8 +216,10 @@ static bool lasts_until_exit(const struct ingest *f, const struct ingest_cut *cu
 	return cut->is_last ? f->counts.steps > 0 : ends_with_process(f);
 }
 
-/* Ends such a step with its last call or GPU work. What the CPU did after that is outside the
- * step. */
+/*
+ * Ends the step at the end of its last call or GPU work. What the CPU did after that is outside the
+ * step.
+ */
 static void end_at_last_event(struct model_step *m)
 {
 	uint64_t end_ns = m->begin_ns;
@@ -209,8 +231,10 @@ static void end_at_last_event(struct model_step *m)
 		m->end_ns = end_ns;
 }
 
-/* Whether the next mark is not this step's end: where records were dropped, marks may be missing
- * and the time between two marks is not a step time. */
+/*
+ * Returns whether the next mark is not the end of this step. Marks may be missing where records
+ * were dropped. Then the time between two marks is not a step time.
+ */
 static bool is_end_missing(const struct ingest *f, const struct step_mark *mark)
 {
 	return f->counts.dropped && f->marks.n > 1 && !f->marks.at[1].is_outside &&
@@ -219,7 +243,7 @@ static bool is_end_missing(const struct ingest *f, const struct step_mark *mark)
 
 static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t end, bool is_recorded)
 {
-	/* the last step has no end of its own */
+	/* the last step has no end in the journal */
 	if (mark->is_outside || end == UINT64_MAX)
 		return;
 	memory_end_step(&f->run.memory);
@@ -268,7 +292,7 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	drop_works(&cut);
 	drop_cut(f, end);
 	if (is_recorded && is_any) {
-		if (!f->schedule.flight) /* the flight recorder shows only few of its steps */
+		if (!f->schedule.flight) /* the flight recorder passes on only a few of its steps */
 			ingest_note_recorded(f, mark.number);
 		model_finish(&m);
 		if (!f->sink.no_trace)

@@ -1,6 +1,7 @@
 /*
- * Correlation ids and seqs of a step are dense ranges, so both are looked up in arrays. Ids outside
- * the range (wrapped around, damaged) go through a hash table. About 15 ns per piece of work.
+ * See pair.h. The correlation ids and the seqs of a step are dense ranges, so both are looked up in
+ * arrays. Ids outside the range (after a wrap-around, or damaged) are looked up in a hash table.
+ * Takes about 15 ns per piece of work.
  */
 #include "core/source/journal/pair.h"
 
@@ -9,9 +10,12 @@
 
 struct seq_index {
 	const struct pair_thread *thread;
-	uint32_t *seqs, *calls; /* of calls with GPU work */
+	uint32_t *seqs, *calls; /* seq and number of each call with GPU work */
 	uint32_t n;
-	/* Follows the one found last: ids come in the order of the calls. */
+	/*
+	 * Where to look first: after the seq found last, because ids come in the order of the
+	 * calls.
+	 */
 	uint32_t next;
 };
 
@@ -20,8 +24,8 @@ struct matcher {
 	struct seq_index *indexes; /* one per thread */
 	struct map thread_of_slot;
 	struct map_memo slot;
-	uint32_t base, range; /* of the dense part of the correlation ids */
-	uint32_t *dense;      /* answer per id - base */
+	uint32_t base, range; /* the dense range of correlation ids: first id, and number of ids */
+	uint32_t *dense;      /* [id - base]: the answer for the id */
 	struct map sparse;
 };
 
@@ -36,7 +40,7 @@ static void index_thread(struct matcher *m, size_t i)
 	struct seq_index *x = &m->indexes[i];
 	x->thread = t;
 	*map_at(&m->thread_of_slot, t->slot, NULL) = i;
-	if (!t->n_calls) /* most threads, if they come and go by the thousand */
+	if (!t->n_calls) /* most threads of the run, if thousands of them come and go */
 		return;
 	x->seqs = mem_resize(NULL, t->n_calls * sizeof(*x->seqs));
 	x->calls = mem_resize(NULL, t->n_calls * sizeof(*x->calls));
@@ -48,7 +52,10 @@ static void index_thread(struct matcher *m, size_t i)
 	}
 }
 
-/* Finds a seq. The seqs are sorted by construction, and compared modulo 2^32. */
+/*
+ * Returns the call with this seq, or a pair_answer. The seqs are sorted, because a thread numbers
+ * its calls in order. They wrap around, so they are compared modulo 2^32.
+ */
 static uint32_t find_seq(struct seq_index *x, uint32_t seq)
 {
 	if ((int32_t)(seq - x->thread->closed_seq) <= 0)
@@ -69,10 +76,10 @@ static uint32_t answer_external(struct matcher *m, const struct rec_external *e)
 }
 
 /*
- * Returns the call of thread `t` that contains the middle of CUPTI's record `a`: this tolerates
- * clocks that differ by half the call. A statically linked runtime (cuBLAS has one) is hooked where
- * it calls the driver, within CUPTI's record: then it is the first call with work within the
- * record.
+ * Returns the number of the call of thread `t` that contains the middle of CUPTI's record `a`.
+ * Using the middle tolerates clocks that differ by up to half the call. A statically linked runtime
+ * (cuBLAS has one) is hooked only at the driver call that it makes inside CUPTI's record. Then the
+ * result is the first call with GPU work that begins within the record.
  */
 static uint32_t find_around(const struct pair_input *in, const struct pair_thread *t,
 			    const struct rec_api *a)
@@ -103,7 +110,11 @@ static uint32_t answer_api(const struct pair_input *in, const struct rec_api *a)
 		if (call != PAIR_UNKNOWN)
 			return call;
 	}
-	if (a->end_ticks >= in->end_ticks) /* the next step may begin with a call within it */
+	/*
+	 * the record contains the boundary, so the next step may begin with the hooked call inside
+	 * it
+	 */
+	if (a->end_ticks >= in->end_ticks)
 		return PAIR_LATER;
 	return a->begin_ticks < in->begin_ticks ? PAIR_EARLIER : PAIR_UNKNOWN;
 }

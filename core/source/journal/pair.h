@@ -1,10 +1,13 @@
 /*
- * Pairing: which call launched which piece of GPU work. CUPTI's external correlation gives the
- * exact answer (correlation id -> thread slot and seq). Where there is none, CUPTI's own record of
- * the API call is used: it overlaps the hooked call of the same thread. If CUPTI was not asked to
- * record calls, pair_order.h finds what the external correlation would be. GPU records may come in
- * any order. Work of calls before or after the given ones is distinguished from work of no known
- * call.
+ * Pairing: finds the call that launched each piece of GPU work.
+ * - CUPTI's external correlation gives the exact answer: correlation id -> thread slot and seq.
+ * - Where there is none, CUPTI's own record of the API call is used. It overlaps the hooked call of
+ *   the same thread.
+ * - If CUPTI was not asked to record calls, pair_order.h finds what the external correlation would
+ *   be.
+ *
+ * GPU records may come in any order. Work of calls before or after the given calls is distinguished
+ * from work whose call is unknown.
  */
 #ifndef CORE_PAIR_H
 #define CORE_PAIR_H
@@ -16,21 +19,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One thread's calls of a step, in order. `first` is the number of calls[0] in the whole step. */
+/* One thread's calls of a step, in order. `first`: the step-wide number of calls[0]. */
 struct pair_thread {
-	uint32_t slot, tid, handle; /* CUPTI identifies a thread by tid or handle */
+	uint32_t slot, tid, handle; /* CUPTI identifies a thread by `tid` or by `handle` */
 	const struct rec_call *calls;
 	size_t n_calls;
 	uint32_t first;
-	uint32_t closed_seq; /* of the last earlier call that had GPU work */
+	uint32_t closed_seq; /* seq of the last call with GPU work before calls[0] */
 };
 
-/* Recording of calls resumed at `ticks`; CUPTI was on before. */
+/*
+ * A moment at which the library resumed recording calls, while CUPTI had been recording all the
+ * time.
+ */
 struct pair_opening {
 	uint64_t ticks;
 	/*
-	 * CUPTI's records include the work of all unrecorded calls, and those calls took seq
-	 * numbers too.
+	 * CUPTI's records include the work of all calls that were not recorded before `ticks`, and
+	 * these calls took seq numbers too.
 	 */
 	bool is_whole;
 };
@@ -45,36 +51,39 @@ struct pair_input {
 	size_t n_apis;
 	const struct rec_gpu *works;
 	size_t n_works;
-	uint64_t begin_ticks, end_ticks; /* of the step */
-	/* For pair_order.h and pair_first.h: whether CUPTI was on for the call. */
+	uint64_t begin_ticks, end_ticks; /* begin and end of the step */
+	/*
+	 * For pair_order.h and pair_first.h: returns whether CUPTI was on when the call was made.
+	 */
 	bool (*expects_work)(const void *context, const struct rec_call *call);
 	const void *context;
 	/*
-	 * For pair_order.h. The openings are in ascending order. is_closed: calls after the last
-	 * ones were not recorded, though CUPTI was on.
+	 * For pair_order.h. `openings` are in ascending order. `is_closed`: calls after the last
+	 * given ones were not recorded, though CUPTI was on.
 	 */
 	const struct pair_opening *openings;
 	size_t n_openings;
 	bool is_closed;
 	/*
-	 * About work before these calls, which is not in `works`: gone_id was the last correlation
-	 * id that was paired, and n_gone pieces after it were not.
+	 * About work of earlier calls, which is not in `works`. `gone_id` is the last correlation
+	 * id that was paired. After it came `n_gone` ids that were not paired.
 	 */
 	bool has_gone;
 	uint32_t gone_id;
 	size_t n_gone;
 };
 
-/* Answers for work of none of the given calls; all are greater than any call's number. */
+/* Answers for work that no given call launched. All are greater than any call's number. */
 enum pair_answer {
-	PAIR_UNKNOWN = 0xffffffffu, /* unknown what launched it */
-	PAIR_EARLIER = 0xfffffffeu, /* a call before the step */
-	PAIR_LATER = 0xfffffffdu,   /* a call after the step, or not read yet */
-	PAIR_LOST = 0xfffffffcu,    /* a call within the step whose record was dropped */
+	PAIR_UNKNOWN = 0xffffffffu, /* the call is unknown */
+	PAIR_EARLIER = 0xfffffffeu, /* the call was made before the step */
+	/* the call was made after the step, or its record has not been read yet */
+	PAIR_LATER = 0xfffffffdu,
+	PAIR_LOST = 0xfffffffcu, /* the call was made within the step, but its record was dropped */
 	PAIR_CALLS_END = 0xfffffff0u,
 };
 
-/* Fills call_of[n_works] with the call's number in the step or with a pair_answer. */
+/* For each work, sets call_of[] to the number of its call in the step, or to a pair_answer. */
 void pair_match(const struct pair_input *in, uint32_t *call_of);
 
 #endif

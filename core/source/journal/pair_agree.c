@@ -1,6 +1,9 @@
 #include "core/source/journal/pair_agree.h"
 
-/* `asked` is zero if the call does not contain it (cuLaunch: earlier calls set its block). */
+/*
+ * Returns whether the dimensions are equal. `asked` is all zeros if the call does not contain them:
+ * for cuLaunch(), earlier calls set the block.
+ */
 static bool same_shape(const uint32_t *asked, const uint32_t *done)
 {
 	return !asked[0] || (asked[0] == done[0] && asked[1] == done[1] && asked[2] == done[2]);
@@ -32,14 +35,17 @@ static bool is_kind_of(uint8_t category, const struct rec_gpu *work)
 	return !work->graph && work->kind == (category == CAT_MEMCPY ? REC_MEMCPY : REC_MEMSET);
 }
 
-/* A graph's nodes run on streams of their own. */
+/* Graph nodes may run on any stream, whatever the stream of the graph's launch. */
 static bool may_be_stream(const struct sides *s, const struct caller *c, const struct rec_gpu *work)
 {
 	return work->graph || !caller_knows_stream(s, c) ||
 	       s->lanes.at[c->lane].id == stream_of_work(work);
 }
 
-/* Work does not begin before its call, and has ended when a wait for it returns. */
+/*
+ * Returns whether the times fit. Work does not begin before its call, and has ended when a wait for
+ * it returns.
+ */
 static bool is_in_time(const struct sides *s, const struct caller *c, const struct group *g)
 {
 	return g->begin_ticks + s->clocks_differ_ticks >= c->call->begin_ticks &&
@@ -58,7 +64,8 @@ bool pair_could_agree(const struct sides *s, size_t i, size_t j)
 	case CAT_LAUNCH:
 		return is_launch_of(s->in->dict, c->launch, g->first);
 	case CAT_MEMCPY:
-	case CAT_MEMSET: /* several pieces: a batch, a pageable copy, a box */
+	/* a call with several pieces of work: a batch, a pageable copy, or a box */
+	case CAT_MEMSET:
 		return is_kind_of(c->category, g->first) &&
 		       (g->n > 1 || bytes_of(g->first) == c->call->arg);
 	case CAT_GRAPH: /* CUPTI before 11.8 does not report the graph's id */

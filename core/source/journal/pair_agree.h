@@ -1,10 +1,16 @@
-/* Whether a call may have launched a piece of work: by what was asked for, and when. */
+/*
+ * Decides whether a call may have launched a piece of GPU work, by what the call asked for and by
+ * the times.
+ */
 #ifndef CORE_PAIR_AGREE_H
 #define CORE_PAIR_AGREE_H
 
 #include "core/source/journal/pair_sides.h"
 
-/* Ignores whether work j already has another call. */
+/*
+ * Returns whether call `i` may have launched group `j`. Ignores whether `j` already has another
+ * call.
+ */
 bool pair_could_agree(const struct sides *s, size_t i, size_t j);
 
 static inline bool pair_agree(const struct sides *s, size_t i, size_t j)
@@ -13,12 +19,12 @@ static inline bool pair_agree(const struct sides *s, size_t i, size_t j)
 }
 
 /*
- * Whether a copy call without a byte count may have launched work j: a copy of 0 bytes has no work,
- * but a batch of boxes gives no byte count either, and has.
+ * Returns whether a copy call without a byte count may have launched group `j`. A copy of 0 bytes
+ * has no work, but a batch of box copies has work although its call gives no byte count.
  */
 bool pair_may_lack_size(const struct sides *s, size_t i, size_t j);
 
-/* Whether the work began before the call, so no later call launched it either. */
+/* Returns whether the work began before the call. If so, no later call launched it either. */
 static inline bool pair_is_before(const struct sides *s, size_t i, size_t j)
 {
 	return s->groups.at[j].begin_ticks + s->clocks_differ_ticks <

@@ -1,8 +1,9 @@
 /*
- * Finds the cheapest alignment of calls and work (costs: pair_gaps.h). Follows several paths at
- * once, call by call. Mostly there is one, whose next call agrees with the next piece of work, by
- * number too. Where it does not, alternatives are tried until all but one have become too
- * expensive. A path is a chain of pairs; paths share their beginnings.
+ * See pair_align.h. Finds the cheapest alignment of calls and groups of work (costs: pair_gaps.h).
+ * Goes from call to call and follows several paths at once. A path is a chain of pairs of a call
+ * and a group; paths share their beginnings. Mostly there is one path, and the next call agrees
+ * with the next group, also in its id. Where it does not, alternative paths are followed until all
+ * but one have become too expensive.
  */
 #include "core/source/journal/pair_align.h"
 
@@ -12,35 +13,40 @@
 #include "core/util/bisect.h"
 
 enum {
-	MAX_PATHS = 12,	      /* followed at once */
+	MAX_PATHS = 12,	      /* paths followed at once */
 	MAX_PARKED = 16,      /* paths that continue at a later call */
-	MAX_EXTRA_COST = 300, /* over the best path */
-	NEAR = 96,	      /* pieces of work searched for one that agrees */
-	/* Pieces of work searched for several that agree in a row; grows with the wait. */
+	MAX_EXTRA_COST = 300, /* drop a path that costs this much more than the best path */
+	NEAR = 96,	      /* groups searched for one that agrees */
+	/*
+	 * Upper limit of groups searched for several that agree in a row. The search grows while a
+	 * call stays without work.
+	 */
 	FAR = 4096,
-	CHOICES = 3, /* of these pieces, how many are followed */
+	CHOICES = 3, /* how many of the NEAR groups that agree are followed */
 	BRANCHES = CHOICES + 4,
 	IN_A_ROW = 4,
-	SURE = 40,	       /* by how much another path must be more expensive */
-	RIVAL_STEPS = 1 << 24, /* limit for walking back along rivals, in total */
-	COST_NO_SIZE = 40,     /* a copy that may be another kind of copy */
+	SURE = 40, /* a pair is unsure if a path without it costs at most this much more */
+	RIVAL_STEPS = 1 << 24, /* limit of steps back along rivals, in total */
+	COST_NO_SIZE = 40,     /* for pairing a copy call without a byte count */
 };
 
 #define NO_PAIR UINT32_MAX
 
 struct pair {
-	uint32_t i, j, before; /* before: place in pairs, or NO_PAIR */
+	/* a call, its group, and the index of the path's previous pair, or NO_PAIR */
+	uint32_t i, j, before;
 };
 
 struct path {
-	uint32_t pair; /* its last, or NO_PAIR */
-	uint32_t next; /* the first piece of work that is left */
+	uint32_t pair; /* index of the path's last pair, or NO_PAIR */
+	uint32_t next; /* index of the first group that is not used or skipped */
 	uint32_t cost;
 };
 
 /*
- * A path dropped for another one of nearly the same cost. The other one's last pair was `of` then,
- * and it had none after that up to call i.
+ * A path that was dropped because another path with nearly the same cost continues with the same
+ * group. `of`: the other path's last pair at that time. `pair`: the dropped path's last pair. `i`:
+ * the call that was being aligned.
  */
 struct rival {
 	uint32_t of, pair, i;
@@ -52,7 +58,7 @@ struct align {
 	VEC(struct pair) pairs;
 	struct path paths[MAX_PATHS], parked[MAX_PARKED];
 	size_t n_paths, n_parked;
-	size_t i; /* the call being aligned */
+	size_t i; /* index of the call being aligned */
 };
 
 static struct gap gap_to(const struct align *a, const struct path *w, size_t i, size_t j)
@@ -63,8 +69,8 @@ static struct gap gap_to(const struct align *a, const struct path *w, size_t i, 
 }
 
 /*
- * Whether recording resumed between its last pair and call i, so that the work between belongs to
- * unknown calls.
+ * Returns whether recording resumed between the path's last pair and call `i`. Then the work in
+ * between belongs to an unknown number of unrecorded calls.
  */
 static bool has_unknown_gap_before(const struct align *a, const struct path *w, size_t i)
 {
@@ -83,7 +89,7 @@ static struct path extended(struct align *a, const struct path *w, size_t i, siz
 	return longer;
 }
 
-/* ---- One path, one call ---- */
+/* ---- One path and one call ---- */
 
 static bool follows_last_pair(const struct align *a, const struct path *w)
 {
@@ -91,7 +97,10 @@ static bool follows_last_pair(const struct align *a, const struct path *w)
 	       a->pairs.at[w->pair].j + 1 == w->next;
 }
 
-/* Whether the next piece of work agrees and has the expected number; nothing is better. */
+/*
+ * Returns whether the next group agrees with the call and has the expected id. No other
+ * continuation can be cheaper.
+ */
 static bool continues_exactly(const struct align *a, const struct path *w)
 {
 	if (w->next >= a->s->groups.n || !follows_last_pair(a, w) || a->s->calls.at[a->i].lost ||
@@ -125,8 +134,9 @@ static void add_path(struct align *a, struct path *to, size_t *n, const struct p
 }
 
 /*
- * Tries the work that follows as many pieces as there were unrecorded calls. If that does not
- * agree, tries the nearest that does, because some of the calls have no work, or two pieces.
+ * Continues the path with group `at`, whose distance is the number of unrecorded calls. If that
+ * does not agree, uses the nearest group that does: some of the unrecorded calls may have no work,
+ * or two groups.
  */
 static void try_counted(struct align *a, const struct path *w, size_t at, struct path *to,
 			size_t *n)
@@ -142,7 +152,7 @@ static void try_counted(struct align *a, const struct path *w, size_t at, struct
 	}
 }
 
-/* Tries the work with the expected number. */
+/* Continues the path with the group that has the expected id. */
 static void try_expected(struct align *a, const struct path *w, struct path *to, size_t *n)
 {
 	const struct sides *s = a->s;
@@ -153,7 +163,7 @@ static void try_expected(struct align *a, const struct path *w, struct path *to,
 			try_counted(a, w, s->first_left + c->sum_lost - s->n_gone, to, n);
 		return;
 	}
-	/* A copy, because pairs move when paths are added. */
+	/* a copy, because vec_push() moves the pairs when paths are added */
 	const struct pair last = a->pairs.at[w->pair];
 	const struct caller *from = &s->calls.at[last.i];
 	if (c->sum_lost != from->sum_lost && c->n_unknown_gaps == from->n_unknown_gaps)
@@ -167,7 +177,10 @@ static void try_expected(struct align *a, const struct path *w, struct path *to,
 		add_path(a, to, n, w, at);
 }
 
-/* Returns how far to search: each time the call has waited twice as long, it searches further. */
+/*
+ * Returns how many groups to search. Each time the call has waited twice as long, the search goes
+ * further; in between it returns 0.
+ */
 static size_t farthest(const struct align *a, const struct path *w)
 {
 	size_t waited = w->pair == NO_PAIR ? a->i + 1 : a->i - a->pairs.at[w->pair].i;
@@ -189,8 +202,8 @@ static void try_next(struct align *a, const struct path *w, struct path *to, siz
 }
 
 /*
- * Parks a path at a later call, if the next work's number is higher than expected here and exactly
- * what is expected there.
+ * Parks the path at a later call, if the next group's id is higher than expected for this call and
+ * exactly as expected for that later call.
  */
 static void park_later(struct align *a, const struct path *w)
 {
@@ -209,7 +222,7 @@ static void park_later(struct align *a, const struct path *w)
 	a->parked[a->n_parked++] = extended(a, w, at, w->next, 0);
 }
 
-/* Puts all continuations of the path into `to`. */
+/* Writes all continuations of the path to `to`. Returns their number. */
 static size_t branch(struct align *a, struct path *w, struct path *to)
 {
 	size_t n = 0;
@@ -237,7 +250,7 @@ static size_t branch(struct align *a, struct path *w, struct path *to)
 
 /* ---- All paths ---- */
 
-/* Returns the cost as if the path continued at the next call. */
+/* Returns the path's cost, assuming that it continues at the next call. */
 static uint32_t cost_so_far(const struct align *a, const struct path *w)
 {
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
@@ -261,7 +274,7 @@ static void sort_by_cost(struct path *paths, uint32_t *costs, size_t n)
 	}
 }
 
-/* Returns the cheaper path that continues with the same work, if there is one. */
+/* Returns the cheaper path that continues with the same group, NULL if there is none. */
 static const struct path *find_cheaper(const struct align *a, const struct path *w)
 {
 	for (size_t k = 0; k < a->n_paths; k++)
@@ -277,7 +290,7 @@ static void note_rival(struct align *a, const struct path *path, const struct pa
 		vec_push(&a->rivals, (struct rival){ path->pair, rival->pair, (uint32_t)a->i });
 }
 
-/* Keeps the cheapest path per next piece of work, and drops those too expensive. */
+/* Keeps the cheapest path for each next group. Drops paths that are too expensive. */
 static void choose(struct align *a, struct path *from, size_t n)
 {
 	uint32_t costs[MAX_PATHS * BRANCHES + MAX_PARKED];
@@ -318,9 +331,10 @@ static void align_call(struct align *a)
 }
 
 /*
- * Work after the last call belongs to calls not read yet, which are few, because calls are read
- * before their work; or to any number of unrecorded calls. Calls after the last work are normal:
- * theirs has not ended yet.
+ * Returns the cost of a complete path. Groups after the last call belong to calls that have not
+ * been read yet. These are few, because calls are read before their work. If recording has stopped,
+ * the groups belong to any number of unrecorded calls and cost nothing. Calls after the last group
+ * are normal, because their work has not ended yet.
  */
 static uint32_t cost_in_all(const struct align *a, const struct path *w)
 {
@@ -339,11 +353,11 @@ static const struct path *best_path(const struct align *a)
 	return best;
 }
 
-/* ---- What is uncertain ---- */
+/* ---- Unsure pairs ---- */
 
 /*
- * Walks back to where both paths are the same. The path's pairs that the rival does not have are
- * unsure.
+ * Goes back along a path and its rival until they meet. Marks the path's pairs that the rival does
+ * not have as unsure.
  */
 static void doubt(const struct align *a, const struct rival *r, bool *are_unsure, size_t *left)
 {
@@ -364,7 +378,7 @@ static void doubt(const struct align *a, const struct rival *r, bool *are_unsure
 static void take_path(struct align *a, const struct path *best)
 {
 	bool *are_unsure = mem_zero(a->pairs.n);
-	/* By pair: the call of the next pair. */
+	/* By pair of the best path: the call of the path's next pair. */
 	uint32_t *until = mem_zero(a->pairs.n * sizeof(*until));
 	size_t left = RIVAL_STEPS;
 	for (uint32_t k = best->pair, i = UINT32_MAX; k != NO_PAIR; k = a->pairs.at[k].before) {

@@ -1,6 +1,7 @@
 /*
- * The first call since CUPTI came on gets the unexplained work, if that has a number before CUPTI's
- * first record of a call, agrees with the call, and belongs to one call alone.
+ * See pair_first.h. Finds the first call after CUPTI was switched on. Assigns to it work without a
+ * call if three things hold: the work has an id before CUPTI's first record of a call, it agrees
+ * with the call, and no other such work agrees with it.
  */
 #include "core/source/journal/pair_first.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 
 struct first {
-	struct pair_thread thread; /* has this call alone */
+	struct pair_thread thread; /* the call's thread, with this call as the only one */
 	uint32_t number;	   /* the call's number in the step */
 };
 
@@ -41,8 +42,9 @@ static bool has_work(const struct pair_input *in, const uint32_t *call_of, uint3
 }
 
 /*
- * Finds the first recorded call since then; numbers grow and wrap around at 2^32. Returns false if
- * there is none: then work of later calls may lack its record too.
+ * Finds the correlation id of CUPTI's first record of a call since `on_ticks`. Ids grow and wrap
+ * around at 2^32. Returns false if there is no record: then work of later calls may lack its record
+ * too.
  */
 static bool first_recorded(const struct pair_input *in, uint64_t on_ticks, uint32_t *correlation)
 {
@@ -56,7 +58,7 @@ static bool first_recorded(const struct pair_input *in, uint64_t on_ticks, uint3
 	return earliest;
 }
 
-/* Returns the work that no record explains, with numbers before `limit`. The caller frees it. */
+/* Returns the work without a call whose id is before `limit`. The caller frees the array. */
 static struct rec_gpu *list_unexplained(const struct pair_input *in, const uint32_t *call_of,
 					uint32_t limit, size_t *n)
 {
@@ -77,7 +79,7 @@ static void name_work(const struct pair_input *in, uint32_t correlation, uint32_
 			call_of[i] = number;
 }
 
-/* Returns the only group of work that agrees with the call; NULL if there is none, or several. */
+/* Returns the group that agrees with the call. Returns NULL if no group agrees, or several. */
 static const struct group *find_agreeing(const struct sides *s)
 {
 	const struct group *found = NULL;

@@ -3,12 +3,12 @@
 enum { ENOUGH = 3, MOSTLY_PCT = 75, NEARLY_ALL_PCT = 98 };
 
 /*
- * Per pair of neighbours: what is asked for, and what came before. Calls whose records were dropped
- * between them are assumed to be alike.
+ * What is usual between two neighbours that ask for certain things. Calls whose records were
+ * dropped between them are assumed to be usual, too.
  */
 struct usual {
 	uint32_t step, n, votes;
-	uint32_t others, others_votes; /* calls without work in between */
+	uint32_t others, others_votes; /* calls without work between the two */
 };
 
 struct table {
@@ -32,7 +32,10 @@ static struct usual *usual_of(struct table *t, uint64_t key)
 	return &t->at.at[*at];
 }
 
-/* Takes the majority of the groups; a few of them follow a gap. */
+/*
+ * Learns the usual growth of ids between two neighbouring groups, by majority vote. Some neighbours
+ * have a gap between them; these are outvoted.
+ */
 static void learn(struct table *t, const struct sides *s, bool is_recount)
 {
 	for (size_t j = 1; j < s->groups.n; j++) {
@@ -119,8 +122,9 @@ uint32_t gap_length_cost(size_t calls, size_t works)
 }
 
 /*
- * Returns the cost of work that begins late. It begins after the previous work if that made it
- * wait; else soon after its call, unless it waits for another stream.
+ * Returns the cost of work that begins late. Work normally begins right after the previous work, or
+ * soon after its own call if the previous work has ended by then. It begins later if it waits for
+ * another stream.
  */
 static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
 {

@@ -1,15 +1,18 @@
 /*
- * CUPTI numbers the calls of the whole process, recorded or not, and GPU work carries its call's
- * number. So calls by start time and work by number are the same sequence, except for what one side
- * lacks: a call without work (a copy between two places on the host), work whose call was not
- * hooked or was dropped, two threads that call at the same moment. A pair must agree in what was
- * asked for (kernel, grid, block; bytes; graph; stream) and in time (pair_agree.h).
+ * See pair_order.h. CUPTI numbers the calls of the whole process, recorded or not. GPU work carries
+ * the number of its call: the correlation id. So calls ordered by start time and work ordered by id
+ * are the same sequence, with three exceptions: a call without work (a copy between two places on
+ * the host), work whose call was not hooked or was dropped, and calls of two threads that overlap.
+ * A call and its work must agree in what was asked for (kernel, grid, block; bytes; graph; stream)
+ * and in time (pair_agree.h).
  *
- * Calls that do not overlap are aligned with the work (pair_align.h). Where threads race, first the
- * owner of each CUPTI stream is found (pair_walk.h), and then each stream's calls are aligned with
- * its own work: in a stream that one thread uses nothing races. On an H100 this saves the launching
- * thread half of CUPTI's cost: recording calls makes every API call slower, cudaGetDevice 480 ns
- * instead of 50 ns.
+ * If no calls overlap, they are aligned with the work (pair_align.h). If calls of several threads
+ * overlap, a first pass finds which stream of the application each CUPTI stream is (pair_walk.h).
+ * Then the calls on each stream are aligned with the work on that stream: calls on a stream that
+ * only one thread uses do not overlap.
+ *
+ * Pairing by order saves the launching thread half of CUPTI's cost on an H100. Recording calls
+ * makes every API call slower: cudaGetDevice() takes 480 ns instead of 50 ns.
  */
 #include "core/source/journal/pair_order.h"
 
@@ -17,7 +20,7 @@
 #include "core/source/journal/pair_walk.h"
 
 enum {
-	WALKS = 3, /* each has better knowledge of the streams than the one before */
+	WALKS = 3, /* number of passes; each one knows the streams better than the one before */
 };
 
 static void forget_pairs(struct sides *s)
@@ -26,17 +29,17 @@ static void forget_pairs(struct sides *s)
 		s->groups.at[j].at = PAIR_NO_CALL;
 }
 
-/* ---- One part for each of CUPTI's streams ---- */
+/* ---- One part for each CUPTI stream ---- */
 
 struct parts {
 	struct sides *whole;
 	VEC(struct sides) at;
-	struct map of_stream; /* -> place in `at` */
+	struct map of_stream; /* CUPTI stream -> index in `at` */
 };
 
 /*
- * Graph nodes run on streams of their own. Calls whose stream is unknown may be on any stream
- * without an owner.
+ * The first parts. PART_GRAPHS: graph launches, because graph nodes may run on any stream.
+ * PART_REST: calls whose stream is unknown, and work on streams that do not correspond to any lane.
  */
 enum { PART_GRAPHS, PART_REST, PART_STREAMS };
 
@@ -93,7 +96,7 @@ static bool has_several_streams(const struct sides *s)
 static void pair_part(struct parts *p, size_t k)
 {
 	struct sides *s = p->whole, *part = &p->at.at[k];
-	part->lanes.at = s->lanes.at; /* shared */
+	part->lanes.at = s->lanes.at; /* owned by the whole */
 	part->lanes.n = s->lanes.n;
 	part->knows_streams = s->knows_streams;
 	part->is_from_race = true;
@@ -101,7 +104,10 @@ static void pair_part(struct parts *p, size_t k)
 	sides_note_alone(part);
 	if (!sides_race(part))
 		pair_align(part);
-	/* Else it is unknown which call uses which stream. */
+	/*
+	 * If the rest has several streams and its calls overlap, it stays unpaired: it is unknown
+	 * which call uses which stream.
+	 */
 	else if (k != PART_REST || !has_several_streams(part))
 		pair_walk(part);
 	for (size_t j = 0; j < part->groups.n; j++) {
@@ -124,7 +130,7 @@ static void pair_in_parts(struct sides *s)
 	map_free(&p.of_stream);
 }
 
-/* ---- All ---- */
+/* ---- The whole ---- */
 
 static void pair_all(struct sides *s)
 {

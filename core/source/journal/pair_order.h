@@ -1,6 +1,6 @@
 /*
- * Pairing where CUPTI records no calls: by the order of the calls and what each asked for. See
- * pair_order.c.
+ * Pairing if CUPTI does not record calls: by the order of the calls and by what each call asked
+ * for. See pair_order.c.
  */
 #ifndef CORE_PAIR_ORDER_H
 #define CORE_PAIR_ORDER_H
@@ -8,9 +8,9 @@
 #include "core/source/journal/pair.h"
 
 /*
- * Finds the call of each correlation id and writes it like CUPTI's external correlation, so that
- * the code that closes steps need not know how it was found. Leaves out ids whose call is not
- * found. `externals` has room for n_works entries; returns their number.
+ * Finds the call of each correlation id. Writes the result as records of CUPTI's external
+ * correlation, so that the code that closes steps handles both alike. Omits ids whose call is not
+ * found. `externals` must have room for n_works entries. Returns the number of entries.
  */
 size_t pair_by_order(const struct pair_input *in, struct rec_external *externals);
 

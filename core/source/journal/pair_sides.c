@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 enum {
-	/* Weight of a pair as a vote for its stream, if no other call was active. */
+	/* weight of a pair's vote if no other call overlapped the pair's call */
 	ALONE = 8,
 	/*
-	 * A lane is a CUPTI stream if this percentage of its calls with work have it on that
-	 * stream.
+	 * A lane corresponds to a CUPTI stream if this percentage of its calls with work has the
+	 * work there.
 	 */
 	MOSTLY_PCT = 75,
 };
@@ -18,7 +18,7 @@ enum {
 #define LEGACY_STREAM	  1u
 #define PER_THREAD_STREAM 2u
 
-/* What a function's name says beyond its category. */
+/* What a function does, by its name. */
 enum role {
 	ROLE_NONE,
 	ROLE_WAITS_DEVICE,
@@ -29,11 +29,14 @@ enum role {
 
 struct trait {
 	uint8_t role;
-	bool is_per_thread; /* stream 0 is the thread's own */
+	bool is_per_thread; /* the function's stream 0 is the calling thread's own stream */
 	bool is_async;
 };
 
-/* A wait for all work with this key that was asked for before `begin_ticks`. */
+/*
+ * A wait that returned at `end_ticks`. All work with this key that was requested before
+ * `begin_ticks` had ended by then.
+ */
 struct wait {
 	uint64_t key, begin_ticks, end_ticks;
 };
@@ -47,7 +50,7 @@ struct birth {
 	uint64_t key, ticks;
 };
 
-/* Where the last call's answer was found; the next one's is mostly the same. */
+/* Indexes found for the last call. They are mostly right for the next call too. */
 struct hints {
 	uint64_t lane_key;
 	size_t lane, lane_wait, device_wait, context_wait;
@@ -58,11 +61,11 @@ struct listing {
 	struct trait *traits; /* by hook */
 	VEC(struct wait) waits;
 	VEC(struct birth) births;
-	struct map lanes; /* by key -> place in lanes */
+	struct map lanes; /* key -> index in lanes */
 	struct hints last;
 };
 
-/* ---- What functions do ---- */
+/* ---- What functions do, by their names ---- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -106,7 +109,7 @@ static struct trait trait(const struct listing *l, const struct rec_call *call)
 							      : l->s->in->dict->hooks.n];
 }
 
-/* ---- Streams, as the application names them ---- */
+/* ---- Streams as the application names them ---- */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -196,7 +199,9 @@ static void add_call(struct listing *l, const struct rec_call *call, uint32_t th
 	vec_push(&l->s->calls, c);
 }
 
-/* What a thread captures from a stream becomes part of a graph and has no work. */
+/*
+ * A stream capture. What a thread captures from a stream becomes part of a graph and has no work.
+ */
 struct capture {
 	uint64_t stream;
 	bool is_on;
@@ -217,8 +222,8 @@ static bool is_captured(const struct capture *c, const struct rec_call *call)
 }
 
 /*
- * Lists the calls of one thread, in its order. A dropped call is assumed to have work if the call
- * before it had.
+ * Lists the calls of one thread, in order. Assumes that a call whose record was dropped had work if
+ * the call before it had work.
  */
 static void list_thread(struct listing *l, uint32_t thread)
 {
@@ -253,7 +258,10 @@ static void list_thread(struct listing *l, uint32_t thread)
 	}
 }
 
-/* A copy to the host that is not asynchronous has also waited for its stream. */
+/*
+ * Returns whether the call is a copy to the host without Async in its name. Such a copy also waits
+ * for its stream.
+ */
 static bool is_waiting_copy(const struct listing *l, const struct rec_call *call)
 {
 	return dict_category(l->s->in->dict, call->hook) == CAT_MEMCPY &&
@@ -330,7 +338,10 @@ static int wait_order(const void *a, const void *b)
 	return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
 }
 
-/* Sets each wait's end to the first return of it and the later ones with its key. */
+/*
+ * Sorts the waits by key and begin. Sets the end of each to the earliest end of it and of the later
+ * ones with its key, because a later wait covers the same work.
+ */
 static void sort_waits(struct listing *l)
 {
 	if (!l->waits.n)
@@ -366,8 +377,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns when the call's work must have ended. Only a launch is certainly on the current device; a
- * copy may go to another device's stream.
+ * Returns when the call's work must have ended. Waits for a device or context apply to launches
+ * only: a launch is certainly on the current device, but a copy may go to a stream of another
+ * device.
  */
 static uint64_t deadline_of(struct listing *l, const struct caller *c, uint64_t key)
 {
@@ -428,8 +440,8 @@ bool sides_race(const struct sides *s)
 }
 
 /*
- * The sequence number of each thread's first call after an opening shows how many of its calls were
- * not recorded between two windows.
+ * Counts the calls that were not recorded between two windows. The seq of each thread's first call
+ * after an opening shows how many that thread made.
  */
 static void count_unrecorded(struct sides *s)
 {
@@ -450,7 +462,7 @@ static void count_unrecorded(struct sides *s)
 	free(seen);
 }
 
-/* Drops these counts where CUPTI does not have the work of all those calls. */
+/* Clears these counts where CUPTI does not have the work of all those calls. */
 static void drop_unknown_counts(struct sides *s)
 {
 	const struct pair_input *in = s->in;
@@ -513,8 +525,8 @@ static bool is_wait(const struct rec_gpu *work)
 }
 
 /*
- * Returns the number to count from. A busy process takes 2^32 numbers in an hour or two. Work held
- * at one time is within half that range around any piece of it.
+ * Returns the correlation id that counts as 0. A busy process uses up 2^32 ids in an hour or two.
+ * The ids of work held at one time lie within half that range around the id of any piece of it.
  */
 static uint32_t first_order(const struct pair_input *in)
 {
@@ -536,7 +548,7 @@ static uint32_t work_symbol(const struct dict *d, const struct rec_gpu *g)
 	return k && k->is_known ? symbol_of(k->name + 1, shape_of(g->grid)) : 0;
 }
 
-/* Joins the work of each call into one group. */
+/* Joins all work of a call, which has one correlation id, into one group. */
 static void join_groups(struct sides *s)
 {
 	size_t n = 0;
@@ -581,7 +593,7 @@ static void list_groups(struct sides *s)
 	join_groups(s);
 }
 
-/* ---- Which CUPTI stream is which ---- */
+/* ---- Which CUPTI stream each lane is ---- */
 
 static struct lane *lane_of(struct sides *s, const struct group *g)
 {
@@ -636,7 +648,10 @@ bool sides_learn_streams(struct sides *s)
 	return are_any_wrong;
 }
 
-/* Notes the earlier work. If no piece of it was paired, the number of earlier calls is unknown. */
+/*
+ * Sets n_gone and first_left from what is known about earlier work. Only called if some earlier
+ * work was paired: otherwise the number of earlier calls is unknown.
+ */
 static void note_gone(struct sides *s)
 {
 	const struct pair_input *in = s->in;

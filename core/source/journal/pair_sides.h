@@ -1,6 +1,6 @@
 /*
- * The two sequences that pairing by order compares: calls by start time, GPU work by CUPTI's
- * number. See pair_order.c.
+ * The two sequences that pairing by order compares: calls ordered by start time, and GPU work
+ * ordered by correlation id. See pair_order.c.
  */
 #ifndef CORE_PAIR_SIDES_H
 #define CORE_PAIR_SIDES_H
@@ -8,36 +8,46 @@
 #include "core/source/journal/pair.h"
 #include "core/util/vec.h"
 
-#define PAIR_NO_CALL UINT32_MAX /* the group's call is not found */
+#define PAIR_NO_CALL UINT32_MAX /* no call was found for the group */
 
-/* CUPTI relates GPU and host clocks with this precision. */
+/* CUPTI relates the GPU's clock to the CPU's with this precision. */
 #define CLOCKS_DIFFER_TICKS 20000
 
 struct caller {
 	const struct rec_call *call;
-	const struct run_launch *launch; /* of a launch; NULL: unknown */
+	const struct run_launch *launch; /* set for launches only; NULL: unknown */
 	uint64_t end_ticks;
-	uint64_t deadline_ticks; /* its work had ended by then, because a wait for it returned */
-	uint32_t symbol;	 /* what was asked for; 0: not fully known */
-	uint32_t thread;	 /* place in the input */
-	uint32_t lane;		 /* place in lanes */
-	uint32_t home;		 /* place in the whole sequence, if this is part of it */
 	/*
-	 * Calls of its thread since the previous one whose records were dropped. For the first call
-	 * after an opening: unrecorded calls of all threads.
+	 * A wait for the call's work had returned by then, so the work had ended. UINT64_MAX:
+	 * unknown.
+	 */
+	uint64_t deadline_ticks;
+	/* hash of what the call asked for, comparable with a group's; 0: not fully known */
+	uint32_t symbol;
+	uint32_t thread; /* index in the input's threads */
+	uint32_t lane;	 /* index in lanes */
+	/* if this is a part of the sequence: the call's index in the whole sequence */
+	uint32_t home;
+	/*
+	 * How many records of this thread's calls were dropped since its previous call. For the
+	 * first call after an opening: unrecorded calls of all threads.
 	 */
 	uint32_t lost;
-	uint32_t skipped; /* unrecorded calls with work of its thread before it */
-	uint32_t others;  /* calls of its thread without work since the previous one */
-	/* Set by pair_gaps.c; counted from the first call on. */
-	uint32_t expected;	  /* by how much CUPTI's number should have grown */
-	uint32_t n_unknown_steps; /* neighbours between which that is unknown */
+	uint32_t skipped; /* unrecorded calls with work that this thread made before it */
+	/* calls without work that this thread made since its previous call with work */
+	uint32_t others;
+	/* Set by pair_gaps.c, as sums from the first call to this one. */
+	uint32_t expected;	  /* by how much the correlation id should have grown */
+	uint32_t n_unknown_steps; /* number of neighbours between which the growth is unknown */
 	uint32_t sum_lost;	  /* sum of `lost` */
-	/* Openings so far for which the number of unrecorded calls is unknown. */
+	/* number of openings up to this call for which the number of unrecorded calls is unknown */
 	uint32_t n_unknown_gaps;
 	uint8_t category;
-	bool is_alone; /* no other call was active */
-	/* Calls without work are between it and its thread's previous call. */
+	bool is_alone; /* no other call overlaps it in time */
+	/*
+	 * The thread's call before it, among calls that can have GPU work, had none, or its record
+	 * is missing.
+	 */
 	bool follows_call_without_work;
 	/*
 	 * Since the previous call's begin another thread was active in a call without work: see
@@ -46,24 +56,28 @@ struct caller {
 	bool is_disturbed;
 };
 
-/* All work of one call. */
+/* All GPU work of one call. */
 struct group {
 	const struct rec_gpu *first;
-	uint64_t begin_ticks, end_ticks; /* of the earliest; of the last */
-	uint32_t order;			 /* correlation, offset so that it does not wrap around */
+	uint64_t begin_ticks, end_ticks; /* begin of the earliest work, end of the latest */
+	uint32_t order; /* correlation id minus an offset, so that it does not wrap around */
 	uint32_t n;
 	uint32_t symbol;
-	uint32_t at; /* its call's place among the calls, or PAIR_NO_CALL */
+	uint32_t at; /* index of its call in `calls`, or PAIR_NO_CALL */
+	/* if this is a part of the sequence: the group's index in the whole sequence */
 	uint32_t home;
 };
 
 /*
- * A stream of the application: a handle on a device, from its creation on, or a thread's default
- * stream. It corresponds to one CUPTI stream, which is learned from the pairs.
+ * A stream as the application names it: a handle on a device since the handle's creation, or a
+ * thread's default stream. It corresponds to one CUPTI stream. Which one is learned from the pairs.
  */
 struct lane {
-	uint32_t id;	   /* stream_of_work() */
-	uint64_t n, votes; /* votes: Boyer-Moore majority */
+	uint32_t id; /* stream_of_work() of the CUPTI stream */
+	/*
+	 * weight of all pairs, and weight of those that agree with `id` (Boyer-Moore majority vote)
+	 */
+	uint64_t n, votes;
 };
 
 struct sides {
@@ -71,29 +85,41 @@ struct sides {
 	VEC(struct caller) calls;
 	VEC(struct group) groups;
 	VEC(struct lane) lanes;
-	bool begins_late; /* calls before the first were not recorded, though CUPTI was on; then: */
-	/* n_gone: see struct pair_input. first_left: the first group after gone_id. */
+	/*
+	 * Calls before the first one were not recorded, though CUPTI was on. Then the next line is
+	 * used.
+	 */
+	bool begins_late;
+	/* n_gone: see struct pair_input. first_left: index of the first group after gone_id. */
 	size_t n_gone, first_left;
 	bool knows_streams;
-	bool is_from_race; /* calls of other streams take numbers in between, at random */
-	uint32_t odd_cost; /* see pair_gaps.h */
-	uint64_t clocks_differ_ticks; /* at most */
+	/*
+	 * The sequence is a part of one in which calls of several threads overlapped. Calls on
+	 * other streams took ids in between, at random.
+	 */
+	bool is_from_race;
+	uint32_t odd_cost;	      /* cost of an unexpected id; see pair_gaps.h */
+	uint64_t clocks_differ_ticks; /* upper limit of the difference between GPU and CPU clock */
 };
 
+/* Lists the calls and the groups of `in`, which must outlive `s`. Free with sides_free(). */
 void sides_list(struct sides *s, const struct pair_input *in);
 void sides_free(struct sides *s);
 
-/* Whether calls of several threads overlapped. */
+/* Returns whether calls of different threads overlapped. */
 bool sides_race(const struct sides *s);
 void sides_note_alone(struct sides *s);
 
 /*
- * Learns which CUPTI stream each lane is, from most of its calls. Returns whether a pair
- * contradicts that.
+ * Learns which CUPTI stream corresponds to each lane: the stream on which most of the lane's calls
+ * have their work. Returns whether a pair contradicts the result.
  */
 bool sides_learn_streams(struct sides *s);
 
-/* Returns a number that is unique across devices; each device numbers its own streams. */
+/*
+ * Returns a number for a CUPTI stream that is unique across devices, because each device numbers
+ * its own streams.
+ */
 static inline uint32_t stream_of_work(const struct rec_gpu *work)
 {
 	return work->stream ^ (uint32_t)work->device << 24;

@@ -16,10 +16,13 @@ struct pairs {
 
 static const struct pair start = { PAIR_START, 0, false };
 
-/* A pair that may move, its neighbour on the side of the hole, and the one on the other side. */
+/*
+ * A pair that might be moved: `hole` is its neighbour across the hole, `other` is its neighbour on
+ * the other side.
+ */
 struct slide {
 	const struct pair *hole, *pair, *other;
-	bool is_right; /* the hole is before the pair */
+	bool is_right; /* the hole is before the pair, so it moves to the right */
 };
 
 static int64_t cost(const struct sides *s, const struct pair *a, const struct pair *b)
@@ -40,7 +43,7 @@ static bool is_hole(const struct pair *a, const struct pair *b)
 	return a == &start || b->i - a->i != 1 || b->j - a->j != 1;
 }
 
-/* Returns the pair moved towards the hole by that number of calls and pieces of work. */
+/* Returns the pair, moved towards the hole by the number of calls and groups in `by`. */
 static struct pair moved(const struct pair *p, const struct pair *by, bool is_right)
 {
 	return is_right ? (struct pair){ p->i - by->i, p->j - by->j, false }
@@ -48,8 +51,8 @@ static struct pair moved(const struct pair *p, const struct pair *by, bool is_ri
 }
 
 /*
- * Moves the hole next to pair k over it, and further, as long as all calls and work are alike. The
- * pairs it passes at no cost are unsure.
+ * Moves the hole across the pair at index `k`, and then across further pairs, while all calls and
+ * groups are alike. Marks the pairs that it can pass at no cost as unsure.
  */
 static void slide(struct pairs *p, size_t k, const struct pair *by, uint32_t symbol, bool is_right)
 {
@@ -75,7 +78,7 @@ static void slide(struct pairs *p, size_t k, const struct pair *by, uint32_t sym
 	}
 }
 
-/* Returns what all calls in the hole ask for; 0 if they differ. */
+/* Returns the symbol that all calls from `i` to `end` - 1 have; 0 if they differ. */
 static uint32_t symbol_of_calls(const struct sides *s, size_t i, size_t end)
 {
 	uint32_t symbol = s->calls.at[i].symbol;

@@ -1,26 +1,28 @@
 /*
- * Walks through both sequences at once. A number is taken while its call is active. So a call's
- * work may follow that of other threads' calls that began meanwhile, but never precedes that of a
- * call that had ended. Where nothing agrees, searches for the nearest place from which calls and
- * work agree again.
+ * See pair_walk.h. Walks through both sequences at once. A call takes its correlation id at some
+ * moment while it is active. So its work may follow the work of calls of other threads that began
+ * meanwhile. But it never precedes the work of a call that had already ended. Where call and work
+ * do not agree, the walk continues at the nearest place from which calls and work agree again.
  */
 #include "core/source/journal/pair_walk.h"
 
 #include "core/source/journal/pair_agree.h"
 
 enum {
-	LOOK_AHEAD = 96, /* calls and pieces of work that may be skipped at one place, together */
-	RUN = 3,	 /* pairs that must agree after that */
-	/* Calls active at once with another one; more of them are ignored. */
+	LOOK_AHEAD = 96, /* calls plus groups that may be skipped at one place */
+	RUN = 3,	 /* pairs that must agree where the walk continues */
+	/* At most this many calls that overlap a call are considered. */
 	RACING = 64,
-	STRAYS = 4, /* pieces of work among theirs whose calls are unknown */
-	/* By how many places the work of racing calls may be late where they agree again. */
+	STRAYS = 4, /* groups of unknown calls accepted among the work of overlapping calls */
+	/*
+	 * By how many places the work of overlapping calls may come late, where the walk continues.
+	 */
 	SWAPPED = 4,
 };
 
 /*
- * An active call that was given work after other calls' work. Once it has ended, no later call can
- * have launched that earlier work.
+ * An active call that was given work which lies after other calls' work. Once this call has ended,
+ * no later call can have launched that earlier work.
  */
 struct overtaker {
 	uint64_t end_ticks;
@@ -31,11 +33,14 @@ struct walk {
 	struct sides *s;
 	struct overtaker overtakers[RACING];
 	size_t n_overtakers;
-	/* Places with at most this many calls and groups before them are known not to agree. */
+	/*
+	 * Places with a smaller sum of call index and group index than this were examined, and do
+	 * not agree.
+	 */
 	size_t barren;
 };
 
-/* ---- Calls that are active at once ---- */
+/* ---- Calls that overlap in time ---- */
 
 static bool is_taken(const struct walk *w, size_t j)
 {
@@ -43,8 +48,8 @@ static bool is_taken(const struct walk *w, size_t j)
 }
 
 /*
- * Returns how many calls of other threads began while this one was active: they may have a lower
- * number.
+ * Returns how many calls of other threads began while this call was active. These calls may have
+ * taken a lower id.
  */
 static size_t count_racing(const struct walk *w, size_t i)
 {
@@ -76,7 +81,10 @@ static bool take_from_race(struct walk *w, size_t i, size_t j)
 	return false;
 }
 
-/* Returns the first group that may belong to call i or a later one, as far as that is known. */
+/*
+ * Returns the first group, from `j` on, that call `i` or a later call may have launched, as far as
+ * that is known.
+ */
 static size_t skip_overtaken(struct walk *w, size_t i, size_t j)
 {
 	uint64_t now = w->s->calls.at[i].call->begin_ticks;
@@ -93,10 +101,13 @@ static size_t skip_overtaken(struct walk *w, size_t i, size_t j)
 
 /* ---- The walk ---- */
 
-/* Whether calls and work agree from here on, as far as there are any. */
+/*
+ * Returns whether the next RUN calls from `i` on agree with the groups from `j` on, or as many as
+ * there are.
+ */
 static bool agree_on(const struct walk *w, size_t i, size_t j)
 {
-	unsigned used = 1; /* of the groups from j on; bit 0 is j */
+	unsigned used = 1; /* bit k is set if group j + k is taken */
 	size_t n = 1;
 	if (!pair_agree(w->s, i, j))
 		return false;
@@ -117,9 +128,9 @@ static bool agree_on(const struct walk *w, size_t i, size_t j)
 }
 
 /*
- * Finds the nearest place to continue from; returns false if there is none nearby. After a failure,
- * only places further away are examined: otherwise a million calls that agree nowhere took 40 s
- * instead of 2 s.
+ * Finds the nearest place from which calls and work agree. Returns false if there is none within
+ * LOOK_AHEAD. After a failure, examines only places further away. Otherwise a million calls that
+ * agree nowhere would take 40 s instead of 2 s.
  */
 static bool find_again(struct walk *w, size_t *i, size_t *j)
 {
@@ -136,7 +147,10 @@ static bool find_again(struct walk *w, size_t *i, size_t *j)
 	return false;
 }
 
-/* Skips the work of calls whose records were dropped; CUPTI has it all the same. */
+/*
+ * Skips the work of calls whose records were dropped, because CUPTI recorded that work
+ * nevertheless.
+ */
 static size_t skip_lost(const struct walk *w, size_t i, size_t j)
 {
 	uint32_t lost = w->s->calls.at[i].lost;

@@ -60,7 +60,7 @@ struct reader {
 
 /* Consecutive records of one thread. Valid until the next batch is read. */
 struct reader_batch {
-	uint32_t thread; /* slot */
+	uint32_t thread; /* slot of the thread */
 	const uint8_t *at, *end;
 };
 

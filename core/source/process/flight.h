@@ -70,7 +70,7 @@ void flight_free(struct flight *f);
  */
 void flight_take(struct flight *f, struct model_step *m, uint64_t most_steps);
 
-/* Adds a request. */
+/* Adds a request. flight_take() or flight_poll() answers it once it is due. */
 void flight_ask(struct flight *f, const struct flight_request *request);
 
 /*

@@ -17,7 +17,7 @@ enum { LOOK_EVERY_MS = 5 };
 struct target {
 	struct reader reader;
 	struct dict dict;
-	uint32_t request; /* 0: not requested */
+	uint32_t request; /* number of the request that this tool made; 0: none yet */
 };
 
 int target_open(struct target **to, const char *path, struct err *e)
