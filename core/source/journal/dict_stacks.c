@@ -49,8 +49,8 @@ void dict_add_code(struct dict *d, const struct dict_code *c)
 }
 
 /*
- * Returns the stack, in the chain of bases that begins with `base`, that itself stores the
- * innermost of the `shared` frames. Skipping the stacks before it keeps the chains short.
+ * Follows the chain of bases that begins with `base`. Returns the first stack that itself stores
+ * the innermost of the `shared` frames, so that chains of bases stay short.
  */
 static uint32_t base_that_holds(const struct dict *d, uint32_t base, uint16_t shared)
 {
@@ -115,7 +115,7 @@ size_t dict_stack(const struct dict *d, uint32_t id, uint64_t out[static DICT_FR
 	if (!at)
 		return 0;
 	const struct stack_entry *s = &d->stacks.at[*at];
-	/* how many of the outermost frames of *s are still to be copied */
+	/* `wanted`: how many of the outermost frames of *s are still to be copied */
 	size_t n = 0, wanted = (size_t)s->n + s->shared;
 	for (;;) {
 		if (wanted > s->shared) {

@@ -362,8 +362,8 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 }
 
 /*
- * Returns when the record's subject began, 0 if it has no time. The record was written then or
- * later.
+ * Returns the time in the record, 0 if it has none. If it has a begin and an end, returns the
+ * begin. The record was written then or later.
  */
 static uint64_t record_ticks(const struct rec_head *head)
 {

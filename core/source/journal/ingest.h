@@ -52,7 +52,7 @@ struct gpu_switch {
 	 * between, which are not in the journal.
 	 */
 	bool resumes;
-	bool resumes_whole; /* CUPTI recorded the work of all these calls */
+	bool resumes_whole; /* CUPTI recorded the work of all calls made in between */
 };
 
 struct ingest_counts {
@@ -89,9 +89,12 @@ struct ingest {
 	struct timebase time;
 	struct ingest_sink sink;
 	bool is_live, is_over;
-	/* auto: the last step's anchor has occurred, so the last step is complete */
+	/* PROF_STEP=auto: the last step's anchor has occurred, so the last step is complete */
 	bool last_is_whole;
-	/* auto: the anchor occurs before its step's end, so the last step's anchor has occurred */
+	/*
+	 * PROF_STEP=auto: the anchor occurs before its step's end, so the last step's anchor has
+	 * occurred
+	 */
 	bool last_has_come;
 	bool one_step; /* no steps were detected: the whole run is step 0 */
 	bool knows_schedule, saw_outside;
@@ -105,11 +108,13 @@ struct ingest {
 	/* work of the previous step, which was not recorded, that ended after that step's end */
 	VEC(struct rec_gpu) tail;
 	/*
-	 * Which correlation ids belong to steps that are not in the journal. See note_first_own().
+	 * For note_first_own(), which finds the correlation ids of steps that are not in the
+	 * journal.
 	 */
-	bool was_silent;    /* such a step ended, and no work paired with a call has come since */
+	/* a step that is not in the journal ended, and no work paired with a call has come since */
+	bool was_silent;
 	bool has_first_own; /* `first_own` is valid */
-	uint32_t first_own; /* lowest correlation id of work launched since such a step */
+	uint32_t first_own; /* lowest correlation id of the work launched since that step */
 	VEC(struct rec_external) externals;
 	VEC(struct rec_api) apis;
 	VEC(struct rec_overhead) overheads;

@@ -67,8 +67,8 @@ static struct pair_thread *list_calls(const struct ingest *f, const struct sessi
 }
 
 /*
- * Returns the session's GPU work, and its amount in `n`. If the session does not have all work
- * held, `copy` gets a copy, which the caller frees.
+ * Returns the session's GPU work, and its amount in `n`. If the session has only a part of the work
+ * held, the result is a copy. Then `copy` gets it too, and the caller frees it.
  */
 static struct rec_gpu *list_works(const struct ingest *f, const struct session *session, size_t *n,
 				  struct rec_gpu **copy)

@@ -116,8 +116,8 @@ static const struct module *module_of(struct native *n, uint32_t id)
 }
 
 /*
- * Returns whether the frame's code is the one that a signal handler returns to. Some libraries have
- * no symbol for it, so its instructions are compared.
+ * Returns whether the frame's code is the code that a signal handler returns to. Some libraries
+ * have no symbol for that code, so the instructions are compared.
  */
 static bool is_signal_return(const struct module *m, uint64_t offset)
 {

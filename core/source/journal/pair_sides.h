@@ -26,7 +26,7 @@ struct caller {
 	uint32_t symbol;
 	uint32_t thread; /* index in the input's threads */
 	uint32_t lane;	 /* index in lanes */
-	/* if this is a part of the sequence: the call's index in the whole sequence */
+	/* if this is one part of a split sequence: the call's index in the whole sequence */
 	uint32_t home;
 	/*
 	 * How many records of this thread's calls were dropped since its previous call. For the
@@ -64,7 +64,7 @@ struct group {
 	uint32_t n;
 	uint32_t symbol;
 	uint32_t at; /* index of its call in `calls`, or PAIR_NO_CALL */
-	/* if this is a part of the sequence: the group's index in the whole sequence */
+	/* if this is one part of a split sequence: the group's index in the whole sequence */
 	uint32_t home;
 };
 
@@ -86,8 +86,8 @@ struct sides {
 	VEC(struct group) groups;
 	VEC(struct lane) lanes;
 	/*
-	 * Calls before the first one were not recorded, though CUPTI was on. Then the next line is
-	 * used.
+	 * Calls before the first one were not recorded, though CUPTI was on. Then n_gone and
+	 * first_left are used.
 	 */
 	bool begins_late;
 	/* n_gone: see struct pair_input. first_left: index of the first group after gone_id. */

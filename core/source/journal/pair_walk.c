@@ -1,8 +1,9 @@
 /*
  * See pair_walk.h. Walks through both sequences at once. A call takes its correlation id at some
- * moment while it is active. So its work may follow the work of calls of other threads that began
- * meanwhile. But it never precedes the work of a call that had already ended. Where call and work
- * do not agree, the walk continues at the nearest place from which calls and work agree again.
+ * moment while it is active. So a call's work may follow the work of calls of other threads that
+ * began meanwhile. But a call's work never precedes the work of a call that had already ended.
+ * Where call and work do not agree, the walk continues at the nearest place from which calls and
+ * work agree again.
  */
 #include "core/source/journal/pair_walk.h"
 

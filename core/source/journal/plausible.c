@@ -14,9 +14,9 @@ enum {
 	 */
 	RATE_DOUBT = 8,
 	/*
-	 * Allowed excess over the current step's number. Steps of an anchor that proved wrong may
-	 * have had higher numbers. They exceed it by at most the number of launches made while the
-	 * anchor was provisional.
+	 * By how much a step number may exceed the number of the current step. Steps of an anchor
+	 * that proved wrong may have had higher numbers: by at most the number of launches made
+	 * while the anchor was provisional.
 	 */
 	NUMBER_SLACK = 1000000,
 };

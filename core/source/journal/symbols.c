@@ -29,8 +29,8 @@ enum {
 	/* longest size assumed for a function without a size (assembler code) */
 	SIZELESS_MOST_BYTES = 4096,
 	/*
-	 * Symbols checked per address. Several symbols may contain it: aliases, or functions inside
-	 * a function.
+	 * Symbols checked per address. Several symbols may contain the address: aliases, or
+	 * functions inside a function.
 	 */
 	CANDIDATES_MOST = 16,
 };

@@ -14,8 +14,8 @@
 void driver_flight_start(struct driver *d, void (*write)(void *driver, struct model_step *m));
 
 /*
- * Lists a STEP_TRIGGERED record, and passes the request to the flight recorder if it is on. For the
- * sink of ingest. `driver`: a struct driver.
+ * Lists a STEP_TRIGGERED record, and passes the request to the flight recorder if it is on. The
+ * function `triggered` of a struct ingest_sink. `driver`: a struct driver.
  */
 void driver_triggered(void *driver, struct ingest *f, const struct rec_step *step);
 
