@@ -1,7 +1,7 @@
 /*
  * Tracks the blocks of a framework's caching allocator from the journal's records: the live blocks,
  * the allocator's totals and the peaks. Records wait here until their step is closed, because the
- * records of several threads are read one thread after the other. One thread.
+ * journal is read thread by thread, not in the order of time. Used by one thread only.
  */
 #ifndef CORE_BLOCKS_H
 #define CORE_BLOCKS_H

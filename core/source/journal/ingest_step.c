@@ -125,8 +125,8 @@ static void drop_step_times(struct ingest *f)
 }
 
 /*
- * Drops the step times collected so far if training begins with this step. They are those of an
- * evaluation.
+ * Drops the step times collected so far if training begins with this step. The dropped times are
+ * from an evaluation.
  */
 static void check_training_begins(struct ingest *f, const struct step_mark *mark)
 {

@@ -11,7 +11,7 @@
 
 struct once {
 	struct map place; /* hash of function, launch and stack -> index in the run's `once` */
-	/* a call is long if it takes at least this long */
+	/* calls that take at least this many ticks are long */
 	uint64_t long_ticks;
 };
 
