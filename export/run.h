@@ -62,7 +62,7 @@ int run_application(struct run *r, int *wait_status);
 __attribute__((noreturn)) void run_end_like(int wait_status);
 
 /* run_watchdog.c: a child process that detects which signals were sent to the whole process group.
- * The caller has blocked the signals in `held`. */
+ * The caller has blocked the signals that it will ask about. */
 struct watchdog {
 	pid_t pid;	 /* 0 or less: there is no such child */
 	int ask, answer; /* pipes to and from the child */
@@ -72,7 +72,7 @@ enum watchdog_saw {
 	WATCHDOG_SAW,
 	WATCHDOG_GONE, /* the child does not run, so the answer is unknown */
 };
-void run_watchdog_start(struct watchdog *w, const sigset_t *held);
+void run_watchdog_start(struct watchdog *w);
 enum watchdog_saw run_watchdog_saw(const struct watchdog *w, int signal);
 void run_watchdog_end(const struct watchdog *w);
 

@@ -215,7 +215,7 @@ int run_application(struct run *r, int *wait_status)
 	struct watchdog watchdog;
 	int told[2], error = 0;
 	hold_signals(&before);
-	run_watchdog_start(&watchdog, &before.waited);
+	run_watchdog_start(&watchdog);
 	if (pipe2(told, O_CLOEXEC))
 		return refuse(r->command[0], errno);
 	pid_t pid = fork();

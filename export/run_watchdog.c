@@ -20,12 +20,22 @@
  * group one after another, within microseconds. */
 enum { GROUP_NS = 2000000 };
 
+/* Returns whether the blocked signal is pending, and clears it. Other signals stay pending: the
+ * launcher may ask about them next. */
+static bool take_pending(int signal)
+{
+	static const struct timespec now;
+	sigset_t one;
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	return sigtimedwait(&one, NULL, &now) == signal;
+}
+
 /* Runs in the child. Reads signal numbers, and answers each with 1 if that signal is pending, else
- * 0. Drops other pending signals, because they were sent to this child alone. */
-__attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask, int answer)
+ * 0. */
+__attribute__((noreturn)) static void answer_questions(int ask, int answer)
 {
 	uint8_t wanted;
-	static const struct timespec now;
 	prctl(PR_SET_NAME, "group");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	int high_ask = fcntl(ask, F_DUPFD, 10), high_answer = fcntl(answer, F_DUPFD, 10);
@@ -33,16 +43,14 @@ __attribute__((noreturn)) static void hold_signals(const sigset_t *held, int ask
 	dup2(high_answer, 1);
 	descriptors_close_from(2);
 	while (read(0, &wanted, 1) == 1) {
-		uint8_t has_come = 0;
-		for (int s; (s = sigtimedwait(held, NULL, &now)) > 0;)
-			has_come |= s == wanted;
+		uint8_t has_come = take_pending(wanted);
 		if (write(1, &has_come, 1) != 1)
 			break;
 	}
 	_exit(0);
 }
 
-void run_watchdog_start(struct watchdog *w, const sigset_t *held)
+void run_watchdog_start(struct watchdog *w)
 {
 	int ask[2], answer[2];
 	*w = (struct watchdog){ .pid = -1, .ask = -1, .answer = -1 };
@@ -55,7 +63,7 @@ void run_watchdog_start(struct watchdog *w, const sigset_t *held)
 	}
 	w->pid = fork();
 	if (!w->pid)
-		hold_signals(held, ask[0], answer[1]);
+		answer_questions(ask[0], answer[1]);
 	close(ask[0]);
 	close(answer[1]);
 	w->ask = ask[1];

@@ -202,6 +202,18 @@ print(len(seen), "signals:", sorted(seen), flush=True)
 
         self.assertEqual(self.counted(send), "6 signals: [15, 15, 15, 15, 15, 15]\n")
 
+    def test_two_signals_to_the_group_at_once_come_once_each(self):
+        """As from Slurm, which sends SIGCONT and SIGTERM. The launcher asks its watchdog about one
+        signal when both have arrived."""
+        def send(child):
+            os.kill(child.pid, signal.SIGSTOP)
+            os.killpg(child.pid, signal.SIGTERM)
+            os.killpg(child.pid, signal.SIGUSR1)
+            os.kill(child.pid, signal.SIGCONT)
+            self.assertEqual({child.stdout.readline() for _ in range(2)}, {"got 15\n", "got 10\n"})
+
+        self.assertEqual(self.counted(send), "2 signals: [10, 15]\n")
+
     def on_terminal(self, code):
         """Starts Python code on a new terminal and waits for "ready"."""
         line, _, env = self.launched([sys.executable, "-c", code])
@@ -229,16 +241,16 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, shown)
         self.assertIn(b"1 signals", shown)
 
-    def witness(self, child):
+    def watchdog(self, child):
         """The process that shares the application's group; it may have yet to name itself."""
         return self.eventually(
-            "the witness",
+            "the watchdog",
             lambda: [pid for pid in children(child.pid) if process_name(pid) == "group"],
         )[0]
 
     def test_signals_come_once_after_the_watchdog_was_killed(self):
         def send(child):
-            os.kill(self.witness(child), signal.SIGKILL)
+            os.kill(self.watchdog(child), signal.SIGKILL)
             for number in (signal.SIGTERM, signal.SIGUSR1):
                 self.sent(child, os.kill, child.pid, number)
 
@@ -278,9 +290,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
     def test_the_watchdog_ends_with_the_launcher(self):
         child, _ = self.start([sys.executable, "-c", self.THREE], stdin=subprocess.PIPE)
         self.ready(child)
-        witness = self.witness(child)
+        watchdog = self.watchdog(child)
         os.kill(child.pid, signal.SIGKILL)
-        self.eventually("the witness is gone", lambda: process_name(witness) != "group")
+        self.eventually("the watchdog is gone", lambda: process_name(watchdog) != "group")
 
     def test_control_c_kills_an_application_that_does_not_handle_it(self):
         self.interrupted("waits-for-death", signal.SIGINT, True, {130, -signal.SIGINT})
