@@ -46,8 +46,8 @@ bool agree_is_over(struct agree *a, struct journal_steps *shared, uint64_t numbe
 	a->waits = false;
 	if (!is_named)
 		log_line(LOG_WARN,
-			 "the collector named no common start step: this rank's schedule starts at "
-			 "step %llu, that of other ranks may start at another",
+			 "the ranks got no common start step in time: this rank's schedule starts "
+			 "at step %llu, and those of other ranks may start at a different step",
 			 (unsigned long long)number);
 	return true;
 }

@@ -505,8 +505,8 @@ static void *find_real(const char *symbol, void *ours)
 	errno = saved;
 	if (!found || found == ours) {
 		log_once(LOG_WARN,
-			 "%s was called, but no libc10.so in this process has it: PyTorch's own "
-			 "profiler gets no memory reports",
+			 "%s was called, but no libc10.so in this process exports it: "
+			 "torch.profiler gets no memory events",
 			 symbol);
 		return (void *)ignore_report;
 	}

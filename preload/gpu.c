@@ -133,7 +133,7 @@ static void give_up(const char *what, CUptiResult result)
 	snprintf(text, sizeof(text), "no GPU times: %s%s%s", what, why ? ": " : "", why ? why : "");
 	/* the launcher prints this text itself at the end of the run */
 	log_once(start_env_get("PROF_LAUNCHED") ? LOG_INFO : LOG_WARN,
-		 "%s; calls are still timed on the host", text);
+		 "%s; CUDA calls are still timed on the CPU", text);
 	journal_put_info("cupti", text);
 	gpu_write_state(GPU_UNAVAILABLE, hook_ticks(), (uint64_t)result);
 	g.unavailable = true;
@@ -211,10 +211,10 @@ static const char *why_refused(CUptiResult result)
 	switch (result) {
 	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
 	case CUPTI_ERROR_HARDWARE_BUSY:
-		return "CUPTI cannot be started (another profiler may use it)";
+		return "CUPTI cannot be started (another profiler may be using it)";
 	case CUPTI_ERROR_NOT_INITIALIZED:
-		return "CUPTI cannot be started (parts of it are missing, or it does not match "
-		       "the driver)";
+		return "CUPTI cannot be started (its installation is incomplete, or its version "
+		       "does not match the driver)";
 	default:
 		return "CUPTI cannot be started";
 	}
@@ -376,10 +376,11 @@ static void leave_cupti(void)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	if (gpu_records_saw_copy_on_device() && !g.no_copies) {
 		g.no_copies = true;
-		journal_put_info("copies", "no GPU times of copies in later windows: CUPTI cannot "
-					   "be taken down in between, because the process uses "
-					   "CUDA graphs, creates or destroys contexts, has its own "
-					   "profiler, or has a CUPTI older than 12.6");
+		journal_put_info("copies",
+				 "no GPU times of copies after the first window of recorded steps: "
+				 "CUPTI cannot be shut down between windows, because the process "
+				 "uses CUDA graphs, creates or destroys contexts, uses another "
+				 "profiler, or has a CUPTI older than 12.6");
 	}
 }
 
@@ -519,8 +520,8 @@ static void start_agent(void)
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!g.agent_runs)
-		log_once(LOG_WARN, "cannot start the helper thread: GPU times are delivered only "
-				   "at the end of each window");
+		log_once(LOG_WARN, "cannot start profrun's helper thread: GPU times are collected "
+				   "only at the end of each window of recorded steps");
 }
 
 /* ---- Start, stop, finish ---- */

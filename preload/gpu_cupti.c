@@ -75,16 +75,17 @@ const char *gpu_cupti_open(const char *library, struct gpu_cupti *to)
 {
 	void *handle = open_cupti(library);
 	if (!handle)
-		return strcmp(library, "auto")
-			       ? "the library named by PROF_CUPTI cannot be opened"
-			       : "no libcupti found near the CUDA runtime (set PROF_CUPTI to the "
-				 "path of one)";
+		return strcmp(library, "auto") ? "the library that PROF_CUPTI names cannot be "
+						 "opened (set PROF_CUPTI to the path of a libcupti)"
+					       : "no libcupti found near the CUDA runtime (set "
+						 "PROF_CUPTI to its path)";
 #define X(name) to->name = (__typeof__(to->name))lookup_dlsym(handle, #name);
 	CUPTI_FUNCTIONS(X)
 #undef X
 	if (!to->cuptiActivityRegisterCallbacks || !to->cuptiActivityEnable ||
 	    !to->cuptiActivityDisable || !to->cuptiActivityFlushAll ||
 	    !to->cuptiActivityGetNextRecord)
-		return "this libcupti lacks the activity API";
+		return "this libcupti lacks the activity API (set PROF_CUPTI to the path of "
+		       "another one)";
 	return NULL;
 }

@@ -206,8 +206,8 @@ void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_
 	*bytes = b ? BUFFER_BYTES : 0;
 	*buffer = b;
 	if (!b) {
-		log_once(LOG_WARN, "no buffer is free for GPU records: some are dropped "
-				   "(dropped_by_cupti in run.json)");
+		log_once(LOG_WARN, "no free buffer for GPU records: CUPTI drops some of them "
+				   "(counted as dropped_by_cupti in run.json)");
 		if (g.version < CUPTI_12_9) {
 			*buffer = scratch;
 			*bytes = sizeof(scratch);
@@ -415,7 +415,7 @@ static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
 		return k->name ? k->id : 0;
 	}
 	log_once(LOG_WARN,
-		 "more than %d different kernels: further ones are recorded without a name",
+		 "more than %d different kernels: further kernels are recorded without a name",
 		 KERNEL_SLOTS / 4 * 3);
 	return 0;
 }

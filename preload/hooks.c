@@ -152,8 +152,8 @@ bool hook_was_left(const void *frame)
 		return false;
 	hook_thread.depth = 0;
 	hook_thread.entered = NULL;
-	log_once(LOG_WARN, "a CUDA call was left by longjmp or an exception: CUDA calls that this "
-			   "thread made since then may be missing");
+	log_once(LOG_WARN, "longjmp or an exception left a CUDA call before it returned: CUDA "
+			   "calls that this thread made since then may be missing");
 	return true;
 }
 

@@ -74,8 +74,8 @@ bool launch_learn(uint64_t token, const struct launch_shape *shape)
 		return entry & 1;
 	if (atomic_load_explicit(&g.used, memory_order_relaxed) > LAUNCH_SLOTS / 4 * 3) {
 		log_once(LOG_WARN,
-			 "more than %u different launches (kernel, grid, block): further ones have "
-			 "a kernel name only if CUPTI delivers it",
+			 "more than %u combinations of kernel, grid and block: launches of further "
+			 "combinations have a kernel name only if CUPTI reports it",
 			 LAUNCH_SLOTS / 4 * 3);
 		return false;
 	}

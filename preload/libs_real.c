@@ -109,8 +109,8 @@ void *libs_find(enum library_id id, void *return_address)
 		found = known;
 	if (!found)
 		log_once(LOG_WARN,
-			 "%s was called, but no library in this process has it: the call returns "
-			 "an error",
+			 "%s was called, but no library in this process exports it: the call "
+			 "returns an error",
 			 row->symbol);
 	errno = saved;
 	return found;

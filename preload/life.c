@@ -162,8 +162,9 @@ static bool open_journal(void)
 		default_folder(folder, sizeof(folder));
 	if (!absolute(folder, sizeof(folder))) {
 		log_line(LOG_ERROR,
-			 "nothing is recorded: the run's folder has no absolute path; set PROF_OUT "
-			 "to one (folder: %.200s)",
+			 "nothing is recorded: the absolute path of the run's folder cannot be "
+			 "determined or is too long; set PROF_OUT to an absolute path (folder: "
+			 "%.200s)",
 			 folder);
 		return false;
 	}
@@ -216,9 +217,8 @@ static void arm(void)
 	g.pid = getpid();
 	life_register_exit();
 	if (at_quick_exit(life_finish))
-		log_line(LOG_INFO,
-			 "at_quick_exit() failed: the last GPU records are lost if the program "
-			 "ends by quick_exit()");
+		log_line(LOG_INFO, "at_quick_exit() failed: the last GPU records are lost if the "
+				   "program ends with quick_exit()");
 	steps_start(&step, &schedule, &trigger);
 }
 

@@ -241,7 +241,7 @@ void *lookup_real(enum hook_id id, void *return_address)
 	}
 	if (!found)
 		log_once(LOG_WARN,
-			 "%s was called, but no CUDA library in this process has it: the call "
+			 "%s was called, but no CUDA library in this process exports it: the call "
 			 "returns an error",
 			 row->symbol);
 	errno = saved;

@@ -204,10 +204,9 @@ static void switch_slot(struct slot *s, const struct dl_phdr_info *object, bool 
 	/* The object was unloaded and loaded again. The linker fills the slot at its first use. */
 	if (object && is_in(object, was))
 		s->opened = 0;
-	else if (s->opened && watched) /* keep what the other library put there */
-		log_once(LOG_WARN,
-			 "another library in this process has replaced functions in PLT slots: "
-			 "calls that go through those may not be recorded");
+	else if (s->opened && watched) /* leave the other library's change alone */
+		log_once(LOG_WARN, "another library in this process has replaced PLT entries that "
+				   "profrun uses: calls through these entries may not be recorded");
 }
 
 /* Updates the slots of one object. A callback of dl_iterate_phdr, during which the loader unmaps

@@ -92,7 +92,7 @@ static void look(void)
 	describe_version();
 	if (!why &&
 	    !(g.api.code_type && g.api.text_type && g.api.bytes_type && g.api.is_finalizing))
-		why = "it does not export the required symbols";
+		why = "the interpreter does not export the required symbols";
 	if (why) {
 		turn_off(why);
 		return;
@@ -110,7 +110,7 @@ static void verify(void)
 	case PYTHON_NO_FRAMES: /* the thread runs no Python code; the next thread is tried */
 		break;
 	case PYTHON_DOUBTFUL:
-		turn_off("its frames do not match the known layout of this version");
+		turn_off("the interpreter's frames do not match the known layout of this version");
 		break;
 	case PYTHON_VERIFIED:
 		journal_put_info("python", g.version);

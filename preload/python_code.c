@@ -173,7 +173,7 @@ static uint64_t never_zero(uint64_t hash)
 static void count_lost(void)
 {
 	struct journal_header *h = journal_header();
-	log_once(LOG_WARN, "too many Python code objects: some frames will have no name");
+	log_once(LOG_WARN, "too many Python code objects: some Python frames will have no name");
 	if (h)
 		atomic_fetch_add_explicit(&h->dropped_dictionary, 1, memory_order_relaxed);
 }

@@ -115,9 +115,9 @@ static const char *apply_words(const struct python_api *api, struct python_layou
 	const uint64_t *runtime = api->runtime;
 	bool is_code_moved = false;
 	if (!is_runtime(runtime))
-		return "it has no _Py_DebugOffsets";
+		return "the interpreter has no _Py_DebugOffsets";
 	if (runtime[1] != api->version)
-		return "its _Py_DebugOffsets are for another version";
+		return "the interpreter's _Py_DebugOffsets are for another version";
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		const struct word *w = &words[i];
 		uint16_t *field = (uint16_t *)((char *)l + w->field);
@@ -125,7 +125,7 @@ static const char *apply_words(const struct python_api *api, struct python_layou
 			continue;
 		uint64_t offset = runtime[group_begins[l->minor][w->group] + w->at];
 		if (offset >= OFFSET_MOST)
-			return "its _Py_DebugOffsets are implausible";
+			return "the interpreter's _Py_DebugOffsets have implausible values";
 		l->is_moved |= offset != *field;
 		is_code_moved |= w->group == CODE && offset != *field;
 		*field = (uint16_t)offset;
@@ -151,7 +151,7 @@ const char *python_layout_choose(const struct python_api *api, struct python_lay
 	const struct python_layout *row = python_layout_row(minor, free_threaded);
 	if (api->version >> 24 != 3 || !row ||
 	    (release != PYTHON_FINAL && release != PYTHON_CANDIDATE))
-		return "the frame layout of this version is not known";
+		return "profrun does not know the frame layout of this version";
 	*to = *row;
 	return has_words ? apply_words(api, to) : NULL;
 }

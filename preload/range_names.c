@@ -74,7 +74,7 @@ static struct range_name *slot_of(uint64_t hash)
 		if (atomic_load_explicit(&n_used, memory_order_relaxed) >= SLOTS_USED_MOST) {
 			log_once(LOG_WARN,
 				 "more than %d distinct NVTX range names: further names are "
-				 "recorded as one",
+				 "recorded as \"(name limit reached)\"",
 				 SLOTS_USED_MOST);
 			return &beyond;
 		}
@@ -171,7 +171,8 @@ struct range_domain *range_domain_of(const char *name)
 	if (n >= DOMAINS) {
 		atomic_store(&n_domains, DOMAINS);
 		log_once(LOG_WARN,
-			 "more than %d NVTX domains: further ones are recorded as the last one",
+			 "more than %d NVTX domains: ranges of further domains are recorded in the "
+			 "last of these domains",
 			 DOMAINS);
 		return &domains[DOMAINS - 1];
 	}

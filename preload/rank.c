@@ -35,8 +35,8 @@ bool rank_is_left_out(const char *list, const char *folder)
 	long rank = ranks_number(ranks_own(start_env_lookup, NULL, &variable));
 	if (rank < 0 || ranks_has(list, rank))
 		return false;
-	log_line(LOG_INFO, "rank %ld (%s) is not in PROF_RANKS=%s: not profiled", rank, variable,
-		 list);
+	log_line(LOG_INFO, "rank %ld (from %s) is not profiled: PROF_RANKS=%s does not include it",
+		 rank, variable, list);
 	if (*folder)
 		mark_left_out(folder, rank);
 	return true;

@@ -241,7 +241,10 @@ static uint64_t hash_frames(const uint64_t *frames, unsigned n, uint32_t flags)
 static uint32_t count_lost(void)
 {
 	atomic_fetch_add_explicit(&g.lost, 1, memory_order_relaxed);
-	log_once(LOG_INFO, "more than %d distinct stacks: new ones are not recorded", TABLE_MOST);
+	log_once(LOG_INFO,
+		 "more than %d distinct stacks: calls with further stacks are recorded without a "
+		 "stack",
+		 TABLE_MOST);
 	return 0;
 }
 

@@ -201,7 +201,7 @@ static const struct module *learn(uint64_t ip, uint32_t generation)
 	struct module *m = same_as_before(&o);
 	if (!m && g.n == MODULES_MOST) {
 		log_once(LOG_INFO,
-			 "more than %d loaded objects: frames in further ones have no names",
+			 "more than %d shared libraries: frames in further libraries have no names",
 			 MODULES_MOST);
 		return NULL;
 	}

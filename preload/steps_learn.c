@@ -149,7 +149,8 @@ static void lock_steps(void)
 		begin_with_peers();
 	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
-	log_line(LOG_INFO, "steps detected: in step %llu now%s", (unsigned long long)g->number,
+	log_line(LOG_INFO, "steps detected: the program is in step %llu%s",
+		 (unsigned long long)g->number,
 		 g->agree.waits	  ? "; the schedule starts once all ranks have detected theirs"
 		 : g->arm.is_held ? ""
 		 : g->arm.shift	  ? "; the schedule starts with the next step"
@@ -232,7 +233,8 @@ static void look_again(uint64_t n_steps)
 
 void steps_doubt(void)
 {
-	log_line(LOG_INFO, "step %llu is unusually long: looking for steps of another optimizer",
+	log_line(LOG_INFO,
+		 "step %llu is unusually long: checking whether another optimizer ends steps now",
 		 (unsigned long long)g->number);
 	look_again(g->by_optimizer == STEP_OPTIMIZER_SURE ? 0 : DOUBT_LEAST);
 }

@@ -65,8 +65,8 @@ static void install_handler(void)
 		return;
 	stop_accepting(TRIGGER_SIGNAL);
 	log_line(LOG_WARN,
-		 "PROF_TRIGGER=signal: ignored, the application handles SIGUSR2 itself; use "
-		 "`profrun.sh trigger %d`",
+		 "PROF_TRIGGER=signal is ignored because the application handles SIGUSR2 itself; "
+		 "use `profrun.sh trigger %d`",
 		 (int)getpid());
 }
 
@@ -78,8 +78,8 @@ void trigger_check_signal(void)
 	g.has_handler = false;
 	stop_accepting(TRIGGER_SIGNAL);
 	log_line(LOG_WARN,
-		 "PROF_TRIGGER=signal: the application has replaced the SIGUSR2 handler; use "
-		 "`profrun.sh trigger %d`",
+		 "PROF_TRIGGER=signal no longer works because the application has replaced the "
+		 "SIGUSR2 handler; use `profrun.sh trigger %d`",
 		 (int)getpid());
 }
 

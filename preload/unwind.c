@@ -127,8 +127,8 @@ struct unwind_thread *unwind_thread_new(void)
 	if (!t)
 		t = make_thread();
 	if (!t) {
-		log_once(LOG_WARN, "no memory for native stacks: calls of one thread are "
-				   "recorded without them");
+		log_once(LOG_WARN, "not enough memory for native stacks: CUDA calls of one thread "
+				   "are recorded without native stacks");
 		return NULL;
 	}
 	t->walker.own = stack_bounds_of_thread();

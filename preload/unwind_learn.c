@@ -208,14 +208,14 @@ bool learn_start(void)
 	void *library = dlopen(UNWIND_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		log_once(LOG_WARN, UNWIND_LIBRARY
-			 " cannot be opened: calls are recorded without native stacks");
+			 " cannot be opened: CUDA calls are recorded without native stacks");
 		return false;
 	}
 	if (find_functions(library))
 		g.space = g.create_space(&accessors.known, 0);
 	if (!g.space) {
-		log_once(LOG_WARN, UNWIND_LIBRARY
-			 " lacks a required function: calls are recorded without native stacks");
+		log_once(LOG_WARN, UNWIND_LIBRARY " lacks a required function: CUDA calls are "
+						  "recorded without native stacks");
 		return false;
 	}
 	g.set_caching(g.space, UNW_CACHE_NONE);

@@ -25,7 +25,8 @@ bool rules_start(void)
 	void *memory = mmap(NULL, RULES_SLOTS * sizeof(*unwind_rules), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED) {
-		log_once(LOG_WARN, "no memory for native stacks: calls are recorded without them");
+		log_once(LOG_WARN, "not enough memory for native stacks: CUDA calls are recorded "
+				   "without native stacks");
 		return false;
 	}
 	unwind_rules = memory;
@@ -58,8 +59,8 @@ static struct unwind_rule *learn(uint64_t key, uint32_t generation)
 	bool is_new = !atomic_load_explicit(&rule->key, memory_order_relaxed);
 	if (is_new && g.n == RULES_MOST) {
 		log_once(LOG_WARN,
-			 "more than %d distinct return addresses: native stacks end at further "
-			 "ones",
+			 "more than %d distinct return addresses: native stacks are cut off at "
+			 "further addresses",
 			 RULES_MOST);
 		return NULL;
 	}

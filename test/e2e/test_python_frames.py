@@ -129,9 +129,10 @@ def native_only(self, minor):
     for version, path in INTERPRETERS[minor]:
         status, out, err = self.run_case(path, "version")
         self.assertEqual((status, out),
-                         (0, f"{version}: the frame layout of this version is not known 0\n"))
-        self.assertRegex(err, rf"^profrun\[\d+\]: Python {version}: the frame layout of this "
-                              r"version is not known; "
+                         (0, f"{version}: profrun does not know the frame layout of this "
+                             "version 0\n"))
+        self.assertRegex(err, rf"^profrun\[\d+\]: Python {version}: profrun does not know the "
+                              r"frame layout of this version; "
                               r"stacks are recorded without Python frames\n$")
 
 

@@ -26,7 +26,7 @@ static void test_versions_that_are_not_known(void **state)
 		begin_interpreter(row_at(9));
 		runtime[1] = versions[i];
 		assert_string_equal(choose(versions[i], runtime),
-				    "the frame layout of this version is not known");
+				    "profrun does not know the frame layout of this version");
 	}
 	assert_null(choose(0x030b07f0, NULL));
 	assert_null(choose(0x030b00c1, NULL));
@@ -251,7 +251,8 @@ static int doubt_whole_stack(void)
 	NEED(!python_read(&chain));
 	python_objects_changed();
 	NEED(!python_read(&chain));
-	NEED(strstr(info(), ": its frames do not match the known layout of this version"));
+	NEED(strstr(info(), ": the interpreter's frames do not match the known layout of this "
+			    "version"));
 	return 0;
 }
 

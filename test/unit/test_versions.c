@@ -48,7 +48,8 @@ static void test_what_is_not_known_is_left_out(void **state)
 				 "7f00-7f01 r-xp 0 0 0 /no/such/torch/lib/libtorch_cpu.so\n"
 				 "7f00-7f01 r-xp 0 0 0 /usr/lib/libcudadebugger.so.580.65.06\n");
 	assert_null(versions_describe(&v, NULL));
-	json_t *o = versions_describe(&v, "3.12.3: its frames do not match the known layout of "
+	json_t *o = versions_describe(&v, "3.12.3: the interpreter's frames do not match the known "
+					  "layout of "
 					  "this version");
 	assert_int_equal(json_object_size(o), 1);
 	assert_string_equal(json_string_value(json_object_get(o, "python")), "3.12.3");
