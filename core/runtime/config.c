@@ -127,15 +127,16 @@ static int check_number(const struct config_row *row, const char *text, struct e
 	errno = 0;
 	long value = strtol(text, &end, 10);
 	if (errno || end == text || *end || value < low || value > high)
-		return err_set(e, -EINVAL, "'%.60s' is not a number in %s %s", text, row->range,
-			       row->unit);
+		return err_set(e, -EINVAL, "'%.60s' is not a whole number in the range %s %s", text,
+			       row->range, row->unit);
 	return 0;
 }
 
 static int check_value(const struct config_row *row, const char *text, struct err *e)
 {
 	if (strlen(text) >= CONFIG_TEXT_BYTES)
-		return err_set(e, -EINVAL, "longer than %d bytes", CONFIG_TEXT_BYTES - 1);
+		return err_set(e, -EINVAL, "the value is longer than %d bytes",
+			       CONFIG_TEXT_BYTES - 1);
 	switch (row->type) {
 	case CONFIG_TEXT:
 		return 0;
@@ -287,7 +288,9 @@ static int parse_time(const char *text, struct config_step *out, struct err *e)
 	double ms = strtod(text, &end);
 	if (end == text || *end || !(ms >= 0.01) || !(ms <= 86400e3))
 		return err_set(e, -EINVAL,
-			       "'%.60s' is not a number of milliseconds in 0.01..86400000", text);
+			       "time:%.60s: expected a number of milliseconds from 0.01 to "
+			       "86400000",
+			       text);
 	out->slice_ns = (unsigned long long)(ms * 1e6 + 0.5);
 	return 0;
 }
@@ -297,8 +300,8 @@ static int parse_python(const char *where, struct config_step *out, struct err *
 	const char *colon = strrchr(where, ':');
 	if (!colon || colon == where || !colon[1])
 		return err_set(e, -EINVAL,
-			       "python:%.60s: python: needs the end of a file's path and a "
-			       "function, for example python:train.py:train_step",
+			       "python:%.60s: expected python:FILE:FUNCTION, where FILE is the end "
+			       "of the file's path, for example python:train.py:train_step",
 			       where);
 	out->wants_function = true;
 	out->pattern = where;

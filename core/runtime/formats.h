@@ -9,7 +9,7 @@
 #define FORMATS(X)                            \
 	X(perfetto, "traces for Perfetto")    \
 	X(memory, "PyTorch memory snapshots") \
-	X(chrome, "traces in Chrome's JSON")
+	X(chrome, "traces in Chrome's JSON format")
 
 /* "; perfetto: traces for Perfetto; memory: ..." */
 #define FORMAT_MEANING(name, what) "; " #name ": " what

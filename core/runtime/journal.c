@@ -122,7 +122,9 @@ static bool grow(uint64_t offset, uint64_t bytes)
 	}
 	if (error < 0) {
 		atomic_store_explicit(&g.full, true, memory_order_relaxed);
-		log_once(LOG_WARN, "%s cannot grow: %s; further records are dropped and counted",
+		log_once(LOG_WARN,
+			 "cannot allocate more disk space for %s: %s; further records are dropped "
+			 "and counted",
 			 g.path, strerror(-error));
 	}
 	errno = saved;
@@ -406,8 +408,8 @@ static int create_file(const char *folder, struct err *e)
 	int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d.%" PRIx64 ".journal.new", folder,
 			 (int)getpid(), clock_read_ns(CLOCK_MONOTONIC));
 	if (n >= (int)sizeof(g.path))
-		return err_set(e, -ENAMETOOLONG, "the folder's path is too long: %.100s...",
-			       folder);
+		return err_set(e, -ENAMETOOLONG,
+			       "the path of the run's folder is too long: %.100s...", folder);
 	int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return err_set(e, -errno, "cannot create %.180s: %s", g.path, strerror(errno));
@@ -523,7 +525,8 @@ static int map_file(int fd, struct journal_header *h, struct err *e)
 			       strerror(-error));
 	uint8_t *base = mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
-		return err_set(e, -errno, "cannot map %.180s: %s", g.path, strerror(errno));
+		return err_set(e, -errno, "cannot map %.180s into memory: %s", g.path,
+			       strerror(errno));
 	madvise(base, h->file_bytes,
 		MADV_DONTFORK); /* a child must not write into its parent's journal */
 	atomic_store(&h->chunks_backed, chunks);
@@ -539,8 +542,8 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 {
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s/journal", folder) >= (int)sizeof(path))
-		return err_set(e, -ENAMETOOLONG, "the folder's path is too long: %.100s...",
-			       folder);
+		return err_set(e, -ENAMETOOLONG,
+			       "the path of the run's folder is too long: %.100s...", folder);
 	int error = make_folder(folder, e);
 	if (!error)
 		error = make_folder(path, e);

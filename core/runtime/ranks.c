@@ -123,8 +123,9 @@ int ranks_check(const char *list, struct err *e)
 				       "example 0,3-5",
 				       s.length < 40 ? (int)s.length : 40, s.text);
 		if (s.last < s.first)
-			return err_set(e, -EINVAL, "'%.*s' ends before it begins", (int)s.length,
-				       s.text);
+			return err_set(e, -EINVAL,
+				       "the range of ranks '%.*s' ends before it begins",
+				       (int)s.length, s.text);
 		at = s.end;
 		if (!*at++)
 			break;

@@ -96,10 +96,10 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 			       struct err *e)
 {
 	if (!pair.length)
-		return err_set(e, -EINVAL, "a key=N is missing; " SCHEDULE_ACCEPTED);
+		return err_set(e, -EINVAL, "an entry between commas is empty; " SCHEDULE_ACCEPTED);
 	const char *equals = memchr(pair.at, '=', pair.length);
 	if (!equals)
-		return schedule_refuse(pair, "not key=N:", "always|off", e);
+		return schedule_refuse(pair, "expected key=N, not", "always|off", e);
 	struct piece key = piece_trim(pair.at, equals);
 	struct piece value = piece_trim(equals + 1, pair.at + pair.length);
 	int k = 0;

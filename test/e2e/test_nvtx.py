@@ -164,7 +164,7 @@ class Steps(Case):
 
     def test_too_few_ranges(self):
         run = self.iterations("nvtx:turn@", n=3)
-        self.assertIn("only 3 steps ran; recording starts at step", run.err)
+        self.assertIn("only 3 steps ran, but recording starts at step", run.err)
         self.assertNotIn("no NVTX range", run.err)
 
     def test_a_forked_child(self):

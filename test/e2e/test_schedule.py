@@ -135,11 +135,11 @@ class Steps(Case):
         times."""
         run = self.loop("plain", 14)
         self.assertEqual(run.trace_steps(), [12, 13], run.err)
-        self.assertEqual("".join(run.own_lines()).count("steps 12 to 13 without GPU times: "), 1,
+        self.assertEqual("".join(run.own_lines()).count("no GPU times for steps 12 to 13: "), 1,
                          run.err)
         self.assertEqual([s for path in run.traces() for s in Trace(path).on("Stream")], [])
-        self.assertNotIn("without GPU times", self.loop("plain", 14, PROF_STEP="kernel:first",
-                                                        PROF_SCHEDULE="always").err)
+        self.assertNotIn("no GPU times", self.loop("plain", 14, PROF_STEP="kernel:first",
+                                                   PROF_SCHEDULE="always").err)
 
     def test_optimizer_that_never_runs(self):
         run = self.loop("plain", 60, PROF_STEP="optimizer")
@@ -152,7 +152,7 @@ class Steps(Case):
     def test_auto_ended_before_the_schedule_began(self):
         run = self.loop("plain", 11)
         self.assertEqual(run.trace_steps(), [0], run.err)
-        words = "only 11 steps ran; recording starts at step 12 (from 0)"
+        words = "only 11 steps ran, but recording starts at step 12 (counted from 0)"
         self.assertEqual(" ".join(run.err.split()).count(words), 1, run.err)
         # Once among the reasons, once under "Not available".
         self.assertEqual(" ".join(self.tool("report", run.folder).out.split()).count(words), 2)
@@ -168,8 +168,8 @@ class Steps(Case):
         first = run.trace_steps()[0]
         self.check_steps(run, [first, first + 1])
         self.assertEqual(self.facts(run)["steps"]["schedule_shift"], first - 1)
-        late = (f"recording began {first - 1} steps later than scheduled: steps were detected too "
-                "late")
+        late = (f"recording began {first - 1} steps later than scheduled, because steps were "
+                "detected too late")
         self.assertEqual(" ".join(run.err.split()).count(late), 1, run.err)
         in_time = self.loop(
             "plain",
@@ -206,7 +206,7 @@ class Steps(Case):
     def test_run_that_ends_before_the_window(self):
         run = self.loop("plain", 5)
         self.assertFalse(run.other_err())
-        self.assertIn("only 5 steps ran; recording starts at step 12 (from 0)", run.err)
+        self.assertIn("only 5 steps ran, but recording starts at step 12 (counted from 0)", run.err)
         self.assertIn("set PROF_SCHEDULE=always", " ".join(run.err.split()))
         self.assertEqual(run.trace_steps(), [0])
 

@@ -56,7 +56,8 @@ class StepFunction(Case):
         run, process = self.steps(
             "python:python_steps.py:decode", decode=["decode-alone"], PACE_MS=0
         )
-        said = [line for line in run.own_lines() if "cannot be distinguished" in line]
+        said = [line for line in run.own_lines()
+                if "do not show where a call of this function ends" in line]
         self.assertEqual(len(said), 1, run.err)
         self.assertEqual(process["steps"]["detector"], "none")
 
@@ -64,13 +65,13 @@ class StepFunction(Case):
         for function in ("python:python_steps.py:never_called", "python:steps.py:train_step"):
             run, process = self.steps(function, PACE_MS=0)
             said = [line for line in run.own_lines()
-                    if "nothing was launched from a function of that name" in line]
+                    if "no launch came from a function of that name" in line]
             self.assertEqual(len(said), 1, run.err)
             self.assertEqual(process["steps"]["detector"], "none")
 
     def test_without_frames(self):
         run, _ = self.steps("python:python_steps.py:train_step", PROF_PYTHON="off", PACE_MS=0)
-        self.assertIn("PROF_PYTHON and PROF_STACKS are not off", run.err)
+        self.assertIn("PROF_PYTHON=off and PROF_STACKS=none are not set", run.err)
 
     def test_a_setting_that_names_no_function(self):
         for wrong in ("python:", "python:train.py", "python:train.py:", "python::f"):

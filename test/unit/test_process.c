@@ -144,8 +144,8 @@ static void test_says_when_the_schedule_came_too_late(void **state)
 	assert_int_equal(a.n_steps, STEPS);
 	assert_int_equal(a.n_traces, 1); /* the run as a whole */
 	assert_int_equal(a.n_passes, 3); /* lengths of steps, then the run as a whole */
-	assert_non_null(strstr(a.diagnostic, "only 40 steps ran; "));
-	assert_non_null(strstr(a.diagnostic, "starts at step 100 (from 0)"));
+	assert_non_null(strstr(a.diagnostic, "only 40 steps ran, but "));
+	assert_non_null(strstr(a.diagnostic, "starts at step 100 (counted from 0)"));
 	vec_free(&a.recorded);
 	jb_free(b);
 }
@@ -202,7 +202,7 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 		  "cudaDeviceSynchronize; a blocking cudaMemcpy does not count), so no step "
 		  "ended" },
 		{ STEP_MODE_TIME, "time:9000",
-		  "PROF_STEP=time:9000: the program launched nothing more after" },
+		  "PROF_STEP=time:9000: the program launched nothing after" },
 		{ STEP_MODE_API, "api",
 		  "PROF_STEP=api: neither cudaProfilerStart() nor profrun_step() was called" },
 		{ STEP_MODE_NVTX, "nvtx:x", "PROF_STEP=nvtx:x: no NVTX range of that name" },

@@ -78,7 +78,7 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 		    r->n_impossible, r->n_impossible > 1 ? "s" : "");
 	if (*to)
 		add(to, bytes,
-		    "; these were skipped, and further damage cannot be detected: copy the file "
-		    "again if you can");
+		    "; they were skipped, and there may be undetected damage: copy the file again "
+		    "if you can");
 	return to;
 }

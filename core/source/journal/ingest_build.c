@@ -495,8 +495,8 @@ static void build_notes(struct build *b)
 		     (unsigned long long)b->m->n_works_without_call);
 	if (b->m->is_cut)
 		note(b, b->m->end_ns, "%s",
-		     b->m->is_lost ? "step without an end: the launches that mark step boundaries "
-				     "stopped occurring"
+		     b->m->is_lost ? "this step has no end: the launches that mark step boundaries "
+				     "no longer occur"
 				   : "the process was killed here");
 }
 

@@ -82,7 +82,8 @@ static void open_object(struct native *n, struct module *m, const struct module_
 	m->symbols = symbols_new(&m->object);
 	if (!m->is_library && lines_open(&m->object, &m->lines) == LINES_TOO_BIG)
 		diagnostic(n, m,
-			   "over 200 MB of debug information without an index: no source lines");
+			   "more than 200 MB of debug information without an index: source lines "
+			   "are not read");
 }
 
 static void open_module(struct native *n, struct module *m, const struct module_entry *entry)

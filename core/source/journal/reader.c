@@ -54,8 +54,8 @@ static int check_identity(const struct journal_header *h, const char *path, stru
 	if (h->header_bytes != sizeof(*h) || h->call_bytes != sizeof(struct rec_call) ||
 	    h->gpu_bytes != sizeof(struct rec_gpu))
 		return err_set(e, -EINVAL,
-			       "%s: record sizes differ from this profrun's: damaged or another "
-			       "build",
+			       "%s: its record sizes differ from those of this profrun: the file "
+			       "is damaged, or another build wrote it",
 			       path);
 	return 0;
 }
@@ -142,9 +142,8 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	uint64_t size = (uint64_t)status.st_size;
 	if (size < sizeof(h))
 		return err_set(e, -EINVAL,
-			       "%s: not a journal, or cut short: it has %llu bytes, the header "
-			       "alone "
-			       "%zu",
+			       "%s: not a journal, or cut short: it has %llu bytes, and a "
+			       "journal's header alone has %zu",
 			       path, (unsigned long long)size, sizeof(h));
 	memset(&h, 0, sizeof(h));
 	int error = read_all(r->fd, &h, sizeof(h), 0);
@@ -159,8 +158,8 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	r->is_truncated = size < h.file_bytes;
 	r->file_bytes = size;
 	if (r->is_live && size < h.chunks_offset)
-		return err_set(e, -EINVAL, "%s: cut short: %llu bytes of %llu", path,
-			       (unsigned long long)size, (unsigned long long)h.file_bytes);
+		return err_set(e, -EINVAL, "%s: the file is cut short: it has %llu of %llu bytes",
+			       path, (unsigned long long)size, (unsigned long long)h.file_bytes);
 	r->meta_bytes = at_most(h.chunks_offset, size);
 	r->n_chunks = (uint32_t)at_most(h.n_chunks, (size - at_most(h.directory_offset, size)) /
 							    sizeof(struct journal_chunk));
@@ -389,7 +388,8 @@ static int shrink(struct reader *r, const char *path, struct err *e)
 	h->n_chunks = used;
 	h->file_bytes = bytes;
 	if (ftruncate(r->fd, (off_t)bytes))
-		return err_set(e, -errno, "%s: cannot shorten: %s", path, strerror(errno));
+		return err_set(e, -errno, "%s: cannot remove the unused end of the file: %s", path,
+			       strerror(errno));
 	return 0;
 }
 

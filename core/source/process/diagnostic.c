@@ -8,8 +8,9 @@ void explain_slices(struct driver *d)
 	const char *patience_s = tables_fact(&d->ingest->dict.t, "PROF_LEARN_S");
 	if (driver_has_slices(d))
 		err_set(&d->diagnostic, 0,
-			"no repeating step found in %.20s s of launches: steps are slices of one "
-			"second; set PROF_STEP, or PROF_LEARN_S to search longer",
+			"no repeating step found within %.20s s of the first launch: each slice of "
+			"one second counts as a step; set PROF_STEP, or raise PROF_LEARN_S to "
+			"search longer",
 			patience_s ? patience_s : "60");
 }
 
@@ -25,8 +26,8 @@ void explain_late_steps(struct driver *d)
 		snprintf(to, sizeof(to), " to %llu",
 			 (unsigned long long)f->recorded.at[f->recorded.n - 1]);
 	err_set(&d->diagnostic, 0,
-		"step%s %llu%s without GPU times: the run ended before its steps were detected; "
-		"set PROF_STEP or PROF_SCHEDULE=always",
+		"no GPU times for step%s %llu%s: the run ended before steps were detected; set "
+		"PROF_STEP or PROF_SCHEDULE=always",
 		f->recorded.n > 1 ? "s" : "", (unsigned long long)f->recorded.at[0], to);
 }
 
@@ -53,15 +54,15 @@ static void explain_function(struct driver *d, const char *value)
 {
 	if (d->n_function_calls)
 		err_set(&d->diagnostic, 0,
-			"PROF_STEP=%.80s: calls of that function cannot be distinguished by what "
-			"they launch; name one that is called once per step and launches from "
-			"more than one of its lines, not only in an inner loop",
+			"PROF_STEP=%.80s: the launches do not show where a call of this function "
+			"ends; name one that is called once per step and launches from several of "
+			"its lines, not only in an inner loop",
 			value);
 	else
 		err_set(&d->diagnostic, 0,
-			"PROF_STEP=%.80s: nothing was launched from a function of that name in a "
-			"file of that name; check both, and that PROF_PYTHON and PROF_STACKS are "
-			"not off",
+			"PROF_STEP=%.80s: no launch came from a function of that name in that "
+			"file; check both names, and that PROF_PYTHON=off and PROF_STACKS=none are "
+			"not set",
 			value);
 }
 
@@ -123,7 +124,7 @@ static void explain_sync(struct driver *d, const char *value)
 static void explain_time(struct driver *d, const char *value)
 {
 	err_set(&d->diagnostic, 0,
-		"PROF_STEP=%.40s: the program launched nothing more after that time", value);
+		"PROF_STEP=%.40s: the program launched nothing after the first time slice", value);
 }
 
 static void explain_api(struct driver *d, const char *value)
@@ -138,7 +139,7 @@ static void explain_nvtx(struct driver *d, const char *value)
 	if (tables_fact(&d->ingest->dict.t, JOURNAL_INFO_STEP_RANGE))
 		err_set(&d->diagnostic, 0,
 			"PROF_STEP=%.60s: only one NVTX range of that name began; a step lasts "
-			"from one to the next",
+			"from the start of one range to the start of the next",
 			value);
 	else
 		err_set(&d->diagnostic, 0,
@@ -195,17 +196,17 @@ static void explain_too_short(struct driver *d, uint64_t first)
 	char fitting[96];
 	if (first - shift < n_steps)
 		err_set(&d->diagnostic, 0,
-			"the run ended before recording could start: of %llu steps the schedule's "
-			"first is step %llu (from 0), but steps were detected too late for it%s; "
-			"make the run longer, or set PROF_SCHEDULE=always",
+			"the run ended before recording could start: it had %llu steps, and the "
+			"schedule's first is step %llu (from 0), but steps were detected too late "
+			"for it%s; make the run longer, or set PROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)(first - shift),
 			tables_fact(&d->ingest->dict.t, "rank")
 				? " (ranks start together, once each has detected its steps)"
 				: "");
 	else
 		err_set(&d->diagnostic, 0,
-			"only %llu steps ran; recording starts at step %llu (from 0); set "
-			"%sPROF_SCHEDULE=always",
+			"only %llu steps ran, but recording starts at step %llu (counted from 0); "
+			"set %sPROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)first,
 			fitting_schedule(fitting, sizeof(fitting), n_steps));
 }

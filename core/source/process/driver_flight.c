@@ -87,8 +87,8 @@ void driver_flight_end(struct driver *d, enum flight_why why)
 	flight_flush(&d->flight, why);
 	if (d->flight.is_short && !d->diagnostic.text[0])
 		err_set(&d->diagnostic, 0,
-			"flight=%llu: fewer steps than that found room (%llu MiB); a larger "
-			"PROF_BUFFER_MB keeps more",
+			"PROF_SCHEDULE=flight=%llu: the journal (%llu MiB) has room for fewer "
+			"steps; raise PROF_BUFFER_MB to keep more",
 			(unsigned long long)d->ingest->schedule.flight,
 			(unsigned long long)(d->flight.most_bytes >> 20));
 }

@@ -71,8 +71,8 @@ static int refuse(const char *folder, int error, struct err *e)
 			       "%.150s: no process of this run has called CUDA, so there is no "
 			       "journal/",
 			       folder);
-	return err_set(e, -error, "%.180s: no run's folder: it has no journal/ (%s)", folder,
-		       strerror(error));
+	return err_set(e, -error, "%.180s: not the folder of a run: it has no journal/ (%s)",
+		       folder, strerror(error));
 }
 
 int journals_list(struct journals *j, const char *folder, struct err *e)
@@ -93,7 +93,7 @@ int journals_list(struct journals *j, const char *folder, struct err *e)
 	}
 	closedir(d);
 	if (!found.n)
-		return err_set(e, -ENOENT, "%.180s: no journals in it", folder);
+		return err_set(e, -ENOENT, "%.180s: its journal/ contains no journals", folder);
 	qsort(found.at, found.n, sizeof(*found.at), by_begin);
 	for (size_t i = 0; i < found.n; i++)
 		vec_push(&j->paths, found.at[i].path);
