@@ -361,9 +361,8 @@ static void say_gaps(const struct block_summary *l, struct findings *f, const st
 				     (unsigned long long)a->recorded_peak_bytes);
 	if (b->n_lost || l->n_left_out)
 		findings_unavailable(f, "all allocations",
-				     "too many: %u from before recording began are unknown, %llu "
-				     "of "
-				     "recorded steps were left out",
+				     "too many allocations: %u made before recording began are "
+				     "unknown, and %llu made in recorded steps were left out",
 				     b->n_lost, (unsigned long long)l->n_left_out);
 }
 

@@ -24,15 +24,17 @@ static void note_gaps(struct findings *f)
 		findings_unavailable(f, "GPU times", "%zu of %zu recorded steps have no GPU times",
 				     without_gpu, t->steps.n);
 	if (without_site > t->calls.n / 20)
-		findings_unavailable(f, "lines of all calls", "%.0f %% of the calls have no stack",
+		findings_unavailable(f, "lines of all calls",
+				     "%.0f %% of the calls have no stack, so their lines are "
+				     "unknown",
 				     100.0 * (double)without_site / (double)t->calls.n);
 	const char *diagnostic;
 	for (size_t i = 0; t->frames && (diagnostic = frames_diagnostic(t->frames, i)); i++)
 		findings_unavailable(f, "function names", "%s", diagnostic);
 	if (t->n_cut)
 		findings_unavailable(f, "steps",
-				     "%llu recorded steps were left out: more than %d million "
-				     "events",
+				     "%llu recorded steps were left out: there are more than %d "
+				     "million events",
 				     (unsigned long long)t->n_cut, TIMELINE_EVENTS_MOST / 1000000);
 }
 

@@ -77,11 +77,11 @@ static void say_unknown_device(struct findings *f, const struct timeline_library
 {
 	const struct run_device *d = tables_device(f->timeline->tables, l->device);
 	if (d)
-		findings_unavailable(
-			f, "% of peak",
-			"the peak of %s (compute capability %u.%u, %u multiprocessors) "
-			"is not known, or not for this type",
-			d->name, d->compute_major, d->compute_minor, d->multiprocessors);
+		findings_unavailable(f, "% of peak",
+				     "the peak TFLOP/s of %s (compute capability %u.%u, %u "
+				     "multiprocessors) is not known for this data type",
+				     d->name, d->compute_major, d->compute_minor,
+				     d->multiprocessors);
 	else
 		findings_unavailable(f, "% of peak", "the GPU model is not known");
 }

@@ -50,11 +50,11 @@ void summary_fill_once(struct findings *f, const struct run *run)
 	double more_ms = b->first_ms - f->baseline.p50;
 	if (f->baseline.n && more_ms >= SHOWN_MS_LEAST)
 		vec_push(&f->once,
-			 (struct finding_once){ .what = "step 0, in addition to a typical step",
+			 (struct finding_once){ .what = "step 0, time beyond a typical step",
 						.ms = more_ms });
 	more_ms = (double)f->warm_up.n * (f->warm_up.mean - f->baseline.p50);
 	if (f->warm_up.n && more_ms >= SHOWN_MS_LEAST)
-		vec_push(&f->once, (struct finding_once){ .what = "warm-up steps, in addition to "
-								  "typical steps",
-							  .ms = more_ms });
+		vec_push(&f->once,
+			 (struct finding_once){ .what = "warm-up steps, time beyond typical steps",
+						.ms = more_ms });
 }

@@ -49,16 +49,16 @@ static void note_gaps(struct findings *f)
 				     "time");
 	if (s->n_guessed > s->n_calls / 20)
 		findings_unavailable(f, "reliable phases",
-				     "%.0f %% of the calls have no Python frames: work that is "
-				     "neither backward nor an optimizer's counts as forward",
+				     "%.0f %% of the calls have no Python frames; those that "
+				     "belong neither to the backward pass nor to an optimizer "
+				     "count as forward",
 				     100.0 * (double)s->n_guessed / (double)s->n_calls);
 	if (s->n_without_stack > s->n_calls / 20)
 		findings_unavailable(f, "phases of all calls",
 				     "%.0f %% of the calls have no stack; they count as %s",
 				     100.0 * (double)s->n_without_stack / (double)s->n_calls,
-				     s->n_unresolved
-					     ? "other, those of autograd threads as backward"
-					     : "part of the phase that follows");
+				     s->n_unresolved ? "other, or as backward on autograd threads"
+						     : "part of the phase that follows them");
 }
 
 void summary_fill_phases(struct findings *f)

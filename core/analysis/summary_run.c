@@ -116,7 +116,7 @@ static void fill_cost(struct findings *f, const struct cost *c)
 	if (f->recorded_in_warm_up) {
 		findings_unavailable(f, "recording overhead",
 				     "all recorded steps are warm-up steps (the first %llu): there "
-				     "are no comparable steps",
+				     "are no comparable unrecorded steps",
 				     (unsigned long long)f->warm_up.n);
 		return;
 	}
@@ -129,11 +129,11 @@ static void fill_cost(struct findings *f, const struct cost *c)
 				     "record several windows (repeat= in PROF_SCHEDULE)",
 				     f->cost.pct);
 	else if (!f->cost.is_known && c->n_recorded)
-		findings_unavailable(
-			f, "recording overhead",
-			"too few steps to compare: %llu recorded, %llu others outside learning "
-			"and warm-up",
-			(unsigned long long)c->n_recorded, (unsigned long long)c->n_plain);
+		findings_unavailable(f, "recording overhead",
+				     "too few steps to compare: %llu recorded, %llu unrecorded "
+				     "after warm-up and step detection",
+				     (unsigned long long)c->n_recorded,
+				     (unsigned long long)c->n_plain);
 }
 
 void summary_fill_run(struct findings *f, const struct run *run)

@@ -22,7 +22,8 @@ static const struct {
 	const char *what, *why;
 } fixes[SYNC_KINDS_N] = {
 	[SYNC_ITEM] = { "keep the value on the GPU, or read it less often",
-			"the CPU reads a GPU value here and waits for all work before it" },
+			"the CPU reads a value from the GPU here and waits for all earlier GPU "
+			"work" },
 	[SYNC_EXPLICIT] = { "remove the synchronization", "the CPU waits for the GPU and launches "
 							  "nothing meanwhile" },
 	[SYNC_COPY] = { "copy asynchronously from pinned memory (non_blocking=True)",
@@ -31,7 +32,8 @@ static const struct {
 										 "for the event" },
 	[SYNC_ALLOC] = { "reuse the memory instead of freeing and allocating it", "freeing waits "
 										  "for the GPU" },
-	[SYNC_LIBRARY] = { "avoid the library's synchronization: use your own workspace or handle",
+	[SYNC_LIBRARY] = { "avoid the library's synchronization: pass it your own workspace or "
+			   "handle",
 			   "a library waits for the GPU here" },
 };
 
@@ -46,7 +48,7 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
 	if (s->kind == SYNC_COPY && s->is_from_device)
-		return "copy asynchronously into pinned memory, and read it a step later";
+		return "copy asynchronously into pinned memory, and read the result one step later";
 	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->site != s->site || c->category != CAT_MEMCPY || c->copy == COPY_D2H)
@@ -55,12 +57,13 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
 	}
 	if (is_any && is_small)
-		return "create it once, before the loop; if it changes, create it on the GPU or "
-		       "copy "
-		       "it from pinned memory";
-	/* An operator that sorts, or that must know how many results it has, synchronizes
-	 * internally. The advice about a CUDA library's handle does not fit such an operator. */
-	return s->op ? "use an operator that does not synchronize, or call it less often"
+		return "copy this data once, before the loop; if it changes, create it on the GPU "
+		       "or copy it from pinned memory";
+	/*
+	 * Advice about a CUDA library's handle does not fit a framework's operator that sorts, or
+	 * asks how much there is.
+	 */
+	return s->op ? "use an operator that does not synchronize, or call this one less often"
 		     : fixes[s->kind].what;
 }
 
@@ -98,7 +101,7 @@ static void advise_waits(struct judge *j)
 			continue;
 		bool is_of_others = !wait.is_of_mean && j->w.n_typical < j->w.replay.n_steps;
 		advise(j, s->site, &change, 1, fix_for(j, s),
-		       "%s: %s per step, blocked %.2f ms%s; saved if the line is removed: "
+		       "%s: %s per step, blocked for %.2f ms%s; removing the whole line would save "
 		       "%.2f ms",
 		       reason_of(reason, sizeof(reason), s),
 		       advice_times(times, sizeof(times), s->per_step), s->blocked_ms,
@@ -175,8 +178,9 @@ static void advise_sets(struct judge *j)
 		return;
 	name_lines(j, &set, lines, sizeof(lines));
 	advise(j, set.changes[0].site, set.changes, set.n,
-	       "remove these synchronizations together: each one hides the others",
-	       "%s: removed one at a time they save %.2f ms", lines, sum);
+	       "remove these synchronizations together: if one remains, the CPU waits there "
+	       "instead",
+	       "%s: removing only one at a time would save %.2f ms in total", lines, sum);
 }
 
 /* ---- Causes with several lines ---- */
@@ -240,7 +244,7 @@ static void advise_general(struct judge *j, const struct general *g)
 									: g->what;
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
-	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms here",
+	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms per step at this line",
 	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why,
 	       here_ms);
 }
@@ -308,10 +312,10 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 		copy_share,
 		true,
-		"copy less, from pinned memory, on a separate stream",
+		"copy less, copy from pinned memory, or copy on a separate stream",
 		"copies take time in every step",
 		advice_top_site,
-		"copy less, or on a separate stream",
+		"copy less, or copy on a separate stream",
 	};
 	advise_waits(j);
 	advise_sets(j);

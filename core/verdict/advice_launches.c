@@ -67,10 +67,11 @@ static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint
 static void describe(const struct judge *j, const struct launch_line *lines, const uint32_t *top,
 		     unsigned n, char *to, size_t room)
 {
-	size_t used = (size_t)snprintf(to, room, "%.2f ms per step here", lines[top[0]].ms);
+	size_t used = (size_t)snprintf(to, room, "%.2f ms of CPU time per step at this line",
+				       lines[top[0]].ms);
 	if (lines[top[0]].backward_ms > 0 && used < room)
 		used += (size_t)snprintf(to + used, room - used,
-					 ", %.2f ms of that in its backward pass",
+					 ", including %.2f ms in its backward pass",
 					 lines[top[0]].backward_ms);
 	for (unsigned i = 1; i < n && used < room; i++) {
 		const struct site *s = frames_site_at(j->w.timeline->frames, top[i]);
@@ -94,8 +95,8 @@ void advise_launches(struct judge *j)
 		describe(j, lines, top, n, where, sizeof(where));
 		advise(j, top[0], &change, 1,
 		       "launch fewer, larger kernels: CUDA graphs, fused kernels, a larger batch",
-		       "launch overhead: launching the work takes the CPU longer than running it "
-		       "takes the GPU; all launches but one cost %s",
+		       "launch overhead: the CPU takes longer to launch this work than the GPU to "
+		       "run it; the launches that could be merged into one take %s",
 		       where);
 	}
 	free(lines);

@@ -27,8 +27,9 @@ static void say_rare(struct finding_advice *a, uint32_t steps)
 	size_t used = strlen(a->why);
 	if (used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; only in %u of %u steps, %.2f ms each, averaged over all", a->rare_steps,
-			 steps, a->expected_ms * steps / a->rare_steps);
+			 "; saves time in only %u of %u steps (%.2f ms in each); the savings shown "
+			 "are averaged over all steps",
+			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
 }
 
 static uint8_t cause_of(const struct whatif_change *change)

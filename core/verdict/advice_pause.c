@@ -20,13 +20,14 @@ static const struct {
 	[PAUSE_BEFORE] = { "move the CPU work before this line to another thread or out of the "
 			   "loop, or remove it",
 			   NULL },
-	[PAUSE_LOOP] = { "spend less CPU time in the loop around this line: fused or compiled "
-			 "code, fewer iterations",
+	[PAUSE_LOOP] = { "spend less CPU time in the loop around this line: fuse or compile its "
+			 "code, or use fewer iterations",
 			 "between iterations of this line" },
-	[PAUSE_WITHIN] = { "spend less CPU time in this line: fused or compiled code, fewer calls",
+	[PAUSE_WITHIN] = { "spend less CPU time in this line: fuse or compile its code, or call it "
+			   "less often",
 			   "between the calls of this line" },
-	[PAUSE_LIBRARY] = { "spend less CPU time in this line's library: call it less often, in "
-			    "another thread, or compiled",
+	[PAUSE_LIBRARY] = { "spend less CPU time in the library that this line calls: call it less "
+			    "often or in another thread, or compile it",
 			    "in the library that this line calls" },
 };
 
@@ -98,6 +99,6 @@ void advise_pause(struct judge *j)
 	}
 	judge_gain_ms(j, fused, 2);
 	advise(j, change.site, fused, 2, pauses[place].what,
-	       "%s " PAUSE_WHY "; all its launches but one cost %.2f ms", pauses[place].where,
-	       here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
+	       "%s " PAUSE_WHY "; those of its launches that could be merged into one take %.2f ms",
+	       pauses[place].where, here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
 }

@@ -140,7 +140,7 @@ void advise_streams(struct judge *j)
 	const struct crossing *c = &all.at[first];
 	const struct whatif_change change = { .kind = WHATIF_WAIT, .site = c->site };
 	advise(j, c->site, &change, 1, "run the streams concurrently: wait only for what is needed",
-	       "a stream waits for another here, %s per step, so the two never overlap; the "
-	       "savings apply if it does not need the other's results",
+	       "one stream waits for another here, %s per step, so the two never overlap; the "
+	       "savings apply only if the waiting stream does not need the other's results",
 	       advice_times(times, sizeof(times), c->per_step));
 }

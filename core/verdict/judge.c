@@ -120,7 +120,7 @@ static void fill_syncs(struct judge *j)
 	if (played == most && played < j->f->syncs.n)
 		findings_unavailable(j->f, "savings of every synchronization",
 				     "only the %zu lines with the most blocked time were replayed; "
-				     "the others show 0",
+				     "the others show savings of 0",
 				     played);
 }
 
@@ -222,7 +222,9 @@ static void say_utilization(struct findings *f, const struct finding_gpu *g)
 	double own_ms = g->busy_ms - g->before_ms,
 	       usual_ms = g->typical_busy_ms + g->typical_idle_ms;
 	if (g->late_ms > own_ms)
-		say(f, "GPU %u works %.2f ms per step, mostly after the CPU is done with it",
+		say(f,
+		    "GPU %u is busy for %.2f ms per step, mostly after the CPU has finished the "
+		    "step",
 		    g->device, own_ms + g->late_ms);
 	else if (f->n_typical < f->n_played)
 		say(f, "GPU %u utilization %.0f %% (%.2f ms per typical step)", g->device,
@@ -239,12 +241,12 @@ static void give_evidence(struct judge *j)
 	struct findings *f = j->f;
 	if (j->w.undisturbed_share < 1)
 		say(f,
-		    "all recorded steps took %.1fx as long as their neighbours: savings scaled to "
-		    "unrecorded steps (%.2f ms)",
+		    "recorded steps took %.1fx as long as the steps around them: savings are "
+		    "scaled to unrecorded steps (%.2f ms)",
 		    1 / j->w.undisturbed_share, f->step_ms);
 	if (j->w.n_typical < j->w.replay.n_steps)
 		say(f,
-		    "%u of %u recorded steps took 1.5x as long or longer: the verdict refers to "
+		    "%u of %u recorded steps took more than 1.5x the median: the verdict refers to "
 		    "the others (%.2f ms)",
 		    j->w.replay.n_steps - j->w.n_typical, j->w.replay.n_steps, f->recorded_ms);
 	for (int i = 0; i < CAUSES; i++)
@@ -252,12 +254,12 @@ static void give_evidence(struct judge *j)
 			say(f, "without %s: -%.2f ms per step (%.0f %%)", causes[i].text,
 			    j->cause_ms[i], j->cause_ms[i] / j->step_ms * 100);
 	if (j->all_causes_ms < judge_worth_ms(j))
-		say(f, "synchronization, copies, allocation and data loading cost next to nothing");
+		say(f, "synchronization, copies, allocation and data loading cost almost nothing");
 	say(f, "with a GPU twice as fast: %s%.2f ms; a CPU twice as fast: %s%.2f ms",
 	    minus(j->gpu_half_ms), j->gpu_half_ms, minus(j->host_half_ms), j->host_half_ms);
 	for (size_t i = 0; i < f->gpus.n; i++)
 		say_utilization(f, &f->gpus.at[i]);
-	say(f, "replayed without changes: %.2f ms per step on average; measured: %.2f ms",
+	say(f, "the replay without changes takes %.2f ms per step on average; measured: %.2f ms",
 	    f->replayed_ms, f->measured_ms);
 }
 
@@ -275,10 +277,12 @@ static void give_verdict(struct judge *j)
 	f->confidence = 0;
 	if (error > error_most_pct)
 		findings_unavailable(f, "bottleneck",
-				     "the model differs from the measured step time by %.0f %%",
+				     "the replayed step time differs from the measured one by %.0f "
+				     "%%, too much to estimate savings",
 				     error);
 	else
-		findings_unavailable(f, "bottleneck", "only one step was recorded");
+		findings_unavailable(f, "bottleneck",
+				     "only one step was recorded; at least two are needed");
 }
 
 static uint64_t length_ns(const struct timeline_step *s)

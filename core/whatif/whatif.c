@@ -88,7 +88,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	replay_build(&w->replay, t);
 	if (!w->replay.n_steps) {
 		replay_free(&w->replay);
-		return err_set(e, -ENODATA, "no whole step with GPU times was recorded");
+		return err_set(e, -ENODATA, "no complete step with GPU times was recorded");
 	}
 	w->replayed_ns = replay_play(&w->replay, NULL);
 	whatif_choose_typical(w);
@@ -377,10 +377,10 @@ static int say_nearest(const struct whatif *w, const struct whatif_change *c, st
 	}
 	if (nearest)
 		return err_set(e, -ENOENT,
-			       "no CUDA call is made at %s:%u in the recorded steps; the nearest "
-			       "is line %u",
+			       "no CUDA call at %s:%u in the recorded steps; the nearest line with "
+			       "one is %u",
 			       c->file, c->line, nearest->line);
-	return err_set(e, -ENOENT, "no CUDA call is made in a file named %s in the recorded steps",
+	return err_set(e, -ENOENT, "no CUDA call in a file named %s in the recorded steps",
 		       c->file);
 }
 
@@ -397,7 +397,9 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 			return 0;
 		return e && e->text[0]
 			       ? -EINVAL
-			       : err_set(e, -ENOENT, "no kernel's name matches '%s'", c->pattern);
+			       : err_set(e, -ENOENT,
+					 "no kernel name in the recorded steps matches '%s'",
+					 c->pattern);
 	case WHATIF_FREE:
 		change_free(w, c->what);
 		return 0;

@@ -38,7 +38,8 @@ int whatif_parse_kernel(const char *text, struct whatif_change *c, struct err *e
 	    copy_text(c->pattern, sizeof(c->pattern), text, (size_t)(equals - text)))
 		return err_set(e, -EINVAL, "'%s' is not REGEX=FACTOR", text);
 	if (!(c->factor >= 0) || isinf(c->factor))
-		return err_set(e, -EINVAL, "the factor in '%s' is not a number from 0 on", text);
+		return err_set(e, -EINVAL, "the factor in '%s' must be a number of at least 0",
+			       text);
 	if (regcomp(&pattern, c->pattern, REG_EXTENDED | REG_NOSUB))
 		return err_set(e, -EINVAL, "'%s' is not a regular expression", c->pattern);
 	regfree(&pattern);

@@ -397,7 +397,8 @@ static void a_library_that_works_long_is_advised(void **state)
 	replay_fill(&f);
 	assert_true(f.advice.n >= 1);
 	assert_int_equal(f.advice.at[0].site, SAVING);
-	assert_non_null(strstr(f.advice.at[0].what, "less CPU time in this line's library"));
+	assert_non_null(strstr(f.advice.at[0].what, "less CPU time in the library that this line "
+						    "calls"));
 	assert_true(f.advice.at[0].expected_ms > 0.8);
 	findings_free(&f);
 	twin_free(tw);

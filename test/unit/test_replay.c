@@ -253,7 +253,7 @@ static void what_is_missing_is_refused(void **state)
 	/* a line of the run's that no recorded step comes to is not the nearest to itself */
 	line.line = 45;
 	assert_int_equal(whatif_run(&tw->a.timeline, &line, 1, &r, &e), -ENOENT);
-	assert_null(strstr(e.text, "nearest is line 45"));
+	assert_null(strstr(e.text, "nearest line with one is 45"));
 	assert_int_equal(whatif_run(&tw->a.timeline, &kernel, 1, &r, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "winograd"));
 	twin_free(tw);
