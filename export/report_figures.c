@@ -40,7 +40,8 @@ static void say_gpu(struct textout *o, const struct report_gpu *g)
 		  is_apart ? " typical" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
 		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
 	if (g->late_ms > MOSTLY_LATE * busy_ms)
-		text_say(o, REPORT_UNDER, "%s ms of its work per step ran after the recorded steps",
+		text_say(o, REPORT_UNDER,
+			 "%s ms of this GPU's work per step ran after the recorded steps",
 			 report_ms(busy, sizeof(busy), g->late_ms));
 }
 
@@ -183,7 +184,7 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s per step",
 				       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
 	if (is_known)
-		snprintf(text + used, sizeof(text) - used, ": %s full in %.0f more steps (%s)",
+		snprintf(text + used, sizeof(text) - used, ": %s GPU full in %.0f more steps (%s)",
 			 report_bytes(bytes, sizeof(bytes), (double)g->device_bytes),
 			 rounded(g->steps_left), about_long(time, sizeof(time), left_s));
 	text_wrap(o, TEXT_RED, "memory   ", text, 2);

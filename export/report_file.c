@@ -23,7 +23,7 @@ static int save(const char *folder, const char *name, const char *text, struct e
 	char path[PATH_MAX];
 	struct outfile out;
 	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-		return err_set(e, -ENAMETOOLONG, "%.100s...: the name is too long", folder);
+		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", folder);
 	int error = outfile_open(&out, path, 0, e);
 	if (error)
 		return error;
@@ -51,7 +51,7 @@ int report_save(const char *folder, const struct report *r, struct err *e)
 	char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	json_decref(root);
 	if (!text)
-		return err_set(e, -EINVAL, "%.180s/report.json: cannot be put into JSON", folder);
+		return err_set(e, -EINVAL, "%.180s/report.json: cannot be written as JSON", folder);
 	int error = save(folder, "report.json", text, e);
 	free(text);
 	return error ? error : save_text(folder, r, e);

@@ -52,7 +52,8 @@ bool report_gain_is_rare(const struct report_advice *a)
 void report_gains_rare_heading(struct textout *o, const struct report_process *p)
 {
 	char mean[NUMBER_BYTES];
-	text_line(o, TEXT_PLAIN, "  in few steps, averaged over all %lld recorded steps (%s ms):",
+	text_line(o, TEXT_PLAIN,
+		  "  in a few steps only, averaged over all %lld recorded steps (%s ms):",
 		  (long long)p->bound.steps,
 		  report_ms(mean, sizeof(mean), p->replay ? p->replay->mean_ms : 0));
 }

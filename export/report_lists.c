@@ -292,8 +292,8 @@ static const struct list_column syncs_columns[] = {
 	{ "w/o line", COLUMN_NUMBER, cell_ms, AT(line_ms) },
 };
 TABLE(syncs, report_sync, .note = note_of_sync,
-      .legend = "saved: if the wait is removed; w/o line: if the line is removed; per typical "
-		"step, or averaged over all where few steps wait");
+      .legend = "saved: ms saved if the wait is removed; w/o line: ms saved if the whole line is "
+		"removed; both per typical step, or averaged over all steps if only a few wait");
 
 /* ---- Code and work ---- */
 
@@ -415,9 +415,9 @@ static const struct list_column operators_columns[] = {
 	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(host_ms) },
 };
 TABLE(operators, report_operator,
-      .legend = "total includes nested operators; avg: total per call; calls that launch no "
-		"GPU work are not seen, and CPU time starts at a call's first allocation or "
-		"CUDA call");
+      .legend = "total: includes nested operators; avg: total per call. Operators that launch no "
+		"GPU work are not listed. An operator's CPU time starts at its first allocation or "
+		"CUDA call.");
 
 #undef AT
 #define AT(m) offsetof(struct report_kernel, m)

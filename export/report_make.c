@@ -165,14 +165,13 @@ static struct report_process *stored_report(const struct making *m, const char *
 			 journal);
 	else if (stored)
 		snprintf(text, sizeof(text),
-			 "%.200s has lost its older records (PROF_BUFFER_MB): this is the report "
-			 "made during the run",
+			 "%.200s no longer has its older records (PROF_BUFFER_MB): this is the "
+			 "report made during the run",
 			 journal);
 	else if (is_lost)
 		snprintf(text, sizeof(text),
-			 "%.200s has lost its older records (PROF_BUFFER_MB) and no report was "
-			 "made "
-			 "during the run: figures cover the rest",
+			 "%.200s no longer has its older records (PROF_BUFFER_MB), and no report "
+			 "was made during the run: figures cover only the remaining records",
 			 journal);
 	if (stored || is_lost)
 		diagnostic(m->made, text);

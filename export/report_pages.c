@@ -212,9 +212,9 @@ static void say_losses(const struct report_view *v)
 		{ "records dropped", AT(dropped) },
 		{ "names dropped", AT(dropped_names) },
 		{ "records dropped by CUPTI", AT(dropped_by_cupti) },
-		{ "calls without their GPU work", AT(calls_without_gpu_work) },
-		{ "GPU work without its call", AT(gpu_work_without_call) },
-		{ "records that came too late", AT(late) },
+		{ "calls not matched to their GPU work", AT(calls_without_gpu_work) },
+		{ "GPU work not matched to a call", AT(gpu_work_without_call) },
+		{ "records that arrived too late", AT(late) },
 		{ "records beyond a step's limit", AT(too_many_in_a_step) },
 		{ "damaged places in the journal", AT(damaged_places) },
 		{ "records with impossible times", AT(impossible_records) },
@@ -236,12 +236,11 @@ static void say_self(const struct report_view *v)
 	report_overhead(cost, sizeof(cost), &self->overhead);
 	text_line(v->out, TEXT_PLAIN, "  %s",
 		  *cost ? cost
-			: "recording overhead not available: all steps were recorded, or too few");
+			: "recording overhead not available: too few recorded or unrecorded steps");
 	if (*report_left(cost, sizeof(cost), &self->overhead))
 		text_line(v->out, TEXT_PLAIN, "  %s", cost);
 	if (self->cupti.own_ms >= LEAST_MS)
-		text_line(v->out, TEXT_PLAIN,
-			  "  CUPTI reports %s ms of overhead of its own per step",
+		text_line(v->out, TEXT_PLAIN, "  CUPTI reports %s ms of its own overhead per step",
 			  report_ms(ms, sizeof(ms), self->cupti.own_ms));
 	say_losses(v);
 	if (!self->dropped)

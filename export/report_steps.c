@@ -32,10 +32,10 @@ static void say_warm_up(struct textout *o, const struct report_process *p)
 		return;
 	report_ms(most, sizeof(most), warm_up->max);
 	if (warm_up->n > 1)
-		text_say(o, REPORT_UNDER, "excludes %lld warm-up steps of up to %s ms",
+		text_say(o, REPORT_UNDER, "without the %lld warm-up steps (up to %s ms each)",
 			 (long long)warm_up->n, most);
 	else
-		text_say(o, REPORT_UNDER, "excludes the first step (warm-up, %s ms)", most);
+		text_say(o, REPORT_UNDER, "without the first step (warm-up, %s ms)", most);
 }
 
 /*
@@ -66,14 +66,15 @@ static void say_recorded(struct textout *o, const struct report_process *p)
 	report_ms(took, sizeof(took), ms);
 	if (ran_ahead(p, ms))
 		text_say(o, REPORT_UNDER,
-			 "the CPU ran ahead of the GPU in recorded steps: %s ms per step", took);
+			 "in recorded steps the CPU ran ahead of the GPU (%s ms per step)", took);
 	else if (b->recorded_in_warm_up)
 		text_say(o, REPORT_UNDER,
-			 "recorded steps (%s ms) are warm-up steps: set skip_first=%.0f", took,
-			 (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
+			 "recorded steps (%s ms) are warm-up steps: set skip_first=%.0f in "
+			 "PROF_SCHEDULE",
+			 took, (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
 	else
 		text_say(o, REPORT_UNDER,
-			 "recorded steps take %s ms (%.*fx); other figures refer to them", took,
+			 "recorded steps take %s ms (%.*fx); other figures refer to these", took,
 			 times < 1 ? 2 : 1, times);
 }
 
@@ -96,7 +97,8 @@ static void say_slow(struct textout *o, const struct report_process *p)
 	if (n_more > 0 && used < sizeof(which))
 		snprintf(which + used, sizeof(which) - used, " and %lld more", (long long)n_more);
 	snprintf(text, sizeof(text),
-		 "1 in %.0f steps takes %.0fx as long: %.0f %% of the total time; %s",
+		 "1 in %.0f steps takes %.0fx as long as the others (%.0f %% of the total time); "
+		 "%s",
 		 (double)slow->of / (double)slow->n, slow->times, slow->time_pct, which);
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 3);
 }
@@ -157,8 +159,8 @@ static void say_late(struct textout *o, const struct facts_steps *steps)
 	if (n <= 0 || steps->trains_from >= 0)
 		return;
 	snprintf(text, sizeof(text),
-		 "recording began %lld step%s later than scheduled: steps were detected too "
-		 "late; set a larger skip_first= or PROF_STEP",
+		 "recording began %lld step%s later than scheduled, because steps were detected "
+		 "too late; raise skip_first= or set PROF_STEP",
 		 (long long)n, n > 1 ? "s" : "");
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
@@ -192,7 +194,8 @@ static void say_corrected(struct textout *o, const struct facts_steps *steps)
 			 "excluded");
 	else
 		text_say(o, REPORT_UNDER,
-			 "the first steps were detected as %lld calls long; they are excluded",
+			 "at first, steps were wrongly detected as %lld calls long; they are "
+			 "excluded",
 			 (long long)steps->corrected->period_before);
 }
 
@@ -211,8 +214,8 @@ void report_steps_say(struct textout *o, const struct report_process *p)
 	if (!p->baseline.step_ms) {
 		text_say(o, "step     ", "%s ms; %s", report_ms(ms, sizeof(ms), report_step_ms(p)),
 			 !strcmp(steps->detector, "none")
-				 ? "no steps detected: the whole run counts as one"
-				 : "too few steps to say how much they vary");
+				 ? "no steps detected: the whole run counts as one step"
+				 : "too few steps to show how much step time varies");
 		return;
 	}
 	say_lengths(o, p->baseline.step_ms);

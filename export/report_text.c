@@ -264,7 +264,8 @@ static void say_longest(struct textout *o, const struct report_process *p, const
 	for (size_t i = 1; i < p->lines.n; i++)
 		if (p->lines.at[i].host_ms > longest->host_ms)
 			longest = &p->lines.at[i];
-	text_say(o, REPORT_UNDER "- ", "most CPU time in CUDA calls: %s, %s ms per step",
+	text_say(o, REPORT_UNDER "- ",
+		 "line with the most CPU time in CUDA calls: %s, %s ms per step",
 		 report_place(place, sizeof(place), &longest->place, cwd),
 		 report_ms(ms, sizeof(ms), longest->host_ms));
 }
@@ -342,7 +343,7 @@ static void say_others(struct textout *o, const struct report *r, const struct r
 		return;
 	}
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "All %zu processes; details below: %s", r->processes.n,
+	text_line(o, TEXT_BOLD, "All %zu processes; the details below are for %s", r->processes.n,
 		  name_of(name, sizeof(name), p));
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < r->processes.n; i++)

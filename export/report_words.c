@@ -137,7 +137,7 @@ char *report_left(char *to, size_t bytes, const struct facts_overhead *o)
 	to[0] = 0;
 	if (low >= LEFT_LEAST_PCT && high - low <= WIDE_PCT)
 		snprintf(to, bytes,
-			 "steps after the first window take %.1f %% longer (95 %% CI: %+.1f to "
+			 "steps after the first recording take %.1f %% longer (95 %% CI: %+.1f to "
 			 "%+.1f)",
 			 o->left_pct, low, high);
 	return to;
@@ -156,7 +156,7 @@ char *report_death(char *to, size_t bytes, const struct report_run *run,
 		used = (size_t)snprintf(to, bytes, "ended by signal %d (%s)", (int)run->signal,
 					strsignal((int)run->signal));
 	else
-		used = (size_t)snprintf(to, bytes, "killed: its journal has no end record");
+		used = (size_t)snprintf(to, bytes, "killed (the journal has no end record)");
 	if (p->steps.last >= 0 && used < bytes)
 		snprintf(to + used, bytes - used, ", after step %lld began",
 			 (long long)p->steps.last);

@@ -13,7 +13,7 @@ static size_t walk_lane(struct walk *w, uint64_t lane, bool *is_shown)
 		if (!n++)
 			walk_track(w, &(struct trace_track){ .kind = TRACE_TRACK_OVERHEAD,
 							     .id = lane,
-							     .name = "CUPTI's own cost",
+							     .name = "CUPTI overhead",
 							     .begin_ns = o->begin_ns });
 		walk_slice_named(w, TRACE_CATEGORY_OVERHEAD, model_overhead_kind(o->what),
 				 o->begin_ns, o->end_ns);

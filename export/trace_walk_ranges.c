@@ -43,7 +43,8 @@ void walk_crossing_ranges(struct walk *w, size_t thread)
 	const struct model_thread *of = &w->m->threads.at[thread];
 	const struct span_list *spans = &w->step->threads[thread].spans;
 	char name[64];
-	snprintf(name, sizeof(name), "NVTX ranges that cross others, %.16s %u", of->name, of->tid);
+	snprintf(name, sizeof(name), "NVTX ranges that overlap others, %.16s %u", of->name,
+		 of->tid);
 	walk_lanes(w, spans->crossing.at, spans->crossing.n, of->tid, name);
 }
 

@@ -239,7 +239,7 @@ static void test_first_screen(void **state)
 	assert_in_range(n_lines, 8, REPORT_SCREEN_LINES);
 	assert_says(text, "python train.py\nstep     5.200 ms (median of 76), varies by 2 %; p95 "
 			  "5.400");
-	assert_says(text, "excludes 3 warm-up steps of up to 48.12 ms\n");
+	assert_says(text, "without the 3 warm-up steps (up to 48.12 ms each)\n");
 	assert_says(text, "80 steps, auto-detected (77 %); recorded: 12-14\n");
 	assert_says(text,
 		    "Synchronization-bound (confidence 86 %): the GPU idles after each sync\n");
@@ -332,7 +332,7 @@ static void test_memory_that_grows(void **state)
 				      "bytes_per_step", 0.5 * 1048576));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "memory   grows by 12.5 MiB per step: 80.0 GiB full in 6500 more "
+	assert_says(text, "memory   grows by 12.5 MiB per step: 80.0 GiB GPU full in 6500 more "
 			  "steps (34 s)\n"
 			  "         allocated at train.py:31 (12.0 MiB), before recording "
 			  "began (512.0 KiB)\n");
@@ -360,11 +360,11 @@ static void test_host_that_ran_ahead(void **state)
 			    json_pack("{s:i, s:f}", "n", 3, "p50", 0.03));
 	json_object_set_new(replay, "measured_ms", json_real(5.3));
 	char *text = print(root, true, false, NULL);
-	assert_says(text, "the CPU ran ahead of the GPU in recorded steps: 0.030 ms per step\n");
+	assert_says(text, "in recorded steps the CPU ran ahead of the GPU (0.030 ms per step)\n");
 	free(text);
 	json_object_set_new(replay, "measured_ms", json_real(0.03)); /* so it is not */
 	text = print(root, true, false, NULL);
-	assert_says(text, "recorded steps take 0.030 ms (0.01x); other figures refer to them\n");
+	assert_says(text, "recorded steps take 0.030 ms (0.01x); other figures refer to these\n");
 	free(text);
 	json_decref(root);
 }
@@ -472,17 +472,17 @@ static void test_gains_that_overlap(void **state)
 	for (int is_screen = 0; is_screen < 2; is_screen++) {
 		char *text = print(root, is_screen, false, NULL);
 		assert_null(strstr(text, "overlap"));
-		assert_says(text,
-			    "\n  in few steps, averaged over all 24 recorded steps (12.00 ms):\n"
-			    "    1.200 ms  10 %  ");
+		assert_says(text, "\n  in a few steps only, averaged over all 24 recorded steps "
+				  "(12.00 ms):\n"
+				  "    1.200 ms  10 %  ");
 		free(text);
 	}
 	/* whatever wins most: those of usual steps stand together */
 	json_array_insert(advice, 0, second);
 	json_array_remove(advice, 2);
 	char *text = print(root, true, false, NULL);
-	assert_says(text, "\n  in few steps");
-	assert_true(strstr(text, " 23 %") < strstr(text, "in few steps"));
+	assert_says(text, "\n  in a few steps only");
+	assert_true(strstr(text, " 23 %") < strstr(text, "in a few steps only"));
 	free(text);
 	json_decref(root);
 }
@@ -533,13 +533,14 @@ static void test_recorded_steps_apart(void **state)
 	json_object_set_new(json_object_get(p, "replay"), "error_pct", json_real(-0.01));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "recorded steps take 20.80 ms (4.0x); other figures refer to them\n");
+	assert_says(text, "recorded steps take 20.80 ms (4.0x); other figures refer to these\n");
 	assert_says(text, "model error 0.0 %");
 	free(text);
 	json_object_set_new(baseline, "recorded_in_warm_up", json_true());
 	text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "recorded steps (20.80 ms) are warm-up steps: set skip_first=10\n");
+	assert_says(text, "recorded steps (20.80 ms) are warm-up steps: set skip_first=10 in\n"
+			  "         PROF_SCHEDULE\n");
 	free(text);
 	json_object_set_new(baseline, "recorded_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 5.9));
 	text = print(root, true, false, NULL);
@@ -581,13 +582,15 @@ static void test_slow_steps(void **state)
 	json_object_set_new(baseline, "slow_steps", slow);
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "1 in 10 steps takes 18x as long: 70 % of the total time; to record");
+	assert_says(text,
+		    "1 in 10 steps takes 18x as long as the others (70 % of the total time);\n"
+		    "         to record them, set");
 	assert_says(text, "PROF_TRIGGER=slow:8\n");
 	free(text);
 	json_object_set_new(slow, "recorded", json_pack("[i, i]", 29, 39));
 	json_object_set_new(slow, "n_recorded", json_integer(3));
 	text = print(root, true, false, NULL);
-	assert_says(text, "; recorded: 29,\n         39 and 1 more\n");
+	assert_says(text, "time);\n         recorded: 29, 39 and 1 more\n");
 	assert_null(strstr(text, "PROF_TRIGGER"));
 	free(text);
 	json_decref(root);
@@ -661,11 +664,11 @@ static void test_work_after_the_steps(void **state)
 	(void)state;
 	json_object_set_new(gpu, "late_ms_per_step", json_real(3.2));
 	char *text = print(root, true, false, NULL);
-	assert_null(strstr(text, "of its work per step"));
+	assert_null(strstr(text, "of this GPU's work per step"));
 	free(text);
 	json_object_set_new(gpu, "busy_ms_per_step", json_real(0.01));
 	text = print(root, true, false, NULL);
-	assert_says(text, "3.200 ms of its work per step ran after the recorded steps\n");
+	assert_says(text, "3.200 ms of this GPU's work per step ran after the recorded steps\n");
 	free(text);
 	json_decref(root);
 }
@@ -730,7 +733,7 @@ static void test_whole_report(void **state)
 	assert_says(text, "Peak device memory: 1.0 MiB\n");
 	assert_says(text, "Not available\n  phases: not yet\n");
 	assert_null(strstr(text, "Copies")); /* a part without rows is not there */
-	assert_says(text, "  steps after the first window take 30.2 % longer (95 % CI: +25.1 to "
+	assert_says(text, "  steps after the first recording take 30.2 % longer (95 % CI: +25.1 to "
 			  "+35.3)\n");
 	free(text);
 	json_decref(root);
@@ -755,7 +758,7 @@ static void test_legends(void **state)
 		    "  345.6 of 12346 ms of backward GPU time could not be assigned to a module\n");
 	assert_says(text, "  operator      calls  self GPU  total    avg  self CPU  total    avg\n"
 			  "  aten::linear      4     1.250  1.500  0.375     0.250  0.500  0.125\n"
-			  "  total includes nested operators; avg: total per call; ");
+			  "  total: includes nested operators; avg: total per call. ");
 	free(text);
 	json_decref(root);
 }
@@ -813,7 +816,7 @@ static void test_screen_of_the_slowest(void **state)
 	char *text = print(root, false, false, NULL);
 	assert_fits(text);
 	assert_says(text, "python train.py, rank 3\nstep     9.500 ms");
-	assert_says(text, "All 2 processes; details below: rank 3");
+	assert_says(text, "All 2 processes; the details below are for rank 3");
 	free(text);
 	json_decref(root);
 }
