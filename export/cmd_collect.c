@@ -523,7 +523,7 @@ static int run(int argc, char **argv)
 const struct command command_collect = {
 	.name = "collect",
 	.operands = "DIR",
-	.summary = "make traces while a run goes on (run starts this by itself)",
+	.summary = "write traces during a run (each run starts this automatically)",
 	.options = options,
 	.wanted = "which run's folder?",
 	.operand = take_folder,

@@ -7,7 +7,7 @@
 static int take_nothing(void *request, const char *word)
 {
 	(void)request;
-	return usage_error("env takes no arguments, got '%s'; the command env is run by: "
+	return usage_error("env takes no arguments, got '%s'; to profile the program env: "
 			   "profrun.sh -- env ...",
 			   word);
 }
@@ -29,7 +29,7 @@ static int run(int argc, char **argv)
 const struct command command_env = {
 	.name = "env",
 	.operands = "",
-	.summary = "every setting: name, default, range, unit, meaning",
+	.summary = "list every setting: name, default, range, unit, meaning",
 	.operand = take_nothing,
 	.run = run,
 };

@@ -27,11 +27,11 @@ static int take_folder(void *request, const char *word)
 static const struct command_option options[] = {
 	{ .name = "--format",
 	  .argument = "F[,F...]",
-	  .help = "perfetto (default), memory: PyTorch's memory snapshots",
+	  .help = "perfetto (default), memory (PyTorch memory snapshots), chrome",
 	  .offset = offsetof(struct request, formats) },
 	{ .name = "-o",
 	  .argument = "PATH",
-	  .help = "write PATH/<rank or pid>/step-<N>.*, not into the run's folder",
+	  .help = "write to PATH/<rank or pid>/step-<N>.* instead of the run's folder",
 	  .offset = offsetof(struct request, path) },
 	{ 0 },
 };
@@ -129,7 +129,7 @@ static int run(int argc, char **argv)
 const struct command command_export = {
 	.name = "export",
 	.operands = "DIR",
-	.summary = "write a run's traces again, from its journals alone",
+	.summary = "write a run's traces again from its journals",
 	.options = options,
 	.wanted = "which run's folder?",
 	.operand = take_folder,

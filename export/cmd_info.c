@@ -18,10 +18,10 @@ static void print_steps(const struct process *p, const struct process_facts *fac
 	const struct facts_steps *s = &facts->steps;
 	const struct sample *step_ms = &driver_run(p->driver)->step_ms;
 	if (!driver_has_steps(p->driver)) {
-		printf("  steps      none detected (PROF_STEP %s)\n", driver_detector(p->driver));
+		printf("  steps      none detected (PROF_STEP=%s)\n", driver_detector(p->driver));
 		return;
 	}
-	printf("  steps      %" PRId64 " by %s", s->count, driver_detector(p->driver));
+	printf("  steps      %" PRId64 ", detected by %s", s->count, driver_detector(p->driver));
 	if (details->is_learned)
 		printf(", confidence %.2f", s->confidence);
 	if (step_ms->n)
@@ -31,7 +31,7 @@ static void print_steps(const struct process *p, const struct process_facts *fac
 	printf("\n  recorded   ");
 	for (size_t i = 0; i < s->recorded.n && i < 20; i++)
 		printf("%s%" PRId64, i ? ", " : "steps ", s->recorded.at[i]);
-	printf("%s\n", s->recorded.n > 20 ? ", ..." : s->recorded.n ? "" : "no step");
+	printf("%s\n", s->recorded.n > 20 ? ", ..." : s->recorded.n ? "" : "none");
 }
 
 static void print_counts(const struct process_facts *facts, const struct driver_details *details)
@@ -46,15 +46,15 @@ static void print_counts(const struct process_facts *facts, const struct driver_
 	printf("\n  gpu work   %" PRIu64 ", kernels %" PRId64 ", copies %" PRId64
 	       ", memsets %" PRId64 ", waits %" PRId64 "\n",
 	       details->n_works, r->kernels, r->memcpys, r->memsets, r->gpu_syncs);
-	printf("  pairing    %" PRId64 " calls paired, %" PRId64 " calls without work, %" PRId64
-	       " pieces of work without call, %" PRId64 " late\n",
+	printf("  pairing    %" PRId64 " calls paired, %" PRId64 " calls without GPU work, %" PRId64
+	       " GPU activities without a call, %" PRId64 " late\n",
 	       r->paired, l->calls_without_gpu_work, l->gpu_work_without_call, l->late);
 }
 
 static void print_stacks(const struct driver_details *d)
 {
 	if (d->n_stacks)
-		printf("  stacks     %zu different, over %zu objects and %zu Python functions\n",
+		printf("  stacks     %zu distinct, in %zu libraries and %zu Python functions\n",
 		       d->n_stacks, d->n_modules, d->n_codes);
 	else
 		printf("  stacks     none\n");
@@ -80,17 +80,16 @@ static void print_whole(const struct process_facts *facts)
 {
 	const struct facts_steps *s = &facts->steps;
 	bool is_cut = s->recorded.n && s->recorded.at[s->recorded.n - 1] == s->last;
-	printf("  whole      ");
+	printf("  complete   ");
 	if (!s->recorded.n)
-		printf("nothing: no step was recorded");
+		printf("none: no step was recorded");
 	else if (is_cut)
-		printf("%s, not %" PRId64 ", which it died in",
-		       s->recorded.n > 1 ? "all recorded steps before" : "no recorded step",
-		       s->last);
+		printf("%s; the process died in step %" PRId64,
+		       s->recorded.n > 1 ? "all recorded steps but the last" : "none", s->last);
 	else
 		printf("all recorded steps");
 	if (facts->losses.calls_without_gpu_work)
-		printf("; GPU times of %" PRId64 " calls did not come any more",
+		printf("; the GPU times of %" PRId64 " calls are missing",
 		       facts->losses.calls_without_gpu_work);
 	printf("\n");
 }
@@ -130,7 +129,7 @@ static void print_process(const struct process *p, const struct report_run *run)
 	print_stacks(&details);
 	print_losses(&facts.losses, &details);
 	printf("  clock      %s%s\n", details.has_tsc ? "time-stamp counter" : "CLOCK_MONOTONIC",
-	       details.guesses_clock ? ", its rate is a guess" : "");
+	       details.guesses_clock ? "(its rate is estimated)" : "");
 	printf("  cupti      %s\n", cupti ? cupti : driver_saw_cupti(d) ? "used" : "not used");
 	arena_free(&arena);
 }
@@ -229,11 +228,11 @@ static int info_trace(const char *path)
 	printf("%s %s\n", x->title, path);
 	printf("  records    %" PRIu64 "\n", c.records);
 	printf("  processes  %" PRIu64 "\n", c.processes);
-	printf("  tracks     %" PRIu64 ", of them threads %" PRIu64 ", counters %" PRIu64 "\n",
+	printf("  tracks     %" PRIu64 ", including threads %" PRIu64 ", counters %" PRIu64 "\n",
 	       c.tracks, c.threads, c.counters);
 	printf("  slices     %" PRIu64 ", instants %" PRIu64 ", counter points %" PRIu64 "\n",
 	       c.slices, c.instants, c.counter_points);
-	printf("  arrows     %" PRIu64 " begin, %" PRIu64 " end\n", c.flows, c.flow_ends);
+	printf("  flows      %" PRIu64 " begin, %" PRIu64 " end\n", c.flows, c.flow_ends);
 	return EXIT_DONE;
 }
 
@@ -265,7 +264,7 @@ static int run(int argc, char **argv)
 const struct command command_info = {
 	.name = "info",
 	.operands = "DIR|JOURNAL|TRACE",
-	.summary = "what is in there: processes, steps, records, losses",
+	.summary = "show what a run, journal or trace contains: processes, steps, records, losses",
 	.wanted = "which folder, journal or trace?",
 	.operand = take_path,
 	.run = run,

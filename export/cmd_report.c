@@ -25,7 +25,7 @@ static int take_path(void *request, const char *word)
 
 static const struct command_option options[] = {
 	{ .name = "--json",
-	  .help = "as JSON: what DIR/report.json holds",
+	  .help = "print JSON, the same as in DIR/report.json",
 	  .offset = offsetof(struct request, is_json) },
 	{ .name = "--top",
 	  .argument = "N",
@@ -43,8 +43,8 @@ static int make(const char *path, struct report_made *made)
 	if (stat(path, &status))
 		return data_error("%s: no such folder", path);
 	if (!S_ISDIR(status.st_mode) && !journals_is_one(path))
-		return data_error("%s: cannot read this file as a run: only profrun's own folders "
-				  "and journals, yet",
+		return data_error("%s: neither a run's folder nor a journal of profrun; this "
+				  "version cannot read other files",
 				  path);
 	error = S_ISDIR(status.st_mode) ? report_make(path, made, &e)
 					: report_make_from_journal(path, made, &e);
@@ -111,7 +111,7 @@ static int run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.operands = "DIR...",
-	.summary = "what a step takes, what binds it, which line costs what",
+	.summary = "print step time, bottleneck, estimated savings and time by line",
 	.options = options,
 	.wanted = "which run's folder?",
 	.operand = take_path,

@@ -46,7 +46,7 @@ static int take_version(void *request, const struct command_option *o, const cha
 static const struct command_option options[] = {
 	{ .name = "-o",
 	  .argument = "DIR",
-	  .help = "the run's folder",
+	  .help = "output folder of the run",
 	  .setting = "PROF_OUT",
 	  .take = take_setting },
 	{ .name = "--schedule",
@@ -56,17 +56,17 @@ static const struct command_option options[] = {
 	  .take = take_setting },
 	{ .name = "--step",
 	  .argument = "MODE",
-	  .help = "what a step is",
+	  .help = "how steps are detected",
 	  .setting = "PROF_STEP",
 	  .take = take_setting },
 	{ .name = "--format",
 	  .argument = "F",
-	  .help = "formats written as steps close",
+	  .help = "output formats, written as each step ends",
 	  .setting = "PROF_FORMAT",
 	  .take = take_setting },
 	{ .name = "--stacks",
 	  .argument = "S",
-	  .help = "which calls keep the stack that made them",
+	  .help = "which calls get a call stack",
 	  .setting = "PROF_STACKS",
 	  .take = take_setting },
 	{ .name = "--sim",
@@ -85,7 +85,8 @@ static int find_home(struct run *r)
 	char program[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	if (n <= 0)
-		return data_error("cannot tell where this program is: %s", strerror(errno));
+		return data_error("cannot find the path of the program profrun: %s",
+				  strerror(errno));
 	program[n] = 0;
 	snprintf(r->home, sizeof(r->home), "%s", dirname(program));
 	return 0;
@@ -98,14 +99,13 @@ static void check_library(struct run *r)
 	snprintf(path, sizeof(path), "%s/libprofrun.so", r->home);
 	if (access(path, R_OK))
 		fprintf(stderr,
-			"profrun: %s is not there (run make); the application runs on without "
+			"profrun: %s does not exist (run make); the application runs without "
 			"profiling\n",
 			path);
 	else if (strpbrk(path, ": "))
 		fprintf(stderr,
-			"profrun: %s has a space or colon in its name, which LD_PRELOAD cannot "
-			"carry; the application runs on "
-			"without profiling\n",
+			"profrun: %s has a space or colon in its path, which LD_PRELOAD does not "
+			"support; the application runs without profiling\n",
 			path);
 	else
 		return;
@@ -117,7 +117,8 @@ static int check_sim(const struct run *r)
 	char path[PATH_MAX + 32];
 	snprintf(path, sizeof(path), "%s/sim/libcuda.so.1", r->home);
 	if (r->is_sim && access(path, R_OK))
-		return data_error("the simulated GPU is not there (%s): run make", path);
+		return data_error(
+			"the simulated GPU has not been built (%s does not exist): run make", path);
 	return 0;
 }
 

@@ -92,11 +92,10 @@ static int add_process(struct asking *a, uint32_t pid)
 			add_folder(a, folder, family.pids.at[i]);
 	vec_free(&family.pids);
 	if (!a->targets.n && !a->n_over)
-		return data_error(
-			"process %u is not profiled, nor is any that it started: none has a "
-			"journal (it is made with the first CUDA call; PROF_RANKS may leave "
-			"the process out)",
-			pid);
+		return data_error("process %u is not profiled, and neither is any process that it "
+				  "started: none has a journal. A journal is created at the first "
+				  "CUDA call; PROF_RANKS may exclude the process",
+				  pid);
 	return 0;
 }
 
@@ -110,8 +109,7 @@ static int find_targets(struct asking *a, const char *what)
 	else if (is_number && strlen(what) < 10)
 		error = add_process(a, (uint32_t)atol(what));
 	else
-		return data_error("%s: no such run: neither a run's folder nor a process's number",
-				  what);
+		return data_error("%s: no such run: neither a run's folder nor a process ID", what);
 	if (!error && !a->targets.n && !a->status)
 		return data_error("%s: the run has ended: there is no process left to record",
 				  what);
@@ -133,19 +131,17 @@ static bool can_be_asked(struct asking *a, const struct asked *t)
 {
 	bool is_learning = target_is_learning(t->target);
 	if (!target_accepts_file(t->target)) {
-		a->status = data_error("%s: its PROF_TRIGGER does not have file, so it does not "
-				       "listen%s",
-				       who(t),
-				       target_accepts_signal(t->target)
-					       ? "; it has signal: kill -USR2 arms it"
-					       : "");
+		a->status = data_error(
+			"%s cannot be triggered: its PROF_TRIGGER does not include file%s", who(t),
+			target_accepts_signal(t->target) ? "; it includes signal, so use kill -USR2"
+							 : "");
 		return false;
 	}
 	if (target_has_collector(t->target))
 		return true;
-	a->status = data_error("%s: its collector is gone, so nothing writes traces: `profrun.sh "
-			       "collect %s &` starts one%s",
-			       who(t), t->folder, is_learning ? ", then ask again" : "");
+	a->status = data_error("%s: no traces are written, because its collector has ended; start "
+			       "another with `profrun.sh collect %s &`%s",
+			       who(t), t->folder, is_learning ? ", then run trigger again" : "");
 	return !is_learning;
 }
 
@@ -222,27 +218,26 @@ static void say_window(const struct asked *t, const struct target_window *w, con
 	else
 		printf("s %llu to %llu are recorded", first, first + n - 1);
 	if (w->n_warmup)
-		printf(", after %u to warm up", w->n_warmup);
-	printf("; traces come to %s/traces\n", t->folder);
+		printf(", after %u warm-up step%s", w->n_warmup, w->n_warmup == 1 ? "" : "s");
+	printf("; traces go to %s/traces\n", t->folder);
 }
 
 static void say_kept(const struct asked *t, unsigned long long n)
 {
-	printf("%s: the steps that the flight recorder keeps are written", who(t));
+	printf("%s: the steps kept by the flight recorder are written", who(t));
 	if (n)
 		printf(", and the next %llu", n);
-	printf("; traces come to %s/traces\n", t->folder);
+	printf("; traces go to %s/traces\n", t->folder);
 }
 
 static void say_unanswered(const struct asked *t)
 {
-	printf("%s: asked, but in %d s %s; %s, traces come to %s/traces\n", who(t),
-	       ANSWER_WITHIN_MS / 1000,
-	       target_is_learning(t->target) ? "it made no step that could be told"
-					     : "it began no step",
-	       target_has_flight(t->target)
-		       ? "the steps that the flight recorder keeps are written as they are"
-		       : "steps are recorded from its next one on",
+	printf("%s: the request was sent, but within %d s %s; %s, and traces go to "
+	       "%s/traces\n",
+	       who(t), ANSWER_WITHIN_MS / 1000,
+	       target_is_learning(t->target) ? "no step was detected" : "no new step began",
+	       target_has_flight(t->target) ? "the steps kept by the flight recorder are written"
+					    : "recording starts with the next step",
 	       t->folder);
 }
 
@@ -257,7 +252,7 @@ static void say(const struct asked *t)
 		say_kept(t, w.n);
 	else
 		say_window(t, &w,
-			   w.answer == TARGET_SLICES ? "its steps are not known yet: time slice"
+			   w.answer == TARGET_SLICES ? "no steps detected yet: time slice"
 						     : "step");
 }
 
@@ -267,7 +262,7 @@ static int take_what(void *request, const char *word)
 {
 	struct asking *a = request;
 	if (a->what)
-		return usage_error("trigger: one process or folder, got '%s' too; %s", word,
+		return usage_error("trigger takes one process or folder, got '%s' too; %s", word,
 				   command_usage(&command_trigger));
 	a->what = word;
 	return 0;
@@ -276,7 +271,7 @@ static int take_what(void *request, const char *word)
 static const struct command_option options[] = {
 	{ .name = "--steps",
 	  .argument = "N",
-	  .help = "record N steps, not the number that the schedule says",
+	  .help = "record N steps instead of the number in the schedule",
 	  .most = STEPS_MOST,
 	  .offset = offsetof(struct asking, n_steps) },
 	{ 0 },
@@ -306,7 +301,7 @@ static int run(int argc, char **argv)
 const struct command command_trigger = {
 	.name = "trigger",
 	.operands = "PID|DIR",
-	.summary = "record steps of a running job now",
+	.summary = "record the next steps of a running job",
 	.options = options,
 	.wanted = "which process or run's folder?",
 	.operand = take_what,

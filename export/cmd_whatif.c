@@ -60,22 +60,22 @@ static int take_folder(void *request, const char *word)
 static const struct command_option options[] = {
 	{ .name = "--without",
 	  .argument = "FILE:LINE",
-	  .help = "that line does not wait; also shown: the whole line is gone,\n"
-		  "and the CPU does nothing before the line's calls",
+	  .help = "remove the waits of this line; also shows the savings without\nthe whole line, "
+		  "and without the CPU work before its calls",
 	  .repeats = true,
 	  .take = take_without },
 	{ .name = "--kernel",
 	  .argument = "REGEX=FACTOR",
-	  .help = "kernels with such a name take FACTOR times as long",
+	  .help = "kernels whose names match REGEX take FACTOR times as long",
 	  .repeats = true,
 	  .take = take_kernel },
 	{ .name = "--free",
 	  .argument = "WHAT",
-	  .help = "launch, input, alloc, copy, collective or sync costs nothing",
+	  .help = "WHAT costs nothing: launch, input, alloc, copy, collective or sync",
 	  .repeats = true,
 	  .take = take_free },
 	{ .name = "--json",
-	  .help = "the answer as JSON",
+	  .help = "print the result as JSON",
 	  .offset = offsetof(struct request, is_json) },
 	{ 0 },
 };
@@ -85,7 +85,7 @@ static bool parse(int argc, char **argv, struct request *r, int *status)
 	if (!command_parse(&command_whatif, r, argc, argv, NULL, status))
 		return false;
 	if (!r->changes.n)
-		*status = usage_error("whatif: what should change? %s",
+		*status = usage_error("whatif: no change given (--without, --kernel or --free); %s",
 				      command_usage(&command_whatif));
 	return r->changes.n;
 }
@@ -216,27 +216,28 @@ static void print_gain(const char *what, const struct whatif_result *x)
 	       x->gain_ms < 0 ? "longer by" : "shorter by", gain,
 	       x->gain_pct < 0 ? -x->gain_pct : x->gain_pct);
 	if (x->rare_steps)
-		printf("%-24s %10s      in %u of %.0f steps; this is of the mean step, %s ms\n", "",
-		       "", x->rare_steps, x->steps, report_ms(ms, sizeof(ms), x->mean_ms));
+		printf("%-24s %10s      in only %u of %.0f steps; compared with the mean step, %s "
+		       "ms\n",
+		       "", "", x->rare_steps, x->steps, report_ms(ms, sizeof(ms), x->mean_ms));
 	else if (x->is_of_mean)
-		printf("%-24s %10s      this is of the mean step, too\n", "", "");
+		printf("%-24s %10s      also compared with the mean step\n", "", "");
 }
 
 static void print_text(const struct answer *a)
 {
 	char recorded[32], measured[32], replayed[32], step[32];
 	const struct whatif_result *x = &a->with;
-	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "a step now",
+	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "typical step",
 	       report_ms(recorded, sizeof(recorded), x->recorded_ms), a->pid, x->steps);
 	if (x->step_ms < x->recorded_ms)
-		printf("%-24s %10s ms   what changes are held against\n", "not recorded",
+		printf("%-24s %10s ms   changes are compared with this\n", "without recording",
 		       report_ms(step, sizeof(step), x->step_ms));
 	print_gain(a->has_line ? "without the wait" : "with the change", x);
 	if (a->has_line) {
 		print_gain("without the whole line", &a->line);
-		print_gain("without host work before", &a->before);
+		print_gain("without CPU work before", &a->before);
 	}
-	printf("%-24s %10s ms   of %s measured, the mean: an error of %.1f %%\n",
+	printf("%-24s %10s ms   measured: %s ms on average; model error %.1f %%\n",
 	       "replayed unchanged", report_ms(replayed, sizeof(replayed), x->replayed_ms),
 	       report_ms(measured, sizeof(measured), x->measured_ms), fabs(x->error_pct));
 }
@@ -280,7 +281,7 @@ static int run(int argc, char **argv)
 const struct command command_whatif = {
 	.name = "whatif",
 	.operands = "DIR",
-	.summary = "how long a step would take without a line, with faster kernels, ...",
+	.summary = "estimate how long a step would take without a line, with faster kernels, ...",
 	.options = options,
 	.wanted = "which run's folder?",
 	.operand = take_folder,

@@ -46,7 +46,7 @@ static int refuse(const char *name, size_t n, struct err *e)
 	}
 	char wrong[41], meant[SPELLING_MEANT_BYTES];
 	snprintf(wrong, sizeof(wrong), "%.*s", (int)n, name);
-	return err_set(e, -EINVAL, "format '%s'%s: this version writes %s only", wrong,
+	return err_set(e, -EINVAL, "unknown format '%s'%s; supported formats: %s", wrong,
 		       spelling_did_you_mean(meant, sizeof(meant), wrong, words), known);
 }
 

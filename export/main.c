@@ -30,8 +30,8 @@ static bool is_reserved(const char *name)
 
 static int refuse_reserved(const char *name)
 {
-	return usage_error("%s: not in this version; to profile a program of that name: "
-			   "profrun.sh -- %s ...",
+	return usage_error("%s: this command is not in this version; to profile a program of that "
+			   "name: profrun.sh -- %s ...",
 			   name, name);
 }
 
@@ -43,7 +43,7 @@ static int no_command(const char *name)
 		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 			 commands[i]->name);
 	}
-	return usage_error("no command '%s'; there are %s", name, known);
+	return usage_error("no command '%s'; the commands are %s", name, known);
 }
 
 static int print_all_help(void)
@@ -52,9 +52,8 @@ static int print_all_help(void)
 		command_print_usage(commands[i]);
 	printf("\noptions of a run:\n");
 	command_print_options(&command_run);
-	printf("\noptions of a command: profrun.sh COMMAND --help\n"
-	       "settings by environment: profrun.sh env\n"
-	       "traces open in https://ui.perfetto.dev\n");
+	printf("\noptions of a command: profrun.sh COMMAND --help\nsettings (environment "
+	       "variables): profrun.sh env\ntraces open in https://ui.perfetto.dev\n");
 	return EXIT_DONE;
 }
 

@@ -22,7 +22,7 @@ int make_folders(const char *path, struct err *e)
 	char part[PATH_MAX];
 	size_t n = strlen(path);
 	if (n >= sizeof(part))
-		return err_set(e, -ENAMETOOLONG, "%.100s...: the name is too long", path);
+		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", path);
 	for (size_t i = 1; i <= n; i++) {
 		if (path[i] && path[i] != '/')
 			continue;
@@ -36,7 +36,7 @@ int make_folders(const char *path, struct err *e)
 	if (stat(path, &status))
 		return err_set(e, -errno, "%.180s: %s", path, strerror(errno));
 	if (!S_ISDIR(status.st_mode))
-		return err_set(e, -ENOTDIR, "%.180s is there and not a folder", path);
+		return err_set(e, -ENOTDIR, "%.180s exists and is not a folder", path);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static int make_parent(const char *path, struct err *e)
 		return 0;
 	size_t n = (size_t)(slash - path);
 	if (n >= sizeof(parent))
-		return err_set(e, -ENAMETOOLONG, "%.100s...: the name is too long", path);
+		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", path);
 	memcpy(parent, path, n);
 	parent[n] = 0;
 	return make_folders(parent, e);
@@ -62,7 +62,7 @@ static int start_gzip(struct outfile *o, int level, struct err *e)
 		return 0;
 	free(o->z);
 	o->z = NULL;
-	return err_set(e, -ENOMEM, "%.180s: zlib cannot start", o->path);
+	return err_set(e, -ENOMEM, "%.180s: cannot initialize zlib", o->path);
 }
 
 int outfile_open(struct outfile *o, const char *path, int level, struct err *e)
@@ -75,7 +75,7 @@ int outfile_open(struct outfile *o, const char *path, int level, struct err *e)
 	snprintf(o->path, sizeof(o->path), "%s", path);
 	if (snprintf(o->hidden, sizeof(o->hidden), "%s.%d.part", path, (int)getpid()) >=
 	    (int)sizeof(o->hidden))
-		return err_set(e, -ENAMETOOLONG, "%.100s...: the name is too long", path);
+		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", path);
 	o->fd = open(o->hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (o->fd < 0)
 		return err_set(e, -errno, "cannot write %.180s: %s", path, strerror(errno));

@@ -44,7 +44,7 @@ static void write_with(struct process *p, int format, const struct analyzed_step
 		 (unsigned long long)step->model->number, x->suffix);
 	if (snprintf(path, sizeof(path), "%s/%s", p->output->folder, relative) >=
 	    (int)sizeof(path)) {
-		err_set(&e, 0, "%.100s...: the name is too long", p->output->folder);
+		err_set(&e, 0, "%.100s...: the path is too long", p->output->folder);
 		driver_note_trouble(p->driver, &e);
 		return;
 	}

@@ -98,7 +98,8 @@ void run_start_collector(struct run *r)
 	close(status[1]);
 	if (pid < 0) {
 		fprintf(stderr,
-			"profrun: no collector (%s): `profrun.sh export %s` will make the traces\n",
+			"profrun: cannot start the collector (%s): no traces are written during "
+			"the run; write them later with `profrun.sh export %s`\n",
 			strerror(errno), r->folder);
 		close(control[1]);
 		close(status[0]);

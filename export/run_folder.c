@@ -64,7 +64,7 @@ static void step_aside(struct run *r)
 	snprintf(wanted, sizeof(wanted), "%s", r->folder);
 	for (int i = 2; i < 100000 && holds_a_run(r->folder); i++)
 		snprintf(r->folder, sizeof(r->folder), "%.4000s-%d", wanted, i);
-	fprintf(stderr, "profrun: %s holds a run already; this one goes to %s\n", wanted,
+	fprintf(stderr, "profrun: %s already contains a run; this run is written to %s\n", wanted,
 		r->folder);
 }
 
@@ -94,7 +94,7 @@ void run_make_folder(struct run *r)
 	if (!error && is_too_long(r->folder))
 		error = -ENAMETOOLONG;
 	if (error) {
-		err_set(&e, error, "the run's folder has no absolute name that can be used: %s",
+		err_set(&e, error, "cannot make the path of the run's folder absolute: %s",
 			strerror(-error));
 	} else {
 		step_aside(r);
@@ -106,8 +106,8 @@ void run_make_folder(struct run *r)
 	if (!error)
 		return;
 	fprintf(stderr,
-		"profrun: %s; the application runs on without profiling (-o DIR or PROF_OUT names "
-		"another place)\n",
+		"profrun: %s; the application runs without profiling (choose another folder with "
+		"-o DIR or PROF_OUT)\n",
 		e.text);
 	r->profiles = false;
 }

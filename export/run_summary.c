@@ -113,15 +113,16 @@ static void say_losses(const struct process_facts *p, const char *who)
 	const struct facts_losses *l = &p->losses;
 	if (l->dropped)
 		fprintf(stderr,
-			"profrun: %s: %lld records dropped: buffer (PROF_BUFFER_MB) or disk full\n",
+			"profrun: %s: %lld records dropped: the buffer (PROF_BUFFER_MB) or the "
+			"disk was full\n",
 			who, (long long)l->dropped);
 	if (l->dropped_by_cupti)
 		fprintf(stderr, "profrun: %s: CUPTI dropped %lld records\n", who,
 			(long long)l->dropped_by_cupti);
 	if (l->calls_without_gpu_work || l->gpu_work_without_call)
 		fprintf(stderr,
-			"profrun: %s: not paired: %lld calls without GPU work, %lld GPU activities "
-			"without a call\n",
+			"profrun: %s: could not be matched: %lld calls to their GPU work, %lld GPU "
+			"activities to a call\n",
 			who, (long long)l->calls_without_gpu_work,
 			(long long)l->gpu_work_without_call);
 }
@@ -132,7 +133,7 @@ static void say_missing_traces(const struct process_facts *p, const char *who)
 {
 	if (p->n_traces_removed)
 		fprintf(stderr,
-			"profrun: %s: %lld traces removed, between the first and the newest "
+			"profrun: %s: %lld traces removed; the first and the newest are kept "
 			"(PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
 			who, (long long)p->n_traces_removed);
 	if (p->n_traces_failed > 1)
@@ -264,7 +265,7 @@ static void say_never_used(const struct run *r, bool was_used)
 {
 	const char *hint = "";
 	if (was_used) {
-		fprintf(stderr, "profrun: nothing could be recorded of %s\n", r->command[0]);
+		fprintf(stderr, "profrun: nothing could be recorded for %s\n", r->command[0]);
 		return;
 	}
 	if (r->is_sim)
@@ -289,8 +290,8 @@ static void say_not_waited(const struct run *r)
 {
 	if (!r->is_quiet)
 		fprintf(stderr,
-			"profrun: interrupted; traces are still being written. Later: profrun.sh "
-			"report %s\n",
+			"profrun: interrupted; traces are still being written. To see the report "
+			"later: profrun.sh report %s\n",
 			r->folder);
 }
 
@@ -298,16 +299,16 @@ static void say_running(long running)
 {
 	if (running > 0)
 		fprintf(stderr,
-			"profrun: %ld process%s of the run still running; their traces are written "
-			"as steps close\n",
+			"profrun: %ld process%s of the run still running; traces are written as "
+			"each step ends\n",
 			running, running == 1 ? "" : "es");
 }
 
 static void say_collector_died(const struct run *r)
 {
 	fprintf(stderr,
-		"profrun: the collector died; `profrun.sh export %s --format perfetto` "
-		"writes the traces\n",
+		"profrun: the collector died; write the traces with `profrun.sh export %s --format "
+		"perfetto`\n",
 		r->folder);
 }
 

@@ -41,10 +41,10 @@ int runfile_save(const char *folder, json_t *root, struct err *e)
 	char path[PATH_MAX];
 	struct outfile out;
 	if (snprintf(path, sizeof(path), "%s/run.json", folder) >= (int)sizeof(path))
-		return err_set(e, -ENAMETOOLONG, "%.100s...: the name is too long", folder);
+		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", folder);
 	char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	if (!text)
-		return err_set(e, -EINVAL, "%.180s: cannot be put into JSON", path);
+		return err_set(e, -EINVAL, "%.180s: cannot be written as JSON", path);
 	int error = outfile_open(&out, path, 0, e);
 	if (!error) {
 		outfile_write(&out, text, strlen(text));

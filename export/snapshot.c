@@ -467,7 +467,7 @@ const struct exporter exporter_memory = {
 	.noun = "memory snapshot",
 	.viewer = "https://pytorch.org/memory_viz",
 	.is_empty = is_empty,
-	.why_empty = "PyTorch's allocator reported no block: the program does not use it, or "
-		     "PROF_MEMORY=off",
+	.why_empty = "PyTorch's allocator reported no blocks (the program does not use it, or "
+		     "PROF_MEMORY=off)",
 	.write_step = write_step,
 };

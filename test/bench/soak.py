@@ -161,7 +161,7 @@ def main():
     said = child.stderr.read()
     print(f"{time.monotonic() - began:.0f} s; exit status {child.returncode}")
     print("\n".join(line for line in said.splitlines() if line.startswith("profrun: ")))
-    status = judge(rows) or child.returncode or int("records dropped: buffer" in said)
+    status = judge(rows) or child.returncode or int("records dropped: the buffer" in said)
     shutil.rmtree(folder, ignore_errors=True)
     return status
 

@@ -60,8 +60,9 @@ class Commands(Case):
         for name in ("diff", "merge"):
             run = self.tool(name, "/dev/null", "/dev/null")
             self.assertEqual((run.status, run.out), (2, ""))
-            self.assertEqual(run.err, f"profrun: {name}: not in this version; to profile a "
-                                      f"program of that name: profrun.sh -- {name} ...\n")
+            self.assertEqual(run.err, f"profrun: {name}: this command is not in this version; to "
+                                      "profile a program of that name: profrun.sh -- "
+                                      f"{name} ...\n")
         run = self.tool("--", "diff", "/dev/null", "/dev/null")
         self.assertEqual((run.status, run.out), (0, ""), run.err)
         self.assertIn("diff never used CUDA", run.err)
@@ -179,7 +180,7 @@ class Places(Case):
             line[2:4] = options
             run = self.execute(line, folder, env, cwd=place)
             self.assertEqual((run.status, run.out), (0, "5 steps\n"))
-            self.assertIn("the application runs on without profiling", run.err)
+            self.assertIn("the application runs without profiling", run.err)
             self.assertNotIn("never used", run.err)
             self.assertEqual(os.listdir(place), [])
 
@@ -190,7 +191,7 @@ class Places(Case):
         os.makedirs(place := self.folder())
         run = self.execute(line, folder, env, cwd=place)
         self.assertEqual((run.status, run.out), (0, "5 steps\n"))
-        self.assertIn("PROF_OUT: longer than", run.err)
+        self.assertIn("PROF_OUT: the value is longer than", run.err)
         self.assertIn("profrun: process ", run.err)
         self.assertEqual([name[:13] for name in os.listdir(place)], ["profrun-loop-"])
 

@@ -125,7 +125,7 @@ class InJson(Both):
         self.assertEqual(said.status, 0, said.err)
         self.assertIn(f"slices     {len(t.slices)}, instants {len(t.instants)}, "
                       f"counter points {len(t.counters)}", said.out)
-        self.assertIn(f"arrows     {len(t.flows_out)} begin, {len(t.flows_in)} end", said.out)
+        self.assertIn(f"flows      {len(t.flows_out)} begin, {len(t.flows_in)} end", said.out)
 
 
 @unittest.skipIf(perfetto_ui.unavailable(), perfetto_ui.unavailable())

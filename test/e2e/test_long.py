@@ -51,7 +51,7 @@ class Long(Case):
                          [None] * 5)
         (why,) = [gap["why"] for gap in report["unavailable"]
                   if gap["what"] == "recording overhead"]
-        self.assertIn("28 recorded, 0 others", why)
+        self.assertIn("28 recorded, 0 unrecorded", why)
 
     def test_traces_are_capped(self):
         """Of endless windows, the first and the newest are kept; the removal is reported."""
@@ -63,7 +63,7 @@ class Long(Case):
         self.assertEqual((process["n_traces"], process["n_traces_removed"]), (100, 90))
         self.assertEqual([os.path.join(run.folder, name) for name in process["traces"]],
                          run.traces_in_order())
-        self.assertIn(": 90 traces removed, between", run.err)
+        self.assertIn(": 90 traces removed; the first and the newest are kept", run.err)
         (why,) = [gap["why"] for gap in self.report(run)["unavailable"]
                   if gap["what"] == "traces of all recorded steps"]
         self.assertTrue(why.startswith("90 of 100 were removed"), why)

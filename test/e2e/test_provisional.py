@@ -76,9 +76,9 @@ class Provisional(ProvisionalCase):
         self.check_windows(run)
         self.check_losses(run)
         info = self.tool("info", run.folder)
-        self.assertRegex(info.out, rf"steps +{facts['count']} by auto")
+        self.assertRegex(info.out, rf"steps +{facts['count']}, detected by auto")
         with open(os.path.join(run.folder, "report.txt")) as file:
-            self.assertIn(f"the first steps were detected as {CRITIC_CALLS} calls long",
+            self.assertIn(f"at first, steps were wrongly detected as {CRITIC_CALLS} calls long",
                           " ".join(file.read().split()))
 
     def check_losses(self, run):

@@ -35,9 +35,10 @@ class Ranks(Case):
         self.assertEqual(sorted(self.armed(run)), [0, 2, 3])
         self.assertEqual(run.json["ranks_left_out"], [1])
         self.assertEqual(len(run.journals()), 3)
-        said = [line for line in run.err.splitlines() if "is not in PROF_RANKS" in line]
+        said = [line for line in run.err.splitlines()
+                if "PROF_RANKS=0,2-3 does not include it" in line]
         self.assertEqual(len(said), 1, run.err)
-        self.assertIn("rank 1 (RANK)", said[0])
+        self.assertIn("rank 1 (from RANK) is not profiled", said[0])
         self.assertIn("profrun: rank 1 not profiled (PROF_RANKS=0,2-3)", run.err)
         self.assertEqual(sorted(os.listdir(os.path.join(run.folder, "traces"))), ["0", "2", "3"])
 
@@ -102,8 +103,8 @@ class Ranks(Case):
         one = "RANK={} LOCAL_WORLD_SIZE=2 " + prog("loop") + " 60 plain 5000; "
         run = self.profiled(["sh", "-c", one.format(0) + one.format(1)], **PACED)
         remark, = [p["diagnostic"] for p in run.json["processes"] if p["rank"] == "0"]
-        self.assertIn("of 60 steps the schedule's first is step 12 (from 0), but steps were "
-                      "detected too late for it (ranks start together",
+        self.assertIn("it had 60 steps, and the schedule's first is step 12 (from 0), but "
+                      "steps were detected too late for it (ranks start together",
                       remark)
         self.assertNotIn("skip_first", remark)
 

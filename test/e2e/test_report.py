@@ -250,7 +250,7 @@ class Example(Case):
     def test_whatif_in_words(self):
         run = self.tool("whatif", self.run_.folder, "--free", "input", "--free", "sync")
         self.assertEqual(run.status, 0, run.err)
-        self.assertIn("a step now", run.out)
+        self.assertIn("typical step", run.out)
         self.assertIn("shorter by", run.out)
 
     def test_whatif_wrong_usage(self):

@@ -224,7 +224,7 @@ class LeftBehind(Case):
         )
         run = self.profiled(["bash", "-c", code], **PACED)
         self.assertEqual((run.status, run.out), (0, "started\n"))
-        self.assertIn("of the run still running; their traces are written as steps close", run.err)
+        self.assertIn("of the run still running; traces are written as each step ends", run.err)
         self.assertNotIn("never used", run.err)
         open(begin, "w").close()
         self.eventually("it is recorded to its end",
@@ -248,7 +248,7 @@ class NoRoom(Case):
         run = self.execute(["bash", "-c", 'ulimit -f 1024; exec "$@"', "bash", *line], folder, env)
         self.assertEqual((run.status, run.out), (0, "5 steps\n"))
         self.assertIn("ulimit -f", run.err)
-        self.assertIn("profrun: nothing could be recorded of ", run.err)
+        self.assertIn("profrun: nothing could be recorded for ", run.err)
         self.assertNotIn("never used", run.err)
 
     def test_not_one_byte(self):
@@ -270,7 +270,7 @@ class Places(Case):
             [os.path.join(home, "profrun.sh"), "--sim", "-o", "run", "--", *program()],
             self.folder(), environment())
         self.assertEqual((run.status, run.out, run.other_err()), (0, "done\n", ""))
-        self.assertIn("runs on without profiling", run.err)
+        self.assertIn("runs without profiling", run.err)
 
     def test_a_folder_that_is_removed_during_the_run(self):
         line, folder, env = self.launched(

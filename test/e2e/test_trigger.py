@@ -120,8 +120,8 @@ class Triggers(TriggerCase):
         live.go()
         asked = self.trigger(live.folder)
         self.assertEqual((asked.status, asked.err), (0, ""))
-        said = re.fullmatch(r"process (\d+): steps (\d+) to (\d+) are recorded, after 2 to warm "
-                            r"up; traces come to (.*)/traces\n",
+        said = re.fullmatch(r"process (\d+): steps (\d+) to (\d+) are recorded, after 2 "
+                            r"warm-up steps; traces go to (.*)/traces\n",
                             asked.out)
         self.assertTrue(said, asked.out)
         self.assertEqual((int(said[1]), said[4]), (live.pid(), live.folder))
@@ -185,7 +185,7 @@ class Triggers(TriggerCase):
         live.send("odd 4000")
         asked = self.trigger(live.folder, "--steps", 2)
         self.assertEqual(asked.status, 0, asked.err)
-        self.assertIn("its steps are not known yet: time slices ", asked.out)
+        self.assertIn(": no steps detected yet: time slices ", asked.out)
         live.expect("done")
         run = live.end()
         (trigger,) = self.facts(run)["triggers"]
@@ -223,8 +223,8 @@ class Triggers(TriggerCase):
         live = self.start("off", PROF_TRIGGER="signal")
         asked = self.trigger(live.folder)
         self.assertEqual((asked.status, asked.out), (1, ""))
-        self.assertIn("its PROF_TRIGGER does not have file, so it does not listen; it has signal: "
-                      "kill -USR2 arms it",
+        self.assertIn(" cannot be triggered: its PROF_TRIGGER does not include file; it includes "
+                      "signal, so use kill -USR2",
                       asked.err)
 
     def test_no_step_begins(self):
@@ -232,7 +232,7 @@ class Triggers(TriggerCase):
         live.do(5)
         asked = self.trigger(live.folder)
         self.assertEqual(asked.status, 0)
-        self.assertIn("asked, but in 2 s it began no step", asked.out)
+        self.assertIn("the request was sent, but within 2 s no new step began", asked.out)
         live.do(20)
         run = live.end()
         self.assertEqual(run.trace_steps(), [7, 8, 9])
@@ -246,8 +246,8 @@ class Triggers(TriggerCase):
         live.go()
         asked = self.trigger(live.pid())
         self.assertEqual(asked.status, 1)
-        self.assertIn("its collector is gone, so nothing writes traces: `profrun.sh collect "
-                      f"{folder} &` starts one",
+        self.assertIn("no traces are written, because its collector has ended; start another with "
+                      f"`profrun.sh collect {folder} &`",
                       asked.err)
         live.stop()
         live.do(20)
@@ -261,7 +261,7 @@ class Triggers(TriggerCase):
         run = live.end()
         cases = (([run.folder], 1, "the run has ended"), ([os.getpid()], 1, "is not profiled"),
                  (["999999999"], 1, "there is no process 999999999"),
-                 (["/nonexistent"], 1, "no such run"), ([self.base], 1, "no run's folder"),
+                 (["/nonexistent"], 1, "no such run"), ([self.base], 1, "not the folder of a run"),
                  ([], 2, "which process or run's folder?"),
                  ([run.folder, "--steps", "0"], 2, "--steps takes a number from 1"),
                  ([run.folder, "--steps"], 2, "needs a number"),
@@ -353,7 +353,7 @@ class Flight(TriggerCase):
         live.do(50)
         live.go()
         asked = self.tool("trigger", live.folder)
-        self.assertIn("the steps that the flight recorder keeps are written, and the next 2; ",
+        self.assertIn("the steps kept by the flight recorder are written, and the next 2; ",
                       asked.out)
         live.stop()
         total = int(live.do(0) or 0)
@@ -369,8 +369,8 @@ class Flight(TriggerCase):
         live = self.start("flight=4")
         live.do(50)
         asked = self.tool("trigger", live.folder)
-        self.assertIn("it began no step; the steps that the flight recorder keeps are written as "
-                      "they are, traces come to ",
+        self.assertIn("no new step began; the steps kept by the flight recorder are written, and "
+                      "traces go to ",
                       asked.out)
         self.eventually_on_disk(live, [45, 46, 47, 48])
         live.end()
@@ -443,7 +443,7 @@ class Flight(TriggerCase):
         run = live.end()
         kept = self.facts(run)["kept"]  # more than one if a busy machine's collector was late
         self.assertGreater(kept[0]["first"], 0)
-        self.assertIn("fewer steps than that found room", run.err)
+        self.assertIn("has room for fewer steps", run.err)
 
     def test_memory_is_bounded(self):
         live = self.start("flight=4", PROF_BUFFER_MB="8")
