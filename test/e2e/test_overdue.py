@@ -70,7 +70,7 @@ class AnotherModel(OverdueCase):
         self.check_count(run, made + 100 + another)
         self.assertEqual(len(run.trace_steps()), 2)
         info = self.tool("info", run.folder)
-        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
+        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']}, detected by auto")
 
     def test_a_window_is_cut_at_the_overdue_step(self):
         live, made = self.trained(OPEN_WINDOW)

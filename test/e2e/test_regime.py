@@ -90,7 +90,7 @@ class Backup(RegimeCase):
         numbers = [number for _, number in self.begins(journal)]
         self.assertEqual(numbers[1:], list(range(numbers[1], numbers[-1] + 1)))
         info = self.tool("info", run.folder)
-        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
+        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']}, detected by auto")
 
     def test_a_log_in_every_later_step_loses_nothing(self):
         live, made = self.locked(steps="long 100")
@@ -142,7 +142,7 @@ class Regime(RegimeCase):
         # Detected afterwards from the journal alone, they are the same.
         info = self.tool("info", run.folder)
         self.assertEqual(info.status, 0, info.err)
-        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']} by auto")
+        self.assertRegex(info.out, rf"steps +{self.facts(run)['count']}, detected by auto")
 
     def test_a_window_before_the_change_was_in_time(self):
         """The schedule waits for uncounted steps, which does not make earlier windows late."""
