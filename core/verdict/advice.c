@@ -59,10 +59,8 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 	if (is_any && is_small)
 		return "copy this data once, before the loop; if it changes, create it on the GPU "
 		       "or copy it from pinned memory";
-	/*
-	 * Advice about a CUDA library's handle does not fit a framework's operator that sorts, or
-	 * asks how much there is.
-	 */
+	/* An operator that sorts, or that must know how many results it has, synchronizes
+	 * internally. The advice about a CUDA library's handle does not fit such an operator. */
 	return s->op ? "use an operator that does not synchronize, or call this one less often"
 		     : fixes[s->kind].what;
 }
