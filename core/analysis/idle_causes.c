@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct idle_cause_row idle_causes[IDLE_CAUSES_N] = {
-#define IDLE_CAUSE(id, name, noun, meaning) { name, noun, meaning },
+#define IDLE_CAUSE(id, name, noun, meaning, advice) { name, noun, meaning, advice },
 #include "core/analysis/idle_causes.def"
 #undef IDLE_CAUSE
 };

@@ -10,7 +10,7 @@ enum idle_cause {
 };
 
 struct idle_cause_row {
-	const char *name, *noun, *meaning;
+	const char *name, *noun, *meaning, *advice;
 };
 
 extern const struct idle_cause_row idle_causes[IDLE_CAUSES_N];

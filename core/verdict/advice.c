@@ -187,10 +187,11 @@ struct general {
 	struct whatif_change change;
 	double least_share; /* least savings, as a share of the step */
 	bool is_of_copies;
-	const char *what, *why;
+	enum idle_cause cause; /* whose advice is given */
+	const char *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
-	/* The advice in place of `what` if all memory that the line copies to the device is pinned
-	 * already; NULL: `what` is used. */
+	/* The advice in place of the cause's if all memory that the line copies to the device is
+	 * pinned already; NULL: the cause's. */
 	const char *what_if_pinned;
 };
 
@@ -238,8 +239,9 @@ static void advise_general(struct judge *j, const struct general *g)
 	uint32_t site = g->site(j, &here_ms); /* by the play in judge_gain_ms() above */
 	if (!site || (g->is_of_copies && yields_to_existing(j, site, gain_ms)))
 		return;
-	const char *what = g->what_if_pinned && is_from_pinned(j, site) ? g->what_if_pinned
-									: g->what;
+	const char *what = g->what_if_pinned && is_from_pinned(j, site)
+				   ? g->what_if_pinned
+				   : idle_causes[g->cause].advice;
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
 	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms per step at this line",
@@ -292,7 +294,7 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_ALLOC },
 		0,
 		false,
-		"reuse the memory instead of allocating and freeing it every step",
+		IDLE_ALLOC,
 		"allocation and freeing take CPU time, and freeing waits for the GPU",
 		advice_top_memory_site,
 		NULL,
@@ -301,7 +303,7 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
 		0,
 		false,
-		"prefetch batches: more DataLoader workers, prefetch_factor",
+		IDLE_INPUT,
 		" the step waits for its data",
 		advice_top_site,
 		NULL,
@@ -310,7 +312,7 @@ void advice_fill(struct judge *j)
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 		copy_share,
 		true,
-		"copy less, copy from pinned memory, or copy on a separate stream",
+		IDLE_COPY,
 		"copies take time in every step",
 		advice_top_site,
 		"copy less, or copy on a separate stream",

@@ -93,8 +93,7 @@ void advise_launches(struct judge *j)
 	unsigned n = find_top(lines, n_sites, top);
 	if (n) {
 		describe(j, lines, top, n, where, sizeof(where));
-		advise(j, top[0], &change, 1,
-		       "launch fewer, larger kernels: CUDA graphs, fused kernels, a larger batch",
+		advise(j, top[0], &change, 1, idle_causes[IDLE_LAUNCH].advice,
 		       "launch overhead: the CPU takes longer to launch this work than the GPU to "
 		       "run it; the launches that could be merged into one take %s",
 		       where);
