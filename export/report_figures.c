@@ -164,8 +164,10 @@ static void say_leaks(struct textout *o, const struct report_memory *m, const ch
 			 *x->what ? x->what : report_place(place, sizeof(place), &x->place, cwd),
 			 40, CUT_HEAD);
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
-					 i ? ", " : "allocated at ", fitted,
-					 report_bytes(bytes, sizeof(bytes), x->bytes));
+					 i	    ? ", "
+					 : *x->what ? "allocated "
+						    : "allocated at ",
+					 fitted, report_bytes(bytes, sizeof(bytes), x->bytes));
 	}
 	if (used)
 		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);

@@ -222,8 +222,8 @@ static void take_value(struct config *c, const struct config_row *row, const cha
 	}
 	if (complain) {
 		char line[600];
-		snprintf(line, sizeof(line), "%s: %s; using the default %s", row->name, e.text,
-			 row->fallback);
+		snprintf(line, sizeof(line), "%s: %s; using the default%s%s", row->name, e.text,
+			 *row->fallback ? " " : "", row->fallback);
 		complain(context, line);
 	}
 }

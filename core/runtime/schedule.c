@@ -113,8 +113,7 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 		return err_set(e, -EINVAL, "%s is given twice", schedule_keys[k].name);
 	*seen |= 1u << k;
 	if (!piece_number(value, &values[k]) || values[k] < schedule_keys[k].min)
-		return err_set(e, -EINVAL,
-			       "%s=%.*s: expected a whole number of steps from %llu to 10^12",
+		return err_set(e, -EINVAL, "%s=%.*s: expected a whole number from %llu to 10^12",
 			       schedule_keys[k].name, piece_shown(value), value.at,
 			       (unsigned long long)schedule_keys[k].min);
 	return 0;
