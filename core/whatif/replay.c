@@ -1,24 +1,28 @@
-/* Plays the model: one pass over the calls in order of their begin. */
+/* Plays the model that replay.h describes: passes over the calls in the order of their begin, and
+ * computes when each call and each piece of GPU work ends. */
 #include "core/whatif/replay.h"
 
-/* At least two iterations: the first one brings the queues to a steady state. Short runs are played
- * more often: 60,000 calls take about a millisecond. */
+/* A run is played for at least two iterations, because the first one only fills the queues. Short
+ * runs are played for more iterations, up to about 60,000 ops in all, which take about 1 ms. */
 enum { ITERATIONS_LEAST = 2, ITERATIONS_MOST = 8, OPS_OF_ALL_ITERATIONS = 60000 };
 
-/* Time between two kernels of a graph: 96 ns is the median of 2,376 on an H100 (10th percentile 64
- * ns). Launched kernels are 1,200 ns apart there. */
+/* Time between two kernels of a graph: the median of 2,376 gaps on an H100, where the 10th
+ * percentile is 64 ns. Kernels that were launched one by one are 1,200 ns apart on that GPU. */
 #define GRAPH_AFTER_NS 96.0f
-/* times the median: such work waited for something, and would in a graph */
+/* If work follows the stream's previous work by more than LONGER times the median time, it waited
+ * for something else. It would wait for that in a graph, too. */
 #define LONGER 3
 
 struct play {
 	const struct replay *r;
 	const struct replay_edit *edit;
-	double *lane, *stream, *event; /* ns: the time that each has reached */
+	/* By lane and by stream: when its last op or work so far ends. By event: when it occurs.
+	 * All in ns since the begin of the run's first iteration. */
+	double *lane, *stream, *event;
 	double host_scale;
 };
 
-/* fmax() would be a call into libm, a tenth of the time of a play. No value here is NAN. */
+/* Used instead of fmax(), whose calls into libm took a tenth of a play. No value here is NAN. */
 static inline double later(double a, double b)
 {
 	return a > b ? a : b;
@@ -46,7 +50,8 @@ static double work_begin(const struct play *p, const struct replay_work *w, doub
 	return begin;
 }
 
-/* Submits the call's work to the device. Returns when the last of it ends. */
+/* Submits the op's GPU work to the device at time `issued`. Returns the time at which all of this
+ * work has ended. */
 static double submit(struct play *p, const struct replay_op *op, double issued, uint8_t flags)
 {
 	double begin = issued, end = issued, last = issued;
@@ -70,7 +75,7 @@ static double wait_until(const struct replay_op *op, double now, double cost, do
 	return end > now ? later(now + cost, end + op->exit_ns) : now + cost;
 }
 
-/* Returns when a call that begins at `now` returns. */
+/* Makes a call that begins at `now`. Returns the time at which it returns. */
 static double make_call(struct play *p, const struct replay_op *op, double now, uint8_t flags)
 {
 	double cost = flags & EDIT_NO_COST ? 0 : op->cost_ns * p->host_scale, end;
@@ -128,7 +133,7 @@ static double furthest(const struct play *p)
 	return end;
 }
 
-/* Returns the ns per iteration of the run. */
+/* Returns the mean time in ns of the run's iterations after the first one. */
 static double play_run(struct play *p, const struct replay_run *run)
 {
 	const struct replay *r = p->r;
@@ -172,7 +177,8 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	return r->n_steps ? sum / r->n_steps : 0;
 }
 
-/* Returns when the call has returned, if it is of the main lane, and its work is done. */
+/* Returns the time at which the op's GPU work is done and, if the op is a call of the main lane,
+ * the call has returned. */
 static double done_ns(const struct replay *r, uint32_t i)
 {
 	const struct replay_op *op = &r->ops.at[i];
@@ -193,8 +199,8 @@ void replay_step_lengths(const struct replay *r, double *ns)
 			ns[r->step[i]] = later(ns[r->step[i]], done_ns(r, i));
 			begin = later(begin, ns[r->step[i]]);
 		}
-		/* from ends to lengths, in the last iteration of the run; it begins where the
-		 * previous one ended */
+		/* Convert the ends of the steps to lengths. All times are in the run's last
+		 * iteration, which begins where the iteration before it ended. */
 		begin -= run->iteration_ns;
 		for (uint32_t i = 0; i < run->n_steps; i++) {
 			double end = later(begin, ns[i]);

@@ -1,15 +1,17 @@
 /*
- * Replays the recorded steps on a model of the machine, with something changed. The host consists
- * of lanes (threads that never overlap share one), the device of streams that run their work in
- * order. A call begins when its lane's previous call has returned and the lane's own work after
- * that is done. A kernel begins when it was launched, its stream is free, and the events that it
- * waits for have occurred. A wait ends when what it waits for is done. All durations, and the delay
- * of everything after what it depends on, are taken from the recorded steps, so that an unchanged
- * replay reproduces them.
+ * Replays the recorded steps on a model of CPU and GPU, with one thing changed.
  *
- * A run of successive steps is played several times in a row, and a step's time is the time of one
- * more such iteration. So neither the device's state at the first step nor the work left in its
- * queue at the end counts.
+ * In the model, the host consists of lanes, and threads that take turns share a lane. The device
+ * consists of streams, and each stream runs its GPU work in order. A lane alternates between calls
+ * and gaps. A gap is the host's own work between two calls. A call begins when the gap before it
+ * has ended. A kernel begins when three conditions hold: it was launched, its stream is free, and
+ * the events that its stream waits for have occurred. A call that waits for GPU work returns when
+ * this work is done. All durations and delays are taken from the recorded steps, so that a replay
+ * without changes reproduces these steps.
+ *
+ * A run of successive steps is played for several iterations. The first iteration starts with empty
+ * queues, and at the end the queues may still hold work. To exclude both effects, the step time is
+ * computed from the time that the iterations after the first one add.
  */
 #ifndef CORE_REPLAY_H
 #define CORE_REPLAY_H
@@ -21,70 +23,86 @@
 
 #define REPLAY_NONE UINT32_MAX
 
-/* Steps beyond this number of calls are left out: a play of that many takes 20 ms, and a report
- * makes about forty plays. */
+/* Once the model has REPLAY_OPS_MOST ops, no more steps are added. A play of that many ops takes
+ * 20 ms, and a report makes about forty plays. But REPLAY_STEPS_LEAST steps are always added, if
+ * that many were recorded. */
 enum { REPLAY_OPS_MOST = 150000, REPLAY_STEPS_LEAST = 2 };
 
+/* What an op does in a play. */
 enum replay_role {
-	ROLE_HOST,	  /* takes host time only */
-	ROLE_LAUNCH,	  /* submits work */
-	ROLE_WAIT_WORK,	  /* submits work and waits for it */
-	ROLE_WAIT_STREAM, /* until stream `target` is done */
-	ROLE_WAIT_EVENT,  /* until event `target` has occurred */
-	/* until all streams of device `target` are done; REPLAY_NONE: of all devices */
+	ROLE_HOST,	  /* the call takes host time only */
+	ROLE_LAUNCH,	  /* the call submits GPU work */
+	ROLE_WAIT_WORK,	  /* the call submits GPU work and waits for it */
+	ROLE_WAIT_STREAM, /* the call waits until stream `target` is done */
+	ROLE_WAIT_EVENT,  /* the call waits until event `target` has occurred */
+	/* the call waits until all streams of device `target` are done; `target` REPLAY_NONE: the
+	 * streams of all devices */
 	ROLE_WAIT_DEVICE,
-	ROLE_EVENT,	  /* event `target` occurs when `stream` is done */
-	ROLE_STREAM_WAIT, /* `stream` waits for event `target` */
-	/* work without a known call: begins where it did, relative to the main lane */
+	ROLE_EVENT,	  /* the call records event `target`, which occurs when `stream` is done */
+	ROLE_STREAM_WAIT, /* the call makes `stream` wait for event `target` */
+	/* no call, only GPU work whose call is unknown: it is submitted `gap_ns` after the main
+	 * lane's last call has returned */
 	ROLE_ORPHAN,
 };
 
-/* A call. Times are ns in 32-bit floats: seven digits, at half the memory. */
+/* A call, or an orphan: GPU work whose call is unknown. Times are ns in 32-bit floats, which keep
+ * seven digits and need half the memory of doubles. */
 struct replay_op {
-	float gap_ns;  /* the lane's own work before it; with `anchor`: from that call's return */
-	float cost_ns; /* within the call, without its wait */
-	float exit_ns; /* from the end of what it waited for to its return */
-	uint32_t call; /* in the timeline; REPLAY_NONE: an orphan */
-	/* A call of another lane that this one seems to have waited for, or REPLAY_NONE. */
+	/* Host's own work before the call: since the return of the lane's previous call or, if
+	 * `anchor` is set, since the return of the call `anchor`. */
+	float gap_ns;
+	float cost_ns; /* host time within the call, without its wait */
+	float exit_ns; /* from the end of the awaited work to the return of the call */
+	uint32_t call; /* in the timeline's calls; REPLAY_NONE: an orphan */
+	/* Op of another lane that this call probably waited for, or REPLAY_NONE. */
 	uint32_t anchor;
+	/* `target`: stream, event or device, see enum replay_role; `stream`: index in streams. */
 	uint32_t target, stream;
-	uint32_t first_work, n_work;
-	uint16_t lane; /* 0: the main one */
-	uint8_t role;
+	uint32_t first_work, n_work; /* in works: the GPU work that the call submits */
+	uint16_t lane;		     /* 0: the main lane */
+	uint8_t role;		     /* enum replay_role */
 };
 
 /*
- * A piece of GPU work. It begins when all of these have passed: `latency_ns` after its call's own
- * cost, `after_ns` after the previous work of its stream, `dep_ns` after work `dep`. A call's
- * second and later works (graphs) follow the previous one instead: `after_ns` after its end, or, if
- * they overlap, `latency_ns` after its begin.
+ * One piece of GPU work: a kernel, copy or memset. The first piece of a call begins when three
+ * delays have passed: `latency_ns` after the call's host cost, `after_ns` after the end of the
+ * stream's previous work, and `dep_ns` after the end of the work `dep`. A graph launch submits
+ * several pieces. Its second and later pieces are chained: each begins `after_ns` after the end of
+ * the piece before it. If the two pieces overlap, it begins `latency_ns` after that piece began.
  */
 struct replay_work {
 	float duration_ns, latency_ns, after_ns, dep_ns;
-	uint32_t dep;  /* work of another stream, inferred from the times; or REPLAY_NONE */
-	uint32_t work; /* in the timeline */
-	uint16_t stream;
+	/* In works: work of another stream that this work waits for, inferred from the recorded
+	 * times; or REPLAY_NONE. */
+	uint32_t dep;
+	uint32_t work;	 /* in the timeline's works */
+	uint16_t stream; /* in streams */
+	/* `is_chained`: second or later piece of its call. `overlaps`: is_chained, and began before
+	 * the end of the piece before it. */
 	bool is_chained, overlaps;
 };
 
-/* Successive steps. */
+/* A run of successive steps. */
 struct replay_run {
 	uint32_t first_op, n_ops, n_steps;
-	uint32_t first_step; /* in the timeline */
-	uint64_t begin_ns, end_ns;
-	double iteration_ns; /* length of all its steps in the last play */
-	float *tail_ns;	     /* by lane: own work after its last call */
+	uint32_t first_step;	   /* in the timeline's steps */
+	uint64_t begin_ns, end_ns; /* as recorded */
+	double iteration_ns;	   /* time of all steps of the run together in the last play */
+	float *tail_ns;		   /* by lane: the host's own work after the lane's last call */
 };
 
 struct replay_stream {
 	uint32_t device;
 };
 
-/* What was learned from the recorded steps; for debugging and tests. */
+/* Typical times in the recorded steps. replay_build() learns and uses them; a play only uses
+ * after_ns. */
 struct replay_learned {
-	double issue_ns, latency_ns, after_ns; /* medians */
-	double exit_ns;	 /* from the end of what was waited for to the return: median */
-	double check_ns; /* cost of a wait that finds everything done */
+	/* Medians: duration of a launch call; time from a launch to its kernel on an idle stream;
+	 * time between two successive kernels of a busy stream. */
+	double issue_ns, latency_ns, after_ns;
+	double exit_ns;	 /* median time from the end of the awaited work to the call's return */
+	double check_ns; /* duration of a waiting call whose target is already done */
 };
 
 struct replay {
@@ -95,37 +113,41 @@ struct replay {
 	VEC(struct replay_run) runs;
 	uint32_t n_lanes, n_events, n_steps;
 	struct replay_learned learned;
-	double measured_ns; /* per step */
-	/* Buffers of a play, by op and by work. Kept for the next one: fresh pages for each play
-	 * took a seventh of its time. */
+	double measured_ns; /* recorded time per step */
+	/* End of each op and of each piece of work in the last play. The play writes them, and they
+	 * are kept for the next play, because allocating fresh pages took a seventh of a play. */
 	double *op_end, *work_end;
-	uint32_t *step; /* by op: which of its run's steps it belongs to, from 0 */
+	uint32_t *step; /* by op: number of its step within the run, from 0 */
 };
 
+/* replay_play() ignores EDIT_KEEP_GAP and EDIT_OF_LINE. They are notes for cut_gaps() in whatif.c,
+ * which decides how much host time around a removed call goes. */
 enum replay_edit_flag {
-	EDIT_GONE = 1, /* the call and its work are removed */
+	EDIT_GONE = 1, /* the call and its GPU work are removed */
 	/* the host does not wait; ROLE_STREAM_WAIT: the stream does not wait */
 	EDIT_NO_WAIT = 2,
-	EDIT_NO_COST = 4,   /* the call takes no host time */
-	EDIT_KEEP_GAP = 8,  /* for the code that makes edits: host work around the call stays */
-	EDIT_AS_GRAPH = 16, /* its work follows the previous work of the stream as in a graph */
-	EDIT_OF_LINE = 32,  /* for the code that makes edits: removed with its line */
+	EDIT_NO_COST = 4,  /* the call takes no host time */
+	EDIT_KEEP_GAP = 8, /* the host's own work around the removed call stays */
+	/* the call's GPU work follows the stream's previous work as closely as in a graph */
+	EDIT_AS_GRAPH = 16,
+	EDIT_OF_LINE = 32, /* the call is removed because its whole line is removed */
 };
 
-/* Changes for one play. NULL arrays: none. */
+/* Changes for one play. A NULL array means no changes of its kind. */
 struct replay_edit {
-	uint8_t *op;	  /* enum replay_edit_flag, by op */
-	float *cut_ns;	  /* by op: taken from the gap before it */
+	uint8_t *op;	  /* by op: bits of enum replay_edit_flag */
+	float *cut_ns;	  /* by op: time removed from the gap before the op; negative: added */
 	float *scale;	  /* by work: factor of its duration */
 	float host_scale; /* factor of all gaps and costs; 0 stands for 1 */
 };
 
-/* Builds the model; runs.n is 0 if no step can be played. */
+/* Builds the model. If no step can be played, r->runs is empty. Free the model with replay_free()
+ * in any case. `t` must outlive it. */
 void replay_build(struct replay *r, const struct timeline *t);
 void replay_free(struct replay *r);
 
-/* Returns an array by lane, all REPLAY_NONE, for the previous op of each lane. The
- * caller frees it. */
+/* Returns an array with one REPLAY_NONE per lane. Callers store the lane's previous op in it, and
+ * free it. */
 static inline uint32_t *replay_no_ops(const struct replay *r)
 {
 	uint32_t *ops = mem_zero(r->n_lanes * sizeof(*ops));
@@ -134,18 +156,20 @@ static inline uint32_t *replay_no_ops(const struct replay *r)
 	return ops;
 }
 
-/* Plays the model. Returns ns per step; `edit` NULL: unchanged. */
+/* Plays the model with the changes of `edit`; NULL: no changes. Returns the mean step time in ns.
+ * Writes the buffers in `r`, so only one thread may play a model at a time. */
 double replay_play(const struct replay *r, const struct replay_edit *edit);
 
 /*
- * Fills `ns` with the lengths of the n_steps steps in the last play; those of a run add up to its
- * iteration. A step ends when its last call of the main lane has returned and all its work is done.
- * Calls alone would not show this, because a host that does not wait runs ahead.
+ * Fills `ns` with the length of each of the r->n_steps steps in the last play. The lengths of one
+ * run's steps add up to the run's iteration_ns. A step ends when its last call of the main lane has
+ * returned and all its GPU work is done. The calls alone do not show the end, because a host that
+ * does not wait runs ahead of the device.
  */
 void replay_step_lengths(const struct replay *r, double *ns);
 
-/* Removes the recording overhead from the model: `off_ns` of a step's `played_ns`, both means.
- * Returns the new mean. */
+/* Removes the recording overhead from the model. `played_ns` is the mean step time of the last
+ * play, and `off_ns` is the part of it to remove. Returns the new mean step time in ns. */
 double replay_unrecord(struct replay *r, double played_ns, double off_ns);
 
 #endif

@@ -1,7 +1,7 @@
 #include "core/whatif/replay_anchors.h"
 
-/* A pause of the main lane is a wait for another lane if it takes this share of the step and ends
- * within this time after the other lane's call. */
+/* A gap of the main lane is a wait for another lane if it takes more than PAUSE_LEAST of the step
+ * time and ends less than NEAR_NS after a call of the other lane has returned. */
 #define PAUSE_LEAST 0.2
 #define NEAR_NS	    100e3
 
@@ -19,11 +19,13 @@ static void set_anchor(struct replay *r, uint32_t op, uint32_t anchor)
 struct anchors {
 	struct replay *r;
 	uint32_t n_lanes;
-	uint32_t *longest; /* by lane: the call after its longest pause in this step */
+	uint32_t *longest; /* by lane: the op after the lane's longest gap in the current step */
+	/* By lane: the main lane's last op that had returned before the op `longest` began. */
 	uint32_t *longest_anchor;
-	/* the main lane's last calls, newest first; the newest may still run */
+	/* The main lane's last two ops, newest first. The newest call may not have returned when a
+	 * call of another lane begins. */
 	uint32_t last_main[2];
-	uint32_t last_other;
+	uint32_t last_other; /* the last op of any other lane */
 };
 
 static void close_step(struct anchors *a)
@@ -35,6 +37,7 @@ static void close_step(struct anchors *a)
 	}
 }
 
+/* Returns the main lane's last op that had returned at `ns`, or REPLAY_NONE. */
 static uint32_t main_before(const struct anchors *a, uint64_t ns)
 {
 	for (int k = 0; k < 2; k++)

@@ -1,13 +1,16 @@
-/* Builds the model from the recorded steps: which of them are played, and how long they took. See
- * replay_trace.h for their contents. */
+/* Builds the replay's model: chooses the recorded steps that are played, and measures how long they
+ * took. replay_trace.c converts the calls and the GPU work in these steps. */
 #include "core/whatif/replay_anchors.h"
 #include "core/whatif/replay_trace.h"
 
-/* Number of buffers that a program rotates: two or three, rarely more. */
+/* Limit for the number of buffers that a program uses in rotation, a different one in each step:
+ * two or three, rarely more. */
 enum { PERIOD_MOST = 4 };
 
 /* ---- Steps ---- */
 
+/* Adds the step's calls to the model, and its work without a known call (orphans), in the order of
+ * their begin. */
 static void trace_step(struct replay_trace *m, const struct timeline_step *step)
 {
 	const struct timeline *t = m->t;
@@ -23,6 +26,8 @@ static void trace_step(struct replay_trace *m, const struct timeline_step *step)
 		replay_trace_call(m, call++);
 }
 
+/* Returns true if the model has reached REPLAY_OPS_MOST. `steps_of_run`: steps of the current run,
+ * which n_steps does not count yet. */
 static bool is_enough(const struct replay *r, uint32_t steps_of_run)
 {
 	return r->ops.n >= REPLAY_OPS_MOST && r->n_steps + steps_of_run >= REPLAY_STEPS_LEAST;
@@ -41,7 +46,8 @@ static void begin_run(struct replay_trace *m, uint64_t begin_ns)
 	replay_trace_run(m, begin_ns);
 }
 
-/* Only lane 0 has a tail: the others wait for it (replay_anchors). */
+/* Only lane 0, the main lane, gets a tail: in the model the other lanes wait for a call of lane 0
+ * in each step (replay_anchors.h). */
 static void end_run(struct replay_trace *m, uint64_t end_ns)
 {
 	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
@@ -50,16 +56,19 @@ static void end_run(struct replay_trace *m, uint64_t end_ns)
 	run->tail_ns[0] = (float)fmax(0, replay_at(m, end_ns) - m->lane_end[0]);
 }
 
-/* Returns how long after `end_ns` the device finishes the work of the steps so far. */
+/* Returns how many ns after `end_ns` the device finishes the work of the steps added so far; 0 if
+ * the device finishes earlier. */
 static double backlog(const struct replay_trace *m, uint64_t end_ns)
 {
 	return fmax(0, replay_device_ready(m, REPLAY_NONE) - replay_at(m, end_ns));
 }
 
 /*
- * A host that runs ahead is blocked by a full queue now and then, and issues its steps faster in
- * between. Then the device's pace counts: from the end of the first step's work to the end of the
- * last step's.
+ * Adds the measured time of the current run to the model. The time per step is usually the host's.
+ * But a host that runs ahead of the device is blocked by a full queue now and then, and issues its
+ * steps faster in between. Then the time per step is the device's: the time from the end of the
+ * first step's work to the end of the last step's work, divided by the number of steps between.
+ * `first_backlog` and `last_backlog` are backlog() at the end of the first and of the last step.
  */
 static void measure_run(struct replay_trace *m, double first_backlog, uint64_t first_end_ns,
 			double last_backlog)
@@ -78,8 +87,8 @@ static void measure_run(struct replay_trace *m, double first_backlog, uint64_t f
 	m->r->n_steps += run->n_steps;
 }
 
-/* Returns a hash of the streams and events that a step's calls use: equal for steps that use the
- * same buffers. */
+/* Returns a hash of the streams and events that a step's calls use. Steps that use the same buffers
+ * of a rotation have the same hash. */
 static uint64_t handles_of(const struct timeline *t, const struct timeline_step *step)
 {
 	uint64_t h = 0;
@@ -94,9 +103,9 @@ static uint64_t handles_of(const struct timeline *t, const struct timeline_step 
 }
 
 /*
- * Returns how many of `n` successive steps form whole periods of a program that rotates buffers:
- * when they are played repeatedly, a step must not see the buffers of another one. Returns `n` if
- * no rotation is visible.
+ * Returns how many of `n` successive steps to play, if the program uses buffers in rotation: the
+ * largest number of whole rotations. With a partial rotation, the first step of the next iteration
+ * would use the streams and events of the wrong buffer. Returns `n` if no rotation is visible.
  */
 static size_t whole_iterations(const struct timeline *t, size_t first, size_t n)
 {
@@ -111,7 +120,7 @@ static size_t whole_iterations(const struct timeline *t, size_t first, size_t n)
 	return n;
 }
 
-/* Returns how many steps from `first` on follow each other and can be played. */
+/* Returns how many steps from `first` on can be played and directly follow each other. */
 static size_t steps_in_row(const struct timeline *t, size_t first)
 {
 	size_t n = 0;
@@ -155,9 +164,9 @@ static void trace_runs(struct replay_trace *m)
 /* ---- Together ---- */
 
 /*
- * A step boundary may lie before or after the program's pause. In repeated plays, host work after
- * the run's last call comes before the first call of the next iteration: join both to one pause, as
- * between the other steps.
+ * Moves the host work after each run's last call to the gap before the run's first call. The next
+ * iteration follows directly, so both form one gap, as between the other steps. The joined gap does
+ * not depend on whether the step boundary was before or after the host work.
  */
 static void join_ends(struct replay *r)
 {
@@ -173,7 +182,7 @@ static void join_ends(struct replay *r)
 	}
 }
 
-/* Work without a call belongs to the step of the call before it. */
+/* Sets r->step. An orphan (work without a call) belongs to the step of the call before it. */
 static void number_steps(struct replay *r)
 {
 	r->step = mem_zero(r->ops.n * sizeof(*r->step));

@@ -1,27 +1,30 @@
-/* See replay_trace.h: what delayed each piece of work, and which part of a wait's
- * end is its own. */
+/* The last step of building the replay's model (replay_trace.h). Decides for each piece of GPU work
+ * what delayed it: the launch, the work before it in its stream, or work of another stream. Removes
+ * delays after waits that were caused by preemption of the thread. */
 #include "core/whatif/replay_trace.h"
 
-/* Latency from a launch to its kernel on an idle device, if none was observed. */
+/* Upper limit for the latency from a launch to its kernel on an idle stream, if no launch on an
+ * idle stream was recorded. */
 #define LATENCY_DEFAULT_NS 4000
 
 /*
- * Work that begins this much later than its launch and its stream allow waited for something else:
- * work of another stream that ended at most DEP_NEAR_NS before. Searched among the last DEP_BACK
- * works of each stream.
+ * Work that begins at least DEP_LEAST_NS later than its launch and its stream allow has waited for
+ * work of another stream. That other work ended at most DEP_NEAR_NS before. It is searched among
+ * the last DEP_BACK pieces of work in each stream.
  */
 #define DEP_LEAST_NS 15e3
 #define DEP_NEAR_NS  10e3
 enum { DEP_BACK = 32 };
 
-/* A wait that returns this long after its target was done has been preempted. The host would have
- * lost that time in any case. */
+/* If a wait returns this long after its target was done, the thread was preempted. The limit is
+ * the larger one of STALL_LEAST_NS and STALL_TIMES_EXIT times the median. The host would have lost
+ * the time without the wait, too, so the time is not counted as part of the wait. */
 #define STALL_LEAST_NS 10e3
 enum { STALL_TIMES_EXIT = 2 };
 
 /* ---- Typical times ---- */
 
-/* Learns the latency from work whose stream was done before the launch. */
+/* Learns the latency from a launch to its work. Uses work whose stream was idle at the launch. */
 static void learn_latency(struct replay_trace *m)
 {
 	struct replay_samples latency = { 0 }, all = { 0 };
@@ -29,18 +32,20 @@ static void learn_latency(struct replay_trace *m)
 		const struct replay_work *w = &m->r->works.at[i];
 		if (w->is_chained)
 			continue;
-		if (isnan(w->after_ns)) /* the device may be busy with earlier steps */
+		if (isnan(w->after_ns)) /* earlier steps may have kept the stream busy */
 			continue;
 		replay_sample(&all, w->latency_ns);
 		if (w->after_ns > w->latency_ns)
 			replay_sample(&latency, w->latency_ns);
 	}
-	/* if the device always lags the host, even the least latency may be queue time */
+	/* If the device always lags the host, all latencies include time in the queue, even the
+	 * smallest one. */
 	double least = replay_quantile(&all, 0.02, LATENCY_DEFAULT_NS);
 	m->r->learned.latency_ns = replay_quantile(&latency, 0.5, fmin(least, LATENCY_DEFAULT_NS));
 }
 
-/* Learns the time between two works of a stream, from work that was launched long before. */
+/* Learns the time between two successive pieces of work in a stream. Uses work that was launched so
+ * early that the launch did not delay it. */
 static void learn_after(struct replay_trace *m)
 {
 	struct replay_samples after = { 0 };
@@ -55,7 +60,8 @@ static void learn_after(struct replay_trace *m)
 
 /* ---- What delayed each work ---- */
 
-/* Returns work of another stream that ended just before this one began, or REPLAY_NONE. */
+/* Returns the work of another stream that ended last before `w` began, at most DEP_NEAR_NS before;
+ * REPLAY_NONE: there is no such work. `last`: by stream, its newest work so far. */
 static uint32_t find_dep(const struct replay_trace *m, const uint32_t *last,
 			 const struct replay_work *w)
 {
@@ -78,8 +84,12 @@ static uint32_t find_dep(const struct replay_trace *m, const uint32_t *last,
 	return dep;
 }
 
-/* The later one of launch and stream delayed the work: its delay stays as measured, the other one
- * is limited to the typical time. */
+/*
+ * Decides what delayed the work: its launch or the work before it in its stream, whichever allowed
+ * it to begin later. That delay (latency_ns or after_ns) stays as measured, and the other one is
+ * limited to the typical time. If the work waited for work of another stream, sets `dep`, and
+ * limits both delays.
+ */
 static void settle_work(struct replay_trace *m, struct replay_work *w, const uint32_t *last)
 {
 	const struct replay_learned *l = &m->r->learned;
@@ -87,7 +97,7 @@ static void settle_work(struct replay_trace *m, struct replay_work *w, const uin
 	double by_stream = isnan(w->after_ns) ? INFINITY : (double)w->after_ns - l->after_ns;
 	float latency = fminf(w->latency_ns, (float)l->latency_ns);
 	float after = fminf(w->after_ns, (float)l->after_ns);
-	if (isinf(by_stream)) { /* earlier steps may have kept the device busy */
+	if (isinf(by_stream)) { /* earlier steps may have kept the stream busy */
 		w->latency_ns = latency;
 		w->after_ns = after;
 		return;
@@ -107,8 +117,9 @@ static void settle_work(struct replay_trace *m, struct replay_work *w, const uin
 	}
 }
 
-/* A blocking copy that begins late although the device was free was staged by the host. That cost
- * stays even if nothing waits for the copy. */
+/* If a blocking copy began later than usual although the device was free, the host copied the data
+ * to a staging buffer first. Moves this time from the copy's latency to the call's host cost, so
+ * that it stays if a change removes the wait. */
 static void settle_blocking(const struct replay_trace *m, struct replay_op *op)
 {
 	struct replay_work *w = &m->r->works.at[op->first_work];
@@ -137,8 +148,9 @@ static void settle_op(struct replay_trace *m, struct replay_op *op, uint32_t *la
 
 /* ---- Run by run ---- */
 
-/* Removes the time by which a wait returned too late, and returns it; the lane's next call begins
- * that much later instead. Frees and large copies are left alone: they do work after their wait. */
+/* Removes from the op the time by which its wait returned too late, and returns this time. The
+ * caller adds it to the gap before the lane's next call. Calls that allocate or free memory and
+ * large copies stay as they are, because they do work of their own after the wait. */
 static float take_stall(const struct replay_trace *m, struct replay_op *op)
 {
 	enum { COPY_BYTES = 65536 };

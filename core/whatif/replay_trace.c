@@ -1,27 +1,30 @@
-/* See replay_trace.h: what each call and each piece of work depended on, and its
- * delay after that. */
+/* Converts each recorded call and each piece of GPU work to the replay's model (replay_trace.h):
+ * finds what it depended on, and how long after that it began or ended. */
 #include "core/whatif/replay_trace.h"
 
 #include "core/util/sample.h"
 
-/* A wait that returned this long before its supposed target was done waited for something else.
- * Host and GPU clocks differ by a few us. */
+/* If a wait returned more than this time before its supposed target was done, it waited for
+ * something else. Shorter times may be due to the clocks: those of host and GPU differ by a few
+ * us. */
 #define EARLY_MOST_NS 20e3
 
-/* A wait longer than this, although its target was done already, waited for something that is not
- * recorded. */
+/* If a wait took longer than this although its target was already done, it waited for something
+ * that is not recorded. */
 #define CHECK_MOST_NS 50e3
 
-/* A launch that takes this much longer than others, while the device is busy, waited for room in
- * the queue. */
+/* A launch waited for room in the device's queue if it took more than FULL_TIMES_ISSUE times the
+ * median plus FULL_LEAST_NS, and its work began more than FULL_LEAST_NS after it returned. */
 #define FULL_LEAST_NS 30e3
 enum { FULL_TIMES_ISSUE = 10 };
 
-/* If the host is this far ahead, every launch that takes longer than the typical one waited for
- * room in the queue: nothing else delays it then, and any launch may have to wait. */
+/* If a launch is more than AHEAD_LEAST_NS ahead of its work, lower limits apply: FULL_AHEAD_TIMES
+ * times the median plus FULL_AHEAD_NS. With the host so far ahead the queue may be full at any
+ * launch, and nothing else makes a launch slow. */
 #define AHEAD_LEAST_NS	 1e6
 #define FULL_AHEAD_NS	 3e3
 #define FULL_AHEAD_TIMES 2
+/* Duration of a launch, if none can be learned from. */
 #define ISSUE_DEFAULT_NS 4000
 
 enum { SAMPLES_MOST = 1 << 16 };
@@ -64,6 +67,8 @@ static uint8_t find_event_role(const char *name)
 	return ROLE_HOST;
 }
 
+/* Returns the role of the function `name`, an index in tables->names. Keeps the answers in
+ * m->event_role. */
 static uint8_t event_role(struct replay_trace *m, uint32_t name)
 {
 	while (m->event_role.n <= name)
@@ -74,7 +79,8 @@ static uint8_t event_role(struct replay_trace *m, uint32_t name)
 	return (uint8_t)(*role - 1);
 }
 
-/* 0, 1 and 2 are default streams: each device has its own. */
+/* Returns a key that identifies the call's stream on all devices. The handles 0, 1 and 2 stand for
+ * default streams. Each device has its own default streams, so the key includes the device. */
 static uint64_t stream_key(const struct timeline_call *c)
 {
 	return c->stream > 2 ? c->stream : c->stream | (uint64_t)c->device << 8;
@@ -87,7 +93,7 @@ static uint32_t add_stream(struct replay_trace *m, uint32_t device)
 	return (uint32_t)m->r->streams.n - 1;
 }
 
-/* Adds the timeline's streams. stream_slot() adds those that had no work. */
+/* Adds the timeline's streams, which are those with GPU work. stream_slot() adds others. */
 static void find_streams(struct replay_trace *m)
 {
 	const struct timeline *t = m->t;
@@ -133,7 +139,7 @@ double replay_device_ready(const struct replay_trace *m, uint32_t device)
 
 /* ---- Calls ---- */
 
-/* Returns how long the call's work waited in the queue. */
+/* Returns how many ns after the call returned its first GPU work began; negative: before. */
 static double ahead_ns(const struct replay_trace *m, const struct timeline_call *c)
 {
 	const struct timeline_work *work = &m->t->works.at[m->t->work_of_call.at[c->first_work]];
@@ -156,9 +162,9 @@ static void learn_costs(struct replay_trace *m)
 }
 
 /*
- * Returns true if the launch waited for room in the device's queue: it took too long, and its work
- * was still queued when it returned. A host that far ahead is never the bottleneck, so the wait is
- * left out.
+ * Returns true if the launch waited for room in the device's queue: the launch took too long, and
+ * its work was still in the queue when it returned. The model has no such waits, because a host
+ * that is so far ahead of the device is never the bottleneck.
  */
 static bool found_full(const struct replay_trace *m, const struct timeline_call *c)
 {
@@ -177,15 +183,16 @@ static void trace_launch(struct replay_trace *m, struct replay_op *op,
 		op->cost_ns = fminf(op->cost_ns, (float)m->r->learned.issue_ns);
 }
 
-/* `ready`: when its target was done; NAN: not known. */
+/* Sets the times of a call that waits. `ready`: when the awaited work was done; NAN: not known. */
 static void trace_wait(struct replay_trace *m, struct replay_op *op, const struct timeline_call *c,
 		       double ready)
 {
 	double begin = replay_at(m, c->begin_ns), end = replay_at(m, c->end_ns);
 	op->cost_ns = (float)(end - begin);
-	op->exit_ns = NAN; /* learned later */
+	op->exit_ns = NAN; /* settle_op() replaces it by the median */
 	if (isnan(ready)) {
-		/* waits for work of earlier steps, which exists in the replay's later iterations */
+		/* The call waited for work of earlier steps. In the replay's second and later
+		 * iterations this work exists, so the wait is not part of the cost. */
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
 	} else if (ready > begin && end > ready - EARLY_MOST_NS) {
 		op->exit_ns = (float)(end - ready);
@@ -230,11 +237,12 @@ static void trace_event(struct replay_trace *m, struct replay_op *op, const stru
 	double *ready = &m->state.at[op->stream].ready_ns, *event = &m->event_ns.at[op->target];
 	if (op->role == ROLE_EVENT)
 		*event = fmax(replay_at(m, c->begin_ns), *ready);
-	else if (!isnan(*ready)) /* otherwise the stream may be busy with earlier steps */
+	else if (!isnan(*ready)) /* NAN: the stream may still be busy with earlier steps */
 		*ready = fmax(*ready, *event);
 }
 
-/* latency_ns and after_ns are as measured; settle_work() decides which of them counts. */
+/* Adds a piece of GPU work to the op. `issued`: when it was submitted. Sets latency_ns and after_ns
+ * as measured; settle_work() in replay_settle.c then decides which of the two delayed the work. */
 static void trace_work(struct replay_trace *m, const struct replay_op *op, uint32_t index,
 		       double issued)
 {
@@ -281,7 +289,8 @@ static void trace_works(struct replay_trace *m, struct replay_op *op, const stru
 	op->exit_ns = (float)(replay_at(m, c->end_ns) - replay_at(m, end_ns));
 }
 
-/* Returns the lane's number in the replay, where the main lane is 0. */
+/* Returns the number of the call's lane in the replay. The main lane and lane 0 swap numbers, so
+ * that the main lane is 0. */
 static uint32_t lane_of(const struct replay_trace *m, const struct timeline_call *c)
 {
 	uint32_t lane = m->lanes.of_thread[c->thread];

@@ -1,7 +1,8 @@
 /*
- * Converts the recorded steps to the replay's model. replay_build.c walks the steps in order of
- * time. replay_trace.c converts each call and its work, with times as measured. replay_settle.c
- * knows the typical times and then decides what each measured time was due to.
+ * Converts the recorded steps to the replay's model, in three parts. replay_build.c walks the steps
+ * in order of time. replay_trace.c converts each call and its GPU work, with the times as measured.
+ * When all steps are converted, replay_settle.c computes the typical delays, and decides with them
+ * what caused each measured delay.
  */
 #ifndef CORE_REPLAY_TRACE_H
 #define CORE_REPLAY_TRACE_H
@@ -12,56 +13,67 @@
 
 #include <math.h>
 
+/* Values from which a quantile is computed. Zeros: no values. */
 struct replay_samples {
 	VEC(float) values;
 };
 
+/* Adds a value; the first 65,536 are kept. */
 void replay_sample(struct replay_samples *s, double value);
-/* Returns the value below which `share` of the samples lie; `otherwise` if there are none. Frees
- * the samples. */
+/* Returns the value below which `share` (0 to 1) of the samples lie, or `otherwise` if there are no
+ * samples. Frees the samples. */
 double replay_quantile(struct replay_samples *s, double share, double otherwise);
 
 struct replay_stream_state {
-	double ready_ns; /* when its work so far is done; NAN: no work so far */
-	uint32_t last;	 /* its last work */
+	double ready_ns; /* when the stream's work so far is done; NAN: no work in this run */
+	uint32_t last;	 /* the stream's newest work, an index in r->works; or REPLAY_NONE */
 };
 
-/* The model under construction, and the device's progress in the current run. Times count from the
- * begin of the run. */
+/* The model under construction, and the state of CPU and GPU in the current run. Times of the run
+ * are ns since its begin, origin_ns. */
 struct replay_trace {
 	struct replay *r;
 	const struct timeline *t;
 	struct lanes lanes;
-	struct map streams, events;	       /* handle -> slot */
+	/* `streams`: stream_key() -> index in r->streams. `events`: CUDA event handle -> index in
+	 * event_ns. */
+	struct map streams, events;
 	VEC(struct replay_stream_state) state; /* by stream */
-	VEC(double) event_ns;		       /* NAN: not recorded so far */
-	VEC(uint32_t) before_in_stream;	       /* by work: the previous one in its stream */
-	VEC(uint8_t) event_role;	       /* by name: enum replay_role + 1 once looked up */
-	double *lane_end;
-	uint64_t origin_ns;
+	/* By event: when it occurs; NAN: not recorded in this run so far. */
+	VEC(double) event_ns;
+	/* By work: the previous work of its stream, or REPLAY_NONE. */
+	VEC(uint32_t) before_in_stream;
+	/* By function name: enum replay_role + 1; 0: not looked up. */
+	VEC(uint8_t) event_role;
+	double *lane_end;   /* by lane: when its last call returned */
+	uint64_t origin_ns; /* begin of the run, CLOCK_MONOTONIC */
+	/* Times from the end of the awaited work to the return of the waiting call. */
 	struct replay_samples exit;
 };
 
+/* Converts a time of CLOCK_MONOTONIC to ns since the begin of the run. */
 static inline double replay_at(const struct replay_trace *m, uint64_t ns)
 {
 	return (double)(int64_t)(ns - m->origin_ns);
 }
 
-/* Finds the streams, and the typical cost of launches and waits. */
+/* Initializes `m`, adds the streams to the model, and learns the typical cost of launches and
+ * waits. Free `m` with replay_trace_free(). */
 void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t);
 void replay_trace_free(struct replay_trace *m);
 
 /* Starts a new run of steps, independent of earlier ones. */
 void replay_trace_run(struct replay_trace *m, uint64_t begin_ns);
-/* Adds a call of the timeline, or work without a call. They must come in order of their begin. */
+/* Adds the timeline's call `index`, or the orphan (work without a known call) `index`. Add both in
+ * the order of their begin. */
 void replay_trace_call(struct replay_trace *m, uint32_t index);
 void replay_trace_orphan(struct replay_trace *m, uint32_t index);
-/* Returns when all streams of the device are done with their work so far; NAN: no work so far.
- * REPLAY_NONE: all devices. */
+/* Returns the time at which all streams of the device are done with their work so far, or NAN if
+ * they had no work so far. `device` REPLAY_NONE: all devices. */
 double replay_device_ready(const struct replay_trace *m, uint32_t device);
 
-/* Call this last. The delay that counted for each work stays as measured, the others are limited to
- * the typical times. */
+/* Call this after all steps were added. Decides what delayed each piece of work. That delay stays
+ * as measured, and the work's other delays are limited to the typical times. */
 void replay_settle(struct replay_trace *m);
 
 #endif

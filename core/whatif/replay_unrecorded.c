@@ -1,29 +1,35 @@
 /*
- * Removes the recording overhead from the model. Recording makes every call slower: its stack is
- * walked, and CUPTI collects the times of its work. If the device is the bottleneck this does not
- * show. If the host is, it is part of the step, and it would be part of the gain of a change that
- * makes the device the bottleneck: on an H100 the savings of a line that costs 1.21 ms were
- * predicted as 1.60 ms, and all of the difference was recording overhead. So all calls are
- * shortened by the same time, until the steps take as long as unrecorded ones.
+ * Removes the recording overhead from the model. Recording makes every call slower, because profrun
+ * walks the call's stack and CUPTI collects the times of the call's GPU work. If the device is the
+ * bottleneck, steps do not get longer. If the host is the bottleneck, the overhead is part of the
+ * step time. A change that makes the device the bottleneck would then seem to save the overhead,
+ * too. On an H100, a line that costs 1.21 ms had predicted savings of 1.60 ms, and the whole
+ * difference was recording overhead. Therefore all calls are shortened by the same time, until the
+ * steps take as long as unrecorded steps.
  */
 #include "core/whatif/replay.h"
 
-/* Share of the step; measurements are no more precise. */
+/* The search ends when the step time differs from the target by less than this share of the
+ * target. Measured step times are no more precise. */
 #define NEAR_ENOUGH 0.002
 
-/* Share of the observed overhead: if slower calls explain less of it, they are not the cause. */
+/* If shorter calls remove less than this share of the observed overhead, slower calls are not its
+ * cause. */
 #define EXPLAINED 0.33
 
 enum {
 	PLAYS_MOST = 5,
 	/*
-	 * The overhead of calls made while the device was busy is hidden, so a call's overhead may
-	 * be this many times its share of the observed one. If that is not enough, something other
-	 * than calls takes longer: then each call is shortened by its share, and the rest stays.
+	 * A call's share is the observed overhead divided by the number of calls. The real overhead
+	 * of a call may be larger, because the overhead of calls made while the device is busy
+	 * makes no step longer. A call is shortened by at most TIMES_MOST times its share. If that
+	 * is far too little (EXPLAINED), something other than the calls takes longer. Then each
+	 * call is only shortened by its share, and the rest of the overhead stays.
 	 */
 	TIMES_MOST = 3,
 };
 
+/* Subtracts up to `most` from *from, but not more than is there. Returns what was subtracted. */
 static float take(float *from, float most)
 {
 	float there = *from > 0 ? *from : 0, part = there < most ? there : most;
@@ -44,7 +50,8 @@ static struct recorded *recorded_times(const struct replay *r)
 	return recorded;
 }
 
-/* Shortens the gap before the call first, because profrun does its work there. */
+/* Shortens each call by `each_ns`, relative to its recorded times. Takes the time from the gap
+ * before the call first, because profrun does its own work there, and the rest from the call. */
 static void cheapen(struct replay *r, const struct recorded *recorded, float each_ns)
 {
 	for (uint32_t i = 0; i < r->ops.n; i++) {
@@ -69,8 +76,8 @@ double replay_unrecord(struct replay *r, double played_ns, double off_ns)
 		return played_ns;
 	double target = played_ns - off_ns, now = played_ns, slope = 1;
 	double each = (played_ns - target) * r->n_steps / (double)r->ops.n;
-	/* `above`: the largest cut per call so far that leaves the steps too long; they then take
-	 * `above_ns`. */
+	/* `each`: the cut per call to try next. `above`: the largest cut so far that left the steps
+	 * too long. `above_ns`: the step time with that cut. `plain`: each call's share. */
 	double plain = each, most = each * TIMES_MOST, above = 0, above_ns = played_ns;
 	struct recorded *recorded = recorded_times(r);
 	for (int i = 0; i < PLAYS_MOST && slope > 0 && above < most; i++) {
