@@ -6,41 +6,46 @@
 #include <math.h>
 
 enum {
-	OPS_MOST = 200000, /* ops examined */
-	GAPS_OF_PAIR = 15, /* gaps kept per pair, for its median */
-	PAIRS_LEAST = 4,   /* different pairs that a fit needs */
+	OPS_MOST = 200000, /* the costs are learned from the first 200,000 ops */
+	GAPS_OF_PAIR = 15, /* the newest gaps of a pair, from which its median is computed */
+	PAIRS_LEAST = 4,   /* the fit needs at least this number of different pairs */
 	FIT_ROUNDS = 6,	   /* rounds of reweighting; costs change by less than 1 % after 4 */
-	FIT_SWEEPS = 50,
+	FIT_SWEEPS = 50,   /* in each round, how often every cost is fitted */
 };
 
+/* Two stacks whose calls follow each other in a lane, with gaps between these calls. */
 struct pair {
-	uint32_t first, second; /* stacks */
-	uint32_t n;
+	uint32_t first, second; /* DICT_STACK */
+	uint32_t n;		/* number of gaps; only the newest GAPS_OF_PAIR are kept */
 	float gaps_ns[GAPS_OF_PAIR];
 };
 
 /*
- * The cost of leaving a frame, relative to entering it. A fit cannot separate the two, because
- * every frame entered is also left. Entering takes longer: arguments are parsed, operators
- * dispatched and memory is allocated.
+ * The cost of leaving a frame, as a share of the cost of entering it. The share is assumed, because
+ * a fit cannot separate the two costs: every frame that is entered is also left. Entering costs
+ * more, because arguments are parsed, operators are dispatched and memory is allocated.
  */
 static const double leaving = 0.5;
 
-/* A gap of more than this many times its pair's median is not due to its frames only. */
+/* In a gap longer than this many times the median of its pair, the host did more than to leave and
+ * enter frames. */
 static const double scale_most = 4;
 
-/* A pair as a row of the fit. */
+/* A pair of stacks as a row of the fit. */
 struct row {
+	/* `term`: factor of each cost; `gap_ns`: median gap; `count`: square root of the number of
+	 * gaps, the row's weight without its error; `weight`: weight in this round of the fit. */
 	double term[TERMS], gap_ns, count, weight;
 };
 
 struct fit {
 	const struct replay *replay;
-	struct map pair_of; /* both stacks -> index in `pairs` */
+	struct map pair_of; /* pair_key() of two stacks -> index in `pairs` */
 	VEC(struct pair) pairs;
 	VEC(struct row) rows;
 };
 
+/* Returns the stack of the op's call; 0: an orphan, or no stack is known. */
 static uint32_t stack_of(const struct replay *r, uint32_t op)
 {
 	uint32_t call = r->ops.at[op].call;
@@ -55,7 +60,7 @@ static bool is_same_frame(const struct frame *a, const struct frame *b)
 			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
 }
 
-/* Returns how many outermost frames both stacks share. */
+/* Returns how many frames both stacks share, counted from the outermost frame. */
 static size_t common_frames(struct frame_list a, struct frame_list b)
 {
 	size_t most = a.n < b.n ? a.n : b.n, n = 0;
@@ -65,9 +70,10 @@ static size_t common_frames(struct frame_list a, struct frame_list b)
 }
 
 /*
- * For a call made twice from the same place: returns how many outermost frames stayed open in
- * between. That is not known; usually the user's own line repeats the call, rarely a loop in a
- * library.
+ * For two successive calls with the same stack: returns how many frames, counted from the outermost
+ * one, probably stayed open between the calls. The stack does not show where the loop is. A loop in
+ * the user's code is far more frequent than one in a library, so all frames down to the innermost
+ * user frame count as open.
  */
 static size_t user_frames(struct frame_list list)
 {
@@ -83,7 +89,7 @@ static void count_frames(struct frame_list list, size_t n, double *python, doubl
 		*(list.at[i]->kind == FRAME_KIND_PYTHON ? python : native) += 1;
 }
 
-/* Frames left and entered between two stacks. */
+/* Numbers of frames that the host leaves (out) and enters (in) between two stacks. */
 struct crossed_frames {
 	double python_out, native_out, python_in, native_in;
 };
@@ -158,7 +164,8 @@ static double fitted(const struct row *row, const double *cost)
 	return sum;
 }
 
-/* Fits the costs by non-negative weighted least squares, one cost at a time. */
+/* Fits the costs by non-negative weighted least squares, one cost at a time. Starts from the values
+ * in `cost`. */
 static void fit_costs(const struct fit *f, double *cost)
 {
 	for (int sweep = 0; sweep < FIT_SWEEPS; sweep++) {
@@ -176,8 +183,8 @@ static void fit_costs(const struct fit *f, double *cost)
 	}
 }
 
-/* Reduces the weight of rows that fit badly: a gap with work of the program's own is far too long
- * for its frames, and the square of its error would dominate. */
+/* Reduces the weight of rows that fit badly. If a gap contains the program's own work, it is far
+ * too long for its frames, and the square of its error would dominate the fit. */
 static void reweigh(struct fit *f, const double *cost)
 {
 	for (size_t i = 0; i < f->rows.n; i++) {
@@ -228,8 +235,8 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 	split.out_ns =
 		leaving * (w.python_out * cost[TERM_PYTHON] + w.native_out * cost[TERM_NATIVE]);
 	split.in_ns = w.python_in * cost[TERM_PYTHON] + w.native_in * cost[TERM_NATIVE];
-	/* scale from the pair's median to this gap: a machine that is slow at the moment is slow
-	 * for all of it */
+	/* Scale from the pair's median to this gap: if the machine is slow for a moment, all parts
+	 * of the gap take longer. */
 	const uint64_t *median = map_find(&h->median_ns, pair_key(a, b));
 	double typical_ns = median ? (double)*median : gap_ns;
 	double sum = cost[TERM_PAIR] + split.out_ns + split.in_ns;
@@ -251,8 +258,9 @@ static bool has_user_frame(struct frame_list list, size_t n)
 	return false;
 }
 
-/* Returns true if, of the common frames, the innermost one with user or Python code is the user's.
- * Frames of the interpreter in between are skipped. */
+/* Returns true if the code that made both calls is the user's. Looks at the `common` frames that
+ * both stacks share, from the innermost one outward: the first frame that is user code or Python
+ * code decides. Native frames of libraries, such as the interpreter's, are skipped. */
 static bool is_user_code(struct frame_list list, size_t common)
 {
 	for (size_t i = list.n - common; i < list.n; i++)
@@ -261,8 +269,8 @@ static bool is_user_code(struct frame_list list, size_t common)
 	return false;
 }
 
-/* Returns true if no user code lies between two lines of one function: they are the same line, or
- * only empty lines and comments are in between. */
+/* Returns true if both sites are in one function of the user's code, and `b` is the same line as
+ * `a` or the next line with code. Empty lines and comments do not count. */
 static bool is_next_line(struct frames *f, const struct site *a, const struct site *b)
 {
 	if (!a->is_user || !b->is_user || b->line < a->line || strcmp(a->file, b->file) != 0 ||
@@ -278,8 +286,9 @@ static bool is_next_line(struct frames *f, const struct site *a, const struct si
 	return true;
 }
 
-/* Returns true if the time between the calls is an optimizer's: it walks all parameters before its
- * first launch. Two optimizer calls in a row on one line may be a loop with other work in it. */
+/* Returns true if an optimizer spent the time between the calls: it walks all parameters before its
+ * first launch. Returns false if both calls are an optimizer's on the same line, because that line
+ * may be in a loop that does other work, too. */
 static bool is_optimizer_code(struct frames *f, const struct timeline_call *from,
 			      const struct timeline_call *to)
 {
@@ -290,8 +299,8 @@ static bool is_optimizer_code(struct frames *f, const struct timeline_call *from
 	return is_next_line(f, frames_site_at(f, from->site), frames_site_at(f, to->site));
 }
 
-/* A call made twice from the same place counts as a loop of the user's if its stack has a user
- * frame. Gaps at calls without a known stack count as the user's, too. */
+/* If both calls have the same stack, a loop makes them. The loop counts as user code if the stack
+ * has any user frame. If the stack of a call is not known, the gap counts as user code, too. */
 bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second)
 {
 	const struct timeline *t = h->replay->timeline;
@@ -301,7 +310,7 @@ bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t 
 	const struct timeline_call *from = &t->calls.at[h->replay->ops.at[first].call],
 				   *to = &t->calls.at[h->replay->ops.at[second].call];
 	if (to->about & ABOUT_WORKER && from->site == to->site)
-		return true; /* from the thread that called backward() to an autograd thread */
+		return true; /* from a call in backward() to a call of an autograd thread */
 	struct frame_list x = frames_of(t->frames, a), y = frames_of(t->frames, b);
 	size_t common = a == b ? 0 : common_frames(x, y);
 	bool is_library = !has_user_frame(x, x.n - common) && !has_user_frame(y, y.n - common) &&

@@ -1,5 +1,5 @@
-/* Converts changes to edits of the replay: which calls are removed, which no longer wait, how much
- * of the host's time around them goes, too. */
+/* Converts changes to edits of the replay: which calls are removed, which calls no longer wait, and
+ * how much of the host's time around removed calls goes, too. */
 #include "core/whatif/whatif.h"
 
 #include "core/symbols/stack_about.h"
@@ -11,8 +11,8 @@
 #include <regex.h>
 
 enum {
-	/* Up to this size a copy to the host reads a value: without the wait it is not made at all.
-	 * A larger copy becomes asynchronous. */
+	/* A copy to the host of up to this size reads a value. Without its wait, the copy is not
+	 * made at all. A larger copy becomes asynchronous. */
 	READ_BYTES = 65536,
 };
 
@@ -23,8 +23,8 @@ static bool is_memory(const struct timeline_call *c)
 
 /* ---- Opening ---- */
 
-/* Returns the main lane's last call of the first run. Iterations are played in a row, so it
- * precedes the first call. */
+/* Returns the main lane's last op of the first run. It counts as the op before the main lane's
+ * first op, because the iterations of a run are played in a row. */
 static uint32_t last_of_iteration(const struct replay *r)
 {
 	const struct replay_run *run = &r->runs.at[0];
@@ -35,6 +35,7 @@ static uint32_t last_of_iteration(const struct replay *r)
 	return last;
 }
 
+/* See IS_PLAIN. */
 static bool is_plain(const struct whatif *w, uint32_t op, const struct timeline_call *c)
 {
 	const struct replay_op *o = &w->replay.ops.at[op];
@@ -54,7 +55,8 @@ static uint8_t traits_of(const struct whatif *w, uint32_t op)
 	       (c->about & ABOUT_COLLECTIVE ? IS_OF_RANKS : 0);
 }
 
-/* Collects what every change looks up for every call, close together in memory. */
+/* Fills site, before and traits. Every change looks them up for every op, so they are kept in
+ * arrays of their own, close together in memory. */
 static void note_ops(struct whatif *w)
 {
 	const struct replay *r = &w->replay;
@@ -93,7 +95,8 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->replayed_ns = replay_play(&w->replay, NULL);
 	whatif_choose_typical(w);
 	w->undisturbed_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
-	/* from typical steps: a step with a checkpoint is longer, but has the same overhead */
+	/* The overhead is computed from typical steps. A step with a checkpoint is longer than a
+	 * typical one, but has the same overhead. */
 	double off_ns =
 		t->recording_ratio > 1 ? w->recorded_ns - w->recorded_ns / t->recording_ratio : 0;
 	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->undisturbed_share;
@@ -104,7 +107,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
 	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
-	w->is_scaled = true; /* so that whatif_play() sets it to 1 */
+	w->is_scaled = true; /* so that whatif_play() sets all of edit.scale to 1 */
 	return 0;
 }
 
@@ -141,6 +144,7 @@ static bool is_of_memory(const struct whatif *w, const struct timeline_call *c)
 	return is_memory(c) || (wait && wait->kind == SYNC_ALLOC);
 }
 
+/* Returns the edit that removes the call's wait: enum replay_edit_flag; 0: the call has no wait. */
 static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct timeline_call *c)
 {
 	if (is_of_memory(w, c))
@@ -154,8 +158,8 @@ static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct ti
 	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
 }
 
-/* Returns true if the change applies to the op. A copy and the synchronization after it may be on
- * two lines; they are changed together. */
+/* Returns true if the change applies to the op. A wait may consist of a copy and a synchronization
+ * on two lines. If one of the two is on the changed line, both are changed. */
 static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t op)
 {
 	const struct timeline_call *calls = w->timeline->calls.at, *c = whatif_call(w, op);
@@ -175,6 +179,7 @@ static bool matches_kind(const struct whatif *w, const struct whatif_change *cha
 	return wait && wait->kind == change->wait_kind;
 }
 
+/* Applies a change of kind WAIT or LINE. Returns false if the line makes no calls. */
 static bool change_line(struct whatif *w, const struct whatif_change *change)
 {
 	uint32_t n_sites = frames_n_sites(w->timeline->frames);
@@ -200,6 +205,8 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 
 /* ---- Kernels ---- */
 
+/* Scales the kernels whose name matches. Returns false if no kernel matches, or if the pattern is
+ * not valid. Sets `e` only if the pattern is not valid. */
 static bool change_kernels(struct whatif *w, const struct whatif_change *change, struct err *e)
 {
 	enum { UNKNOWN, NO, YES };
@@ -240,7 +247,8 @@ static bool is_plain_launch(const struct whatif *w, uint32_t op)
 	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
 }
 
-/* Makes successive launches of a line cost as much as one. `site` 0: of all lines. */
+/* Makes successive launches of a line cost as much as one launch, as in a CUDA graph. `site` 0:
+ * successive launches of any lines. */
 static void join_launches(struct whatif *w, uint32_t site)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
@@ -257,6 +265,8 @@ static void join_launches(struct whatif *w, uint32_t site)
 	}
 }
 
+/* Returns the edit (enum replay_edit_flag) that makes the call cost nothing in the sense of `what`;
+ * 0: the call is not affected. */
 static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timeline_call *c,
 			 uint8_t what)
 {
@@ -278,8 +288,9 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	}
 }
 
-/* Returns true between two communication calls of one thread; other threads of its lane may have
- * made calls in between. */
+/* Returns true if the op's call and the previous call of the same thread communicate with other
+ * ranks. Looks back only WHATIF_CALLS_TO_BATCH calls of the lane, because other threads of the lane
+ * may have made calls in between. */
 static bool is_exchange(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
@@ -293,7 +304,8 @@ static bool is_exchange(const struct whatif *w, uint32_t op)
 	return false;
 }
 
-/* Removes the kernels of collectives, and the host's time for exchanging data. */
+/* Makes the kernels of collectives cost nothing, and removes the host's time between the calls of
+ * an exchange with other ranks. */
 static void free_collectives(struct whatif *w)
 {
 	const struct whatif_change kernels = { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" };
@@ -330,6 +342,8 @@ static void change_free(struct whatif *w, uint8_t what)
 
 /* ---- Host time around removed calls ---- */
 
+/* Returns the part of the gap between two ops that goes if the calls that are marked EDIT_GONE are
+ * removed, in ns. */
 static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 {
 	const uint8_t a = w->edit.op[first], b = w->edit.op[second];
@@ -337,7 +351,7 @@ static double own_gap(const struct whatif *w, uint32_t first, uint32_t second)
 	bool is_one_line = whatif_call(w, first)->site == whatif_call(w, second)->site;
 	struct host_split own = host_share_of(&w->share, first, second, gap);
 	if (a & b & EDIT_OF_LINE && is_one_line && host_share_is_library(&w->share, first, second))
-		return gap; /* whatever the library does there, it does for this line */
+		return gap; /* all that the library does between the calls is done for this line */
 	if (a & b & EDIT_GONE && is_one_line)
 		return w->share.is_known ? fmin(gap, WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns))
 					 : gap;
@@ -361,8 +375,8 @@ static void cut_gaps(struct whatif *w)
 
 /* ---- All together ---- */
 
-/* Names the line of that file that is nearest to the requested one, of those that make calls in the
- * played steps. */
+/* Sets `e` to a message that no call is made at the change's line. The message names the nearest
+ * line of the same file that makes calls in the played steps. Returns -ENOENT. */
 static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
 {
 	const struct site *nearest = NULL;
@@ -384,6 +398,7 @@ static int say_nearest(const struct whatif *w, const struct whatif_change *c, st
 		       c->file);
 }
 
+/* Adds the change to w->edit. Returns 0 or the errors of whatif_play(). */
 static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 {
 	switch ((enum whatif_kind)c->kind) {
@@ -416,7 +431,8 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 	return err_set(e, -EINVAL, "an unknown change");
 }
 
-/* Counts what the changes affect. Returns false if nothing. */
+/* Counts the calls and the GPU work that the changes affect. Returns false if the changes have no
+ * effect. */
 static bool count_touched(const struct whatif *w, struct whatif_result *out)
 {
 	size_t calls = 0, works = 0, longer = 0;
@@ -431,8 +447,9 @@ static bool count_touched(const struct whatif *w, struct whatif_result *out)
 	return calls || works || longer;
 }
 
-/* Fills the lengths of steps. They are relative to the measured length; the replay only gives the
- * ratios of the typical step, and of steps without recording overhead, to the replayed one. */
+/* Fills the step lengths of the result. The replayed mean step differs a little from the measured
+ * one. Therefore all lengths from the replay are multiplied by the ratio of the two, measured to
+ * replayed. */
 static void fill_steps(const struct whatif *w, struct whatif_result *out)
 {
 	out->steps = w->replay.n_steps;
@@ -445,6 +462,7 @@ static void fill_steps(const struct whatif *w, struct whatif_result *out)
 	out->mean_ms = w->mean_ns * measured_ms_of_ns;
 }
 
+/* Returns true if no change removes the host's own work between calls. */
 static bool is_of_calls(const struct whatif_change *changes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

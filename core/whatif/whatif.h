@@ -1,7 +1,7 @@
 /*
- * Answers "how long would a step take if ...": changes to a program, replayed on its recorded steps
- * (core/whatif/replay.h). For the command `whatif`, for the savings of waits and lines, and for the
- * verdict.
+ * Answers "how long would a step take if ...": makes changes to the recorded steps of a program and
+ * replays them (core/whatif/replay.h). Used by the command `whatif`, for the estimated savings of
+ * waits and lines, and by the verdict.
  */
 #ifndef CORE_WHATIF_H
 #define CORE_WHATIF_H
@@ -15,27 +15,29 @@
 
 enum whatif_kind {
 	/*
-	 * The waits of a line are removed, but its work is still done: a value that was read stays
-	 * on the device, a synchronization is deleted, a copy becomes asynchronous, a buffer is
-	 * kept. The waits' own host time goes, too.
+	 * The waits of a line are removed, but the line's work is still done. A value that was read
+	 * stays on the device, a synchronization is deleted, a copy becomes asynchronous, and a
+	 * buffer is kept instead of freed and allocated again. The host time of removed calls goes,
+	 * too.
 	 */
 	WHATIF_WAIT,
-	/* The line is removed: its calls, their work on the device and their host time. */
+	/* The line is removed, with its calls, their GPU work and their host time. */
 	WHATIF_LINE,
 	/* Kernels whose name matches `pattern` take `factor` times as long. */
 	WHATIF_KERNEL,
-	/* Everything of one sort costs nothing: `what`. */
+	/* Everything of the kind `what` costs nothing. */
 	WHATIF_FREE,
-	/* The host's own work before the calls of `site` is removed; 0: before every call. The cost
-	 * of calls and of input stays. */
+	/* The host's own work before the calls of `site` is removed; `site` 0: before every call.
+	 * The cost of the calls stays, and so does the time for making input batches. */
 	WHATIF_PAUSE,
-	/* The host's own work before the calls of a line is removed, input included. */
+	/* The host's own work before the calls of a line is removed. The time for making input
+	 * batches goes, too. */
 	WHATIF_BEFORE,
-	/* Successive launches are made as one: a CUDA graph. */
+	/* Successive launches of `site` cost as little as one CUDA graph; `site` 0: of any line. */
 	WHATIF_ONE_LAUNCH,
 };
 
-/*        id          name on the command line, what it is */
+/* What can cost nothing: id, name on the command line, description. */
 #define WHATIF_FREES(X)                                                   \
 	X(LAUNCH, "launch", "launches take the host no time")             \
 	X(INPUT, "input", "the next batch is there when the step begins") \
@@ -51,110 +53,130 @@ enum whatif_free {
 		WHATIF_FREES_N
 };
 
+/* One change. A comment names the kinds of change that use the field. */
 struct whatif_change {
-	uint8_t kind;  /* enum whatif_kind */
-	uint8_t what;  /* FREE: enum whatif_free */
-	uint32_t site; /* WAIT, LINE, BEFORE: 0: by file and line */
-	/* WAIT, LINE with `site`: only the calls of this library's line under it; NULL: all. */
+	uint8_t kind; /* enum whatif_kind */
+	uint8_t what; /* FREE: enum whatif_free */
+	/* The changed line as a frames_site(). WAIT, LINE, BEFORE: 0 if `file` and `line` name the
+	 * line instead. PAUSE, ONE_LAUNCH: 0 for all lines. */
+	uint32_t site;
+	/* WAIT, LINE, only together with `site`: changes only the calls that the line makes through
+	 * this line of a library (inner_line_of()); NULL: all calls of the line. */
 	const struct frame *inner;
-	bool is_within;	 /* PAUSE with `site`: only what the line itself does between its calls */
-	bool is_of_kind; /* WAIT: only those of `wait_kind` (enum sync_kind) */
-	uint8_t wait_kind;
-	/* "train.py" is any file of that name, "a/train.py" any file whose path ends like that. */
+	/* PAUSE, only together with `site`: removes only the host's work within one run of the
+	 * line, between the line's calls. */
+	bool is_within;
+	bool is_of_kind;   /* WAIT: removes only waits of kind `wait_kind` */
+	uint8_t wait_kind; /* enum sync_kind */
+	/* WAIT, LINE, BEFORE: "train.py" is any file of that name, "a/train.py" any file whose path
+	 * ends with "/a/train.py". */
 	char file[240];
 	uint32_t line;
 	/* KERNEL: an extended regular expression that matches any part of the readable name. */
 	char pattern[240];
-	double factor;
+	double factor; /* KERNEL: factor of the kernels' duration */
 };
 
 struct whatif_result {
-	double measured_ms; /* the mean recorded step */
-	double replayed_ms; /* the same, replayed without changes */
-	double error_pct;   /* replayed relative to measured */
+	double measured_ms; /* the mean recorded step, as measured */
+	double replayed_ms; /* the mean recorded step, replayed without changes */
+	double error_pct; /* difference of replayed_ms from measured_ms, in percent of the latter */
 	double recorded_ms; /* a typical recorded step */
-	double step_ms;	    /* the same without recording overhead: changes are compared with it */
-	double mean_ms;	    /* the mean recorded step without recording overhead */
-	double steps;	    /* recorded steps that were played */
-	/* What the change saves in a typical step; negative: it costs time. For a change that takes
-	 * effect in few steps: in the mean step. */
+	/* A typical step without recording overhead. The gain is relative to it, or to mean_ms if
+	 * is_of_mean. */
+	double step_ms;
+	double mean_ms; /* the mean recorded step without recording overhead */
+	double steps;	/* number of recorded steps that were played */
+	/* What the change saves in a typical step; negative: the change costs time. If the change
+	 * takes effect in few steps only (is_of_mean), what it saves in the mean step. */
 	double gain_ms, gain_pct;
-	/* Range over single typical steps, without a tenth of them at either end; both 0: not
-	 * known. */
+	/* Range of gain_ms over single typical steps, where the tenth of the steps with the lowest
+	 * gain and the tenth with the highest gain are left out. Both 0: not known. */
 	double low_ms, high_ms;
-	double typical_gain_ms; /* always of a typical step */
-	double mean_gain_ms;	/* always of the mean step */
-	uint32_t rare_steps;	/* how many steps save time, if few; 0: typical ones do */
-	bool is_of_mean;	/* gain_ms refers to the mean step */
-	double changed_ms;	/* step_ms - gain_ms; is_of_mean: mean_ms - gain_ms */
-	/* How much the changes affect, per step. Both 0: nothing. */
+	double typical_gain_ms; /* what a typical step saves, whatever gain_ms refers to */
+	double mean_gain_ms;	/* what the mean step saves, whatever gain_ms refers to */
+	uint32_t rare_steps;	/* number of steps that save time, if they are few; else 0 */
+	bool is_of_mean;	/* gain_ms refers to the mean step, not to a typical step */
+	double changed_ms;	/* step time with the change: step_ms or mean_ms, minus gain_ms */
+	/* How many calls and how many pieces of GPU work the changes affect, per step. */
 	double calls, works;
 };
 
-/* Parses "FILE:LINE" to kind WHATIF_WAIT; the caller may change that to WHATIF_LINE. Returns 0, or
- * -EINVAL with a message for the user. */
+/* Parses "FILE:LINE". Sets the kind WHATIF_WAIT, which the caller may replace by another kind that
+ * names a line. Returns 0, or -EINVAL with a message for the user in `e`. */
 int whatif_parse_without(const char *text, struct whatif_change *c, struct err *e);
-/* Parses "REGEX=FACTOR". Returns likewise. */
+/* Parses "REGEX=FACTOR" to kind WHATIF_KERNEL. Returns 0 or -EINVAL like whatif_parse_without(). */
 int whatif_parse_kernel(const char *text, struct whatif_change *c, struct err *e);
-/* Parses "launch", "input", ... Returns likewise. */
+/* Parses a name in WHATIF_FREES, such as "launch", to kind WHATIF_FREE. Returns 0 or -EINVAL like
+ * whatif_parse_without(). */
 int whatif_parse_free(const char *text, struct whatif_change *c, struct err *e);
 
-/* A model of which several questions can be asked. */
+/* The model of a process's recorded steps, for any number of plays with different changes. */
 struct whatif {
 	struct timeline *timeline;
 	struct replay replay;
 	struct host_share share;
-	/* By op: the site of its call; the op before it in its lane, REPLAY_NONE: none. */
+	/* By op. `site`: the frames_site() of the op's call; 0: an orphan, or not known. `before`:
+	 * the previous op of the lane, or REPLAY_NONE. */
 	uint32_t *site, *before;
-	uint32_t *iteration; /* by op: its step, an index in is_typical */
-	uint8_t *traits;     /* by op: enum whatif_trait, to avoid a look at the call */
+	uint32_t *iteration; /* by op: the op's step, an index in is_typical */
+	uint8_t *traits;     /* by op: enum whatif_trait */
 	struct replay_edit edit;
-	bool is_scaled; /* not all of edit.scale is 1 */
-	/* whatif_pinned.c: bytes per ns by device; 0: not looked up, -1: not known. */
+	bool is_scaled; /* at least one factor in edit.scale differs from 1 */
+	/* By device: the rate of a copy from pinned memory in bytes per ns; 0: not looked up, -1:
+	 * not known. Only whatif_pinned.c uses it. */
 	float pinned_rate[DEVICE_UNKNOWN + 1];
-	/* The mean step: as recorded; without recording overhead. */
+	/* Length of the mean step in the replay. `replayed_ns`: as recorded; `mean_ns`: without
+	 * recording overhead. */
 	double replayed_ns, mean_ns;
-	double recorded_ns, step_ns; /* a typical step, likewise */
-	/* The length of an undisturbed step relative to a played one. Gains, step_ns and mean_ns
-	 * are scaled by it. */
+	/* Length of a typical step in the replay. `recorded_ns`: as recorded; `step_ns`: without
+	 * recording overhead. */
+	double recorded_ns, step_ns;
+	/* The length of a step without other load on the machine, relative to a recorded step.
+	 * Gains, step_ns and mean_ns are multiplied by this factor. */
 	double undisturbed_share;
-	/* By step. n_typical of them are typical; gains are those of the last play. */
+	/* By step. `lengths_ns`: without changes; `gains_ns`: what the last play saved. */
 	double *lengths_ns, *gains_ns;
-	bool *is_typical;
+	bool *is_typical; /* by step */
 	uint32_t n_typical;
-	bool is_of_mean; /* the last play's gain refers to all recorded steps */
+	bool is_of_mean; /* the last play's gain refers to the mean step, not to a typical step */
 };
 
-/* Builds the model. Returns -ENODATA if there is no whole step with GPU times. */
+/* Builds the model. Returns 0, or -ENODATA with a message in `e` if there is no whole step with GPU
+ * times. `t` must outlive the model. */
 int whatif_open(struct whatif *w, struct timeline *t, struct err *e);
 void whatif_close(struct whatif *w);
 
-/* Plays all changes at once. Returns -ENOENT if a line or kernel that a change names does not
- * occur; the error names the nearest line. */
+/* Plays the `n` changes together. Returns 0; -ENOENT if a line or kernel that a change names does
+ * not occur; or -EINVAL if a change is not valid. Errors come with a message for the user in `e`,
+ * which may name the nearest line that makes calls. Only one thread may use a model at a time. */
 int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		struct whatif_result *out, struct err *e);
 
-/* Makes the result refer to the mean step, to compare it with another one that does. */
+/* Makes gain_ms and the values derived from it refer to the mean step. For a comparison with a
+ * result that refers to the mean step, too. */
 void whatif_use_mean(struct whatif_result *out);
 
-/* Returns to how many steps the last play's gain refers, and whether the op's step
- * is one of them. */
+/* The last play's gain is a mean over the typical steps or, if is_of_mean, over all steps. Returns
+ * the number of these steps, and whether the op's step is one of them. */
 uint32_t whatif_gain_steps(const struct whatif *w);
 bool whatif_gain_covers(const struct whatif *w, uint32_t op);
 
-/* Fills the gains of the last play, without changed_ms and gain_pct. `is_of_calls`: the change
- * removes calls, not the host's own work. */
+/* Fills the fields of `out` that describe the last play's gain, except for changed_ms and gain_pct.
+ * `is_of_calls`: the changes affect calls or GPU work, not the host's own work between calls. */
 void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *out);
 
-/* Returns the site responsible for the pause before the op's call: the call's, or the data loader's
- * if the host waited in one after its last call. */
+/* Returns the site that is responsible for the gap before the op's call. This is the call's own
+ * site, or the site of the previous call if that is a data loader's and the host then waited in the
+ * data loader. */
 uint32_t whatif_pause_site(const struct whatif *w, uint32_t op);
 
-/* Returns true if only one line ran between the op's call and the one before it: both are in one
- * run of the line, or of a library that it called. */
+/* Returns true if the op's call and the previous call of its lane belong to the same line, and only
+ * this line or a library that it called ran between them. */
 bool whatif_is_within(const struct whatif *w, uint32_t op);
 
-/* Opens a model, plays the changes and closes it. */
+/* Builds a model, plays the `n` changes together and frees the model. Returns 0, or the errors of
+ * whatif_open() and whatif_play(). */
 int whatif_run(struct timeline *t, const struct whatif_change *changes, size_t n,
 	       struct whatif_result *out, struct err *e);
 

@@ -1,12 +1,12 @@
-/* The host's own time between two calls: which part of it makes a batch, and which part the program
- * could do elsewhere or avoid. */
+/* Analyzes gaps, the host's own time between two calls: whether the host makes an input batch in a
+ * gap, and which part of a gap the program could move elsewhere or avoid. */
 #include "core/symbols/stack_about.h"
 #include "core/whatif/whatif_parts.h"
 
-/* Shorter pauses are never input. */
+/* In a shorter gap the host does not make a batch. */
 #define INPUT_LEAST_NS 20e3
-/* The same after a data loader's last call, when the host may be on its way to the next call
- * already. */
+/* In a shorter gap after a data loader's last call the host does not wait in the data loader. The
+ * limit is higher than INPUT_LEAST_NS, because the host may only be on its way to the next call. */
 #define AFTER_LOADER_LEAST_NS 200e3
 
 uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c)
@@ -20,6 +20,7 @@ uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c)
 	return work->source == HOST_PAGEABLE || work->source == HOST_PINNED ? COPY_H2D : COPY_D2D;
 }
 
+/* Returns true if the op copies an input batch to the device. */
 static bool is_batch(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
@@ -37,9 +38,10 @@ static uint32_t first_of_step(const struct whatif *w, const struct timeline_call
 }
 
 /*
- * Returns true if the host waited in a data loader before the op's call. A loader that copies its
- * batches itself waits for the next batch after a copy, before it returns the copied one
- * (accelerate).
+ * Returns true if the host waited in a data loader between the lane's previous call and the op's
+ * call. This happens with a data loader that copies its batches to the device itself, such as
+ * accelerate's: after the copy of a batch it waits for the next batch, and then returns the copied
+ * batch.
  */
 static bool is_after_loader(const struct whatif *w, uint32_t op)
 {
@@ -55,9 +57,10 @@ uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
 }
 
 /*
- * Returns true if a batch was made in the pause before the op's call: this call or one soon after
- * it copies the batch to the device, or a data loader is on the stack. After the last recorded
- * call, the next step is assumed to begin like the last one.
+ * Returns true if the host made an input batch in the gap before the op's call. Then this call or
+ * one soon after it copies the batch to the device, or a data loader is on the stack. If the
+ * recorded calls end before that, the search continues with the first call of the op's own step,
+ * because the next step is assumed to begin in the same way.
  */
 static bool is_input(const struct whatif *w, uint32_t op)
 {
@@ -83,9 +86,11 @@ static bool is_input(const struct whatif *w, uint32_t op)
 }
 
 /*
- * Returns true if the user could move the host's work before the call elsewhere. That does not hold
- * for a library's own path from one call to the next, unless the library does something else there,
- * such as pickling: then it can be called less often. Passes and optimizers are always needed.
+ * Returns true if the user could move the host's work in the gap before the op's call elsewhere, or
+ * avoid it. The user cannot if only library code runs between the two calls. An exception is a
+ * library that does more than to get from one call to the next, such as pickling, because the user
+ * can call it less often. The exception does not hold in forward and backward passes and optimizer
+ * steps, because they are always needed.
  */
 static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
 {
@@ -97,8 +102,8 @@ static bool is_movable(const struct whatif *w, uint32_t op, struct host_split ow
 	       (double)w->replay.ops.at[op].gap_ns > WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns);
 }
 
-/* Returns the part of the gap that the calls on both sides don't need; 0 if the user cannot avoid
- * it. */
+/* Returns the part of the gap before the op, in ns, that the calls on both sides do not need; 0 if
+ * the user cannot avoid that part. `of_input`: the host makes an input batch in the gap. */
 static double spare_ns(const struct whatif *w, uint32_t op, bool of_input)
 {
 	uint32_t last = w->before[op];

@@ -1,10 +1,11 @@
-/* Parses changes as a user types them. */
+/* Parses the changes that a user gives on the command line. */
 #include "core/whatif/whatif.h"
 
 #include <errno.h>
 #include <math.h>
 #include <regex.h>
 
+/* Copies `n` bytes and adds a 0 byte. Returns 0, or -EINVAL if `n` is 0 or does not fit. */
 static int copy_text(char *to, size_t room, const char *from, size_t n)
 {
 	if (!n || n >= room)

@@ -4,13 +4,16 @@
 
 #include "core/whatif/whatif.h"
 
+/* Properties of an op's call. Kept per op, so that the many loops over all ops need not load the
+ * call. */
 enum whatif_trait {
-	IS_PLAIN = 1,	 /* no memory call, copy or wait, and no copy among its work */
+	/* no allocation or free, no copy, no wait, and no copies among the GPU work of the call */
+	IS_PLAIN = 1,
 	IS_OF_RANKS = 2, /* communicates with other ranks */
-	IS_OF_RUN = 4,	 /* in the same run of its line as the call before it */
+	IS_OF_RUN = 4,	 /* in the same run of its line as the lane's previous call */
 };
 
-/* Returns the op's call; NULL: an orphan. */
+/* Returns the op's call; NULL: the op is an orphan, work whose call is unknown. */
 static inline const struct timeline_call *whatif_call(const struct whatif *w, uint32_t op)
 {
 	uint32_t call = w->replay.ops.at[op].call;
@@ -18,63 +21,83 @@ static inline const struct timeline_call *whatif_call(const struct whatif *w, ui
 }
 
 enum {
-	/* The copy of a batch is at most this many calls after the pause in which the batch was
-	 * made. */
+	/* The copy of a batch to the device is one of the first WHATIF_CALLS_TO_BATCH calls after
+	 * the gap in which the host made the batch. */
 	WHATIF_CALLS_TO_BATCH = 4,
-	/* A gap of more than this many times its frames' share contains something else. */
+	/* If a gap is longer than WHATIF_TIMES_SHARE times the time that host_share_of() assigns to
+	 * its two calls, the host did something else in the gap, too. */
 	WHATIF_TIMES_SHARE = 4,
 };
 
-/* whatif_pinned.c: gives the op's copies the duration that they would have from pinned memory. */
+/* ---- whatif_pinned.c ---- */
+
+/* Shortens the op's copies from pageable memory to the duration from pinned memory. */
 void whatif_pin_source(struct whatif *w, uint32_t op);
 
-/* whatif_place.c: finds the calls that a change of a line applies to. */
+/* ---- whatif_place.c ---- */
+
+/* Finds the calls that a change of a line applies to. */
 struct whatif_place {
 	const struct whatif *w;
 	const struct whatif_change *change;
-	uint8_t *site; /* by site: it is the line */
+	uint8_t *site; /* by frames_site(): 1 if the site is the changed line */
+	/* The site does not decide: either only calls through `inner` are changed, or the line is
+	 * no site, and calls with the line anywhere in their stack are changed. */
 	bool is_by_stack;
-	struct map of_stack; /* if is_by_stack: stack -> 1 if the change applies */
+	struct map of_stack; /* if is_by_stack: stack -> 1 if the change applies to its calls */
 };
 
 void whatif_place_open(struct whatif_place *p, const struct whatif *w,
 		       const struct whatif_change *change);
 void whatif_place_close(struct whatif_place *p);
+/* Returns true if the change applies to the call. Adds to p->of_stack. */
 bool whatif_is_here(struct whatif_place *p, const struct timeline_call *c);
 
-/* whatif_runs.c: finds successive calls that belong to one run of a line. A lane's calls must come
- * in order. */
+/* ---- whatif_runs.c ---- */
+
+/* Finds successive calls that belong to one run of a line, that is, one execution of the line by a
+ * lane. Runs are numbered from 1. */
 struct whatif_runs {
-	struct map seen; /* lane and stack -> the last run with this stack */
+	struct map seen; /* lane and stack -> number of the last run that had a call with them */
+	/* by lane: the line of the lane's last call, and the number of its run */
 	struct whatif_run {
 		uint32_t line, number;
 	} * of_lane;
-	uint32_t n;
+	uint32_t n; /* number of runs so far */
 };
 
 void whatif_runs_open(struct whatif_runs *r, const struct replay *replay);
 void whatif_runs_close(struct whatif_runs *r);
-/* Returns true if the call is in the same run as the one before it in its lane. `line`: any number
- * that identifies its line, 0: none. */
+/* Adds a call; the calls of a lane must be added in order. Returns true if the call is in the same
+ * run as the lane's previous call. `line`: any number that identifies the call's line; 0: a call
+ * outside the lines of interest, which ends the run. */
 bool whatif_runs_go_on(struct whatif_runs *r, uint16_t lane, uint32_t stack, uint32_t line);
 
-/* Removes the host's time between two calls of one run of the line. */
+/* Removes the host's time between successive calls that belong to one run of the line. */
 void whatif_cut_runs(struct whatif *w, struct whatif_place *place);
 
-/* whatif_gaps.c: returns the direction of a copy, from CUPTI if the call does not say it
- * (cudaMemcpyDefault). */
+/* ---- whatif_gaps.c ---- */
+
+/* Returns the direction of a copy (COPY_H2D, ...). Uses CUPTI's record of the copy if the call does
+ * not say the direction, as with cudaMemcpyDefault. */
 uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c);
-/* Removes from the gaps what the calls on both sides don't need: from gaps with input, or from all
- * others. `site` 0: everywhere; `is_within`: only within runs of the line. */
+/* Shortens gaps to the part that the calls on both sides need. `of_input`: true for the gaps in
+ * which an input batch is made, false for all other gaps. `site`: only gaps before calls of this
+ * line; 0: all gaps. `is_within`: only gaps within one run of a line. */
 void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within);
-/* Does the same for the gaps before the calls of the change's line, with or without input. */
+/* Shortens gaps in the same way, but only those before the calls of the change's line, whether or
+ * not an input batch is made in them. */
 void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change);
 
-/* whatif_steps.c: chooses the typical steps, and measures them without recording overhead; both
- * from the last play, which must be unchanged. */
+/* ---- whatif_steps.c ---- */
+
+/* Determines which steps are typical, and their mean length (recorded_ns). The model's last play
+ * must have been without changes. */
 void whatif_choose_typical(struct whatif *w);
+/* Sets lengths_ns and step_ns. The model's last play must have been without changes and without
+ * recording overhead. */
 void whatif_measure_typical(struct whatif *w);
-/* Notes the step of each op. */
+/* Sets w->iteration, the step of each op. */
 void whatif_note_iterations(struct whatif *w);
 
 #endif

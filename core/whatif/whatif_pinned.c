@@ -1,24 +1,27 @@
 /*
- * The duration of a copy from pinned memory. From pageable memory the driver copies through a
- * buffer of its own: on an H100 at 13 to 15 GB/s instead of 51 to 55. So pinned memory saves more
- * than the wait.
+ * Estimates how long a copy would take from pinned memory. From pageable memory the driver copies
+ * through its own staging buffer: on an H100 at 13 to 15 GB/s, instead of 51 to 55 GB/s from pinned
+ * memory. Therefore pinned memory saves more than the wait for the copy.
  */
 #include "core/analysis/peak.h"
 #include "core/whatif/whatif_parts.h"
 
 #include <math.h>
 
-/* Smaller copies do not spend their time on the link. */
+/* In smaller copies, most of the time is not the transfer over the link between host and device. */
 enum { LARGE_BYTES = 1 << 20 };
 
+/* Returns true for a large copy to a device from host memory of the kind `source`, HOST_PINNED or
+ * HOST_PAGEABLE. */
 static bool is_large_copy(const struct timeline_work *x, uint8_t source)
 {
 	return x->kind == WORK_MEMCPY && x->source == source && x->target != HOST_PINNED &&
 	       x->target != HOST_PAGEABLE && x->bytes >= LARGE_BYTES && x->end_ns > x->begin_ns;
 }
 
-/* Returns the bytes per ns of the fastest such copy in these steps, or else of the device's model;
- * 0: not known. */
+/* Returns the rate of copies from pinned memory to the device in bytes per ns: the rate of the
+ * fastest recorded large copy or, if there is none, the peak rate of the GPU's model. 0: not
+ * known. */
 static double find_rate(const struct timeline *t, uint8_t device)
 {
 	double best = 0;
@@ -30,6 +33,7 @@ static double find_rate(const struct timeline *t, uint8_t device)
 	return best > 0 ? best : peak_pinned_gbps(tables_device(t->tables, device));
 }
 
+/* Returns what find_rate() returns, or -1 if the rate is not known. Looks it up only once. */
 static double rate_of(struct whatif *w, uint8_t device)
 {
 	float *known = &w->pinned_rate[device];

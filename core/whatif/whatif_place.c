@@ -1,9 +1,10 @@
-/* Finds the calls that a change of a line applies to: those of the line itself, or else those made
- * anywhere below it. */
+/* Finds the calls that a change of a line applies to: the calls that are attributed to the line or,
+ * if there are none, the calls with the line anywhere in their stack. */
 #include "core/analysis/inner_line.h"
 #include "core/util/path.h"
 #include "core/whatif/whatif_parts.h"
 
+/* Returns true if the site is the changed line. */
 static bool is_site(const struct whatif *w, const struct whatif_change *c, uint32_t site)
 {
 	if (c->site)
@@ -29,6 +30,8 @@ void whatif_place_close(struct whatif_place *p)
 	map_free(&p->of_stack);
 }
 
+/* Returns true if the change applies to calls with this stack: the stack contains the changed line
+ * or, if `inner` is set, its library line is `inner`. */
 static bool is_below(const struct whatif_place *p, uint32_t stack)
 {
 	const struct whatif_change *c = p->change;

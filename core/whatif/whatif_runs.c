@@ -1,8 +1,9 @@
 /*
- * Finds where one run of a line ends and the next one begins. Frames are only known at calls. So
- * the host's work between two calls of a line belongs to the line if both are in one run; if not,
- * it may belong to any code in the loop around the line. A stack that comes again is assumed to be
- * in the next run.
+ * Finds where one run of a line ends and the next run begins. A run is one execution of the line,
+ * for example in one iteration of the loop around it. What the host executes is only known at
+ * calls, from their stacks. If two successive calls belong to one run of a line, the host's work
+ * between them belongs to the line, too. Otherwise it may belong to any code in the loop around the
+ * line. If a call has the same stack as an earlier call of the run, a new run is assumed to begin.
  */
 #include "core/whatif/whatif_parts.h"
 
@@ -32,7 +33,8 @@ bool whatif_runs_go_on(struct whatif_runs *r, uint16_t lane, uint32_t stack, uin
 	return goes_on;
 }
 
-/* The host's work between two calls of one run of the line is done for the line. */
+/* Two successive calls also count as in one run of the changed line if they are in one run of the
+ * site that they are attributed to (IS_OF_RUN). That site may be a line below the changed one. */
 void whatif_cut_runs(struct whatif *w, struct whatif_place *place)
 {
 	struct whatif_runs runs;

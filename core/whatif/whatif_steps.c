@@ -1,9 +1,11 @@
 /*
- * Derives the gain of a change from the gains of single steps. Recorded steps may be few, and some
- * of them disturbed: under other load a step takes several times as long, and most changes would
- * save much of that. So the gain is that of typical steps, which take at most 1.5 times the median,
- * without a tenth of them at either end. If a change takes effect in few steps only (a checkpoint),
- * the gain is the mean over all steps, and the result says so.
+ * Derives the gain of a change from the gains of single steps. Often only few steps are recorded,
+ * and some of them are disturbed: if other programs load the machine, a step takes several times as
+ * long, and most changes would seem to save much of that time. Therefore the gain is a mean over
+ * the typical steps, which take at most 1.5 times the median. The tenth of them with the lowest
+ * gain and the tenth with the highest gain are left out. If a change takes effect in few steps
+ * only, such as steps with a checkpoint, the gain is the mean over all steps, and
+ * whatif_result.is_of_mean is set.
  */
 #include "core/whatif/whatif_parts.h"
 
@@ -11,18 +13,20 @@
 
 #include <math.h>
 
-/* Times the median: a longer step is not typical. */
+/* A step that takes more than LONGER times the median is not typical. */
 #define LONGER 1.5
 
 enum {
-	FEW_OF = 3,   /* few steps: at most one third */
-	TRIM_OF = 10, /* typical steps left out at either end: one tenth */
-	AGAIN = 2,    /* a gain in a single step may be chance */
-	/* Longer steps that recur regularly, with at most this period, count as typical. */
+	FEW_OF = 3,   /* steps are few if they are at most one third of all steps */
+	TRIM_OF = 10, /* one tenth of the typical steps is left out at either end */
+	AGAIN = 2,    /* in fewer steps than this, a gain may be chance */
+	/* Longer steps count as typical if they recur with a period of at most this number of
+	 * steps. */
 	PERIOD_MOST = 5,
 };
 
-/* Share of the mean gain: if typical steps gain more, the gain is not one of few steps. */
+/* If typical steps gain at least this share of the mean gain, the change does not take effect in
+ * few steps only. */
 static const double spread = 0.2;
 
 static double median_ns(const double *ns, uint32_t n)
@@ -49,8 +53,8 @@ static double mean_of_typical(const struct whatif *w)
 	return sum / w->n_typical;
 }
 
-/* Returns true if longer steps recur regularly, such as every third step, from the first period to
- * the last. */
+/* Returns true if the longer steps recur regularly during all recorded steps, for example in every
+ * third step. */
 static bool come_regularly(const struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
@@ -74,7 +78,8 @@ void whatif_choose_typical(struct whatif *w)
 	double most = LONGER * median_ns(w->lengths_ns, n);
 	for (uint32_t i = 0; i < n; i++)
 		w->n_typical += w->is_typical[i] = w->lengths_ns[i] <= most;
-	/* there are several kinds of steps */
+	/* If longer steps are not few, or recur regularly, they belong to the program's normal
+	 * steps. Then all steps count as typical. */
 	if (w->n_typical < n && (!are_few(n - w->n_typical, n) || come_regularly(w))) {
 		memset(w->is_typical, true, n * sizeof(*w->is_typical));
 		w->n_typical = n;
@@ -96,8 +101,8 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Finds the gain of typical steps and its range. Both leave out the same steps, so the gain lies in
- * the range. */
+/* Sets gain_ms, low_ms and high_ms for the typical steps. The gain and its range leave out the same
+ * steps, so that the gain lies in the range. */
 static void find_typical(const struct whatif *w, struct whatif_result *out)
 {
 	double *sorted = mem_resize(NULL, w->n_typical * sizeof(*sorted)), sum = 0;
@@ -114,6 +119,7 @@ static void find_typical(const struct whatif *w, struct whatif_result *out)
 	free(sorted);
 }
 
+/* Returns true if the edit affects the op or its GPU work. */
 static bool is_touched(const struct whatif *w, uint32_t op)
 {
 	const struct replay_op *o = &w->replay.ops.at[op];
@@ -140,7 +146,7 @@ static uint32_t count_touched(const struct whatif *w)
 	return n;
 }
 
-/* Counts the steps that gain more than the mean. */
+/* Counts the steps that gain more than the mean gain. */
 static uint32_t count_gaining(const struct whatif *w, double mean_ns)
 {
 	uint32_t n = 0;
@@ -150,10 +156,15 @@ static uint32_t count_gaining(const struct whatif *w, double mean_ns)
 }
 
 /*
- * Returns how many steps gain, if only few do; 0: typical steps gain. Work that continues after its
- * step may shift a gain to the next one, so if the edit affects few steps, the gain is theirs.
- * Calls that occur in every step but take long in few were disturbed in those, and do not count as
- * rare. The host's own work may take long in few steps because of the program.
+ * Returns the number of steps in which the change takes effect, if they are few; 0: the change
+ * takes effect in typical steps. If the edit affects few steps, the number is theirs. The steps
+ * that gain may be others, because work that continues after its step may shift the gain to the
+ * next step.
+ *
+ * If the edit affects more steps but few of them gain, the result depends on the edit. Calls that
+ * occur in most steps but take long in few were disturbed there, so the result is 0. The host's own
+ * work may take long in few steps because of the program, so the result is the number of these
+ * steps.
  */
 static uint32_t rare_steps(const struct whatif *w, double mean_ns, double typical_ms,
 			   bool is_of_calls)
@@ -168,8 +179,9 @@ static uint32_t rare_steps(const struct whatif *w, double mean_ns, double typica
 	return !is_of_calls && gaining >= AGAIN && is_in_few ? gaining : 0;
 }
 
-/* If all recorded steps were disturbed, it is not known which part of them was, and a gain might
- * exceed the length of an undisturbed step. So gains are scaled like the step. */
+/* If other load made all recorded steps longer, it is not known which part of a step is longer. A
+ * gain might then exceed the length of an undisturbed step. Therefore gains are multiplied by the
+ * same factor as the step length. */
 static void scale_to_undisturbed(const struct whatif *w, struct whatif_result *out)
 {
 	out->gain_ms *= w->undisturbed_share;
@@ -221,7 +233,7 @@ bool whatif_gain_covers(const struct whatif *w, uint32_t op)
 	return w->is_of_mean || w->is_typical[w->iteration[op]];
 }
 
-/* The replay counts the steps of each run from 0. */
+/* r->step counts the steps of each run from 0, but w->iteration counts the steps of all runs. */
 void whatif_note_iterations(struct whatif *w)
 {
 	const struct replay *r = &w->replay;
