@@ -1,15 +1,16 @@
-/* Memory that is freed all at once: for trees of structs that live and die together. One thread. */
+/* Allocates memory that is freed all at once, for trees of structs with one lifetime. An arena is
+ * used by one thread at a time. */
 #ifndef CORE_ARENA_H
 #define CORE_ARENA_H
 
 #include "core/util/vec.h"
 
-/* All zero is an empty one. */
+/* All zeros is an empty arena. */
 struct arena {
 	VEC(void *) blocks;
 };
 
-/* Returns zeroed memory, never NULL, also for 0 bytes. */
+/* Returns zeroed memory that the arena owns. Never returns NULL, not even for 0 bytes. */
 static inline void *arena_zero(struct arena *a, size_t bytes)
 {
 	void *block = mem_zero(bytes);
@@ -17,6 +18,7 @@ static inline void *arena_zero(struct arena *a, size_t bytes)
 	return block;
 }
 
+/* Returns a copy of the text that the arena owns. */
 static inline const char *arena_text(struct arena *a, const char *text)
 {
 	char *copy = mem_text(text);

@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * Returns the number of the first of `count` sorted items that does not come before the searched
- * one; `count` if all do. `comes_before` is an expression for item number `i`:
+ * Searches `count` sorted items for the first one for which `comes_before` is false. Returns the
+ * index of this item, or `count` if there is none. `comes_before` is an expression that uses the
+ * index `i`. It must be true for the items up to some index and false for all later ones:
  *
  *	size_t first = bisect(v->n, i, v->at[i].begin_ns < ns);
  */

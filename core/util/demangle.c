@@ -1,11 +1,12 @@
 /*
- * Demangles by libstdc++ and shortens the result.
+ * Demangles names with libstdc++, and shortens the result.
  *
  * Names come from journals and ELF files, which may be damaged or crafted. A short name can stand
- * for gigabytes of text: 205 bytes of nested references give 34 MB, and __cxa_demangle has no
- * limit. libstdc++.a also has the function under it, which passes its output to a callback and
- * allocates nothing, so the callback may leave it by longjmp. libstdc++.so does not export that
- * function.
+ * for gigabytes of text: 205 bytes of nested references give 34 MB. __cxa_demangle() has no limit
+ * for its output. Therefore this file calls __gcclibcxx_demangle_callback(), on which
+ * __cxa_demangle() is based. It passes its output to a callback in pieces. It allocates nothing, so
+ * the callback can abort it with longjmp() without a leak. The function is in libstdc++.a, but
+ * libstdc++.so does not export it.
  */
 #include "core/util/demangle.h"
 
@@ -18,19 +19,24 @@
 extern int __gcclibcxx_demangle_callback(const char *name,
 					 void (*put)(const char *, size_t, void *), void *to);
 
-/* Bounds the recursion; GCC 9 and later refuse longer names themselves. */
+/* Limits the depth of the recursion for a mangled name. From GCC 9 on, libstdc++ itself refuses
+ * names that need too much recursion. */
 static const size_t name_most_bytes = 1024;
 
-/* Of 200,000 C++ and Rust names on a Debian system the longest takes 24,367 bytes. */
+/* Limit for the demangled text. Of 200,000 C++ and Rust names on a Debian system, the longest text
+ * has 24,367 bytes. */
 enum { TEXT_MOST_BYTES = 64 << 10 };
 
-/* Bounds work that prints nothing. Parsing time doubles with each conversion operator within
- * another one: 16 of them take 0.1 s. */
+/* Limit for the number of conversion operators. The time to parse a name doubles with each
+ * conversion operator that is nested in another one: 16 of them take 0.1 s. The limit for the text
+ * does not help, because parsing prints nothing. */
 static const size_t conversions_most = 8;
 
-/* So does the search for a pack's length, with each type that refers twice to the one before it. */
+/* Limit for the number of references in a name with a parameter pack. The time to find the length
+ * of the pack doubles with each type that refers twice to the type before it. */
 static const size_t pack_references_most = 48;
 
+/* Counts how often `part` occurs in the name. Occurrences may overlap. */
 static size_t count(const char *name, const char *part)
 {
 	size_t n = 0;
@@ -48,6 +54,7 @@ static size_t count_references(const char *name)
 	return n;
 }
 
+/* Returns true if the name is within the limits on parsing time. */
 static bool is_bounded(const char *name)
 {
 	return strlen(name) <= name_most_bytes && count(name, "cvT") <= conversions_most &&
@@ -60,6 +67,7 @@ struct text {
 	char at[TEXT_MOST_BYTES];
 };
 
+/* The callback: appends a piece of text. Aborts the demangling if the text gets too long. */
 static void put(const char *part, size_t n, void *to)
 {
 	struct text *t = to;
@@ -69,7 +77,8 @@ static void put(const char *part, size_t n, void *to)
 	t->n += n;
 }
 
-/* Returns the text of a C++ name, NULL if `name` is not one or exceeds a limit. Free it. */
+/* Returns the readable form of a mangled C++ name, or NULL if `name` is not mangled or exceeds a
+ * limit. The caller frees the text. */
 static char *demangle_cplusplus(const char *name)
 {
 	struct text text;
@@ -86,7 +95,9 @@ static char *demangle_cplusplus(const char *name)
 
 /* ---- Rust ---- */
 
-/* The legacy form is C++'s, with a hash as last component: "::h" and 16 hexadecimal digits. */
+/* Rust's legacy mangling is that of C++, with a hash as the last component of the name: "::h" and
+ * 16 hexadecimal digits. Returns the position of the hash in a demangled name; NULL: the name is
+ * not from Rust. */
 static char *rust_hash(char *text)
 {
 	size_t n = strlen(text);
@@ -103,7 +114,8 @@ static const struct {
 	{ "$LP$", "(" }, { "$RP$", ")" }, { "$C$", "," },  { "..", "::" },
 };
 
-/* Writes what the escape at `from` stands for and returns its length; 0 if there is no escape. */
+/* Writes the text that the escape at `from` stands for, and advances *to. Returns the length of the
+ * escape, or 0 if there is no escape at `from`. */
 static size_t unescape(const char *from, char **to)
 {
 	for (size_t i = 0; i < sizeof(escapes) / sizeof(*escapes); i++) {
@@ -122,14 +134,15 @@ static size_t unescape(const char *from, char **to)
 	return (size_t)n;
 }
 
-/* Drops the hash and replaces the escapes, in place: no text is longer than its escape. */
+/* Removes the hash and replaces the escapes. This is done in place, because no escape is shorter
+ * than the text that it stands for. */
 static void clean_rust(char *text, char *hash)
 {
 	char *to = text;
 	*hash = 0;
 	for (const char *from = text; *from;) {
 		if (!strncmp(from, "_$", 2) && (to == text || to[-1] == ':'))
-			from++; /* a component may not begin with '$' */
+			from++; /* '_' was added, because a component may not begin with '$' */
 		size_t n = unescape(from, &to);
 		if (!n)
 			*to++ = *from;
@@ -138,7 +151,8 @@ static void clean_rust(char *text, char *hash)
 	*to = 0;
 }
 
-/* Returns the readable name, NULL if there is none. Free it. */
+/* Returns the readable name, or NULL if `name` is not mangled or exceeds a limit. The caller frees
+ * the name. */
 static char *readable_name(const char *name, bool *is_rust)
 {
 	char *text = demangle_cplusplus(name);
@@ -156,15 +170,15 @@ char *demangle(const char *name)
 	return text ? text : mem_text(name);
 }
 
-/* ---- Without return type and parameters: libstdc++ has no option for that ---- */
+/* ---- Removing return type and parameters, for which libstdc++ has no option ---- */
 
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Returns the length of the operator's name at `at`, 0 if there is none. It may contain brackets
- * and spaces. */
+/* Returns the length of the operator's name that begins at `at`, such as "operator()" or "operator
+ * new"; 0 if there is none. `at` is a position in `text`. */
 static size_t operator_bytes(const char *text, const char *at)
 {
 	static const char keyword[] = "operator";
@@ -176,11 +190,13 @@ static size_t operator_bytes(const char *text, const char *at)
 		return n + 2;
 	if (ispunct((unsigned char)*p) && *p != '(')
 		return n + strspn(p, "+-*/%^&|~!=<>,");
-	/* operator new, or a conversion: the type extends to the parameters */
+	/* "operator new" or a conversion operator: the rest of the name, or the type, extends to
+	 * the parameters. */
 	return n + strcspn(p, "(");
 }
 
-/* Returns the position after the bracket that closes the one at `p`, NULL if none does. */
+/* Returns the position after the bracket that closes the bracket at `p`; NULL if it is not
+ * closed. */
 static const char *skip_brackets(const char *text, const char *p)
 {
 	int depth = 0;
@@ -198,7 +214,7 @@ static const char *skip_brackets(const char *text, const char *p)
 	return NULL;
 }
 
-/* Skips what may follow a parameter list. */
+/* Skips the qualifiers that may follow a parameter list. Returns the position after them. */
 static const char *skip_qualifiers(const char *p)
 {
 	static const char *const qualifiers[] = { " const", " volatile", " &&", " &", " noexcept" };
@@ -208,16 +224,16 @@ static const char *skip_qualifiers(const char *p)
 	return p;
 }
 
-/* Returns whether the bracket at `p` opens parameters: they follow a name, template arguments or an
- * operator. */
+/* Returns true if a bracket at `p` opens a parameter list. Such a bracket follows a name, template
+ * arguments or an operator, but not "decltype". */
 static bool opens_parameters(const char *text, const char *p)
 {
 	return *p == '(' && p > text && (is_word(p[-1]) || strchr(">)]}", p[-1])) &&
 	       !(p - text >= 8 && !strncmp(p - 8, "decltype", 8));
 }
 
-/* Copies a readable name without return type and parameters. Returns false if its form is not
- * supported. */
+/* Copies a readable name to `to`, without return type and parameters. Returns false if the form of
+ * the name is not supported. */
 static bool copy_brief(const char *text, char *to)
 {
 	char *out = to;
@@ -233,13 +249,13 @@ static bool copy_brief(const char *text, char *to)
 			if (!end)
 				return false;
 		}
-		if (!strncmp(p, "(*", 2)) /* returns a function pointer */
+		if (!strncmp(p, "(*", 2)) /* the function returns a function pointer */
 			return false;
 		if (!n && (opens_parameters(text, p) || (is_operator && *p == '('))) {
 			p = skip_qualifiers(end);
 			continue;
 		}
-		if (*p == ' ' && !is_operator) { /* the text before it was a type */
+		if (*p == ' ' && !is_operator) { /* the text before the blank was the return type */
 			out = to;
 			p++;
 			continue;
@@ -256,8 +272,8 @@ static bool copy_brief(const char *text, char *to)
 	return out > to;
 }
 
-/* Cuts the suffixes of functions that the compiler split or specialized, and symbol versions:
- * ".cold", ".llvm.123", "@@VERSION". */
+/* Removes suffixes from a mangled name: those of functions that the compiler split or specialized,
+ * such as ".cold" and ".llvm.123", and symbol versions, such as "@@VERSION". */
 static void drop_clone_marks(char *name)
 {
 	static const char *const marks[] = { ".cold",  ".part.",      ".constprop.", ".isra.",
@@ -269,15 +285,16 @@ static void drop_clone_marks(char *name)
 	}
 }
 
-/* Without this limit hostile names would take quadratic time. Real ones have unclosed brackets,
- * too: comparisons in template arguments. */
+/* Limit for the number of unclosed brackets in a name. For each of them the rest of the name is
+ * searched, so a hostile name could take quadratic time. Real names may have unclosed brackets,
+ * too: the operator < in template arguments. */
 static const unsigned unclosed_most = 16;
 
 void demangle_shorten(char *name, size_t most)
 {
 	if (strlen(name) <= most)
 		return;
-	unsigned n_unclosed = 0; /* each cost a search to the end */
+	unsigned n_unclosed = 0;
 	char *out = name;
 	for (const char *p = name; *p;) {
 		size_t n = operator_bytes(name, p);

@@ -1,18 +1,20 @@
-/* Readable names of C++ functions and of Rust ones in the legacy mangling. Offline half only. */
+/* Converts mangled names of functions to readable ones: C++, and Rust in its legacy mangling. Only
+ * for the offline half, not for the preloaded library. */
 #ifndef CORE_DEMANGLE_H
 #define CORE_DEMANGLE_H
 
 #include <stddef.h>
 
-/* Returns the readable name, or a copy of `name` if it is not mangled, exceeds a limit or has
- * Rust's v0 mangling ("_R..."). Free it. */
+/* Returns the readable name, or a copy of `name` if the name is not mangled, exceeds a limit or has
+ * Rust's v0 mangling ("_R..."). The caller frees the result. */
 char *demangle(const char *name);
 
-/* Returns it without return type, parameters and clone suffixes: "at::_ops::add__Tensor::call".
- * Free it. */
+/* Returns the readable name without return type, parameters, and suffixes of functions that the
+ * compiler split: "at::_ops::add__Tensor::call". The caller frees the result. */
 char *demangle_function(const char *name);
 
-/* Replaces template arguments by "<...>", in place, if the name is longer than `most` bytes. */
+/* If the readable name is longer than `most` bytes, replaces its template arguments by "<...>", in
+ * place. The result may still be longer than `most`. */
 void demangle_shorten(char *name, size_t most);
 
 #endif

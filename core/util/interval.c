@@ -1,9 +1,12 @@
 /*
- * See interval.h. Both intervals are order statistics of a list of numbers: from the k-th smallest
- * to the k-th largest, where k is the 2.5 % point of a rank statistic. That is Mann and Whitney's U
- * summed over the pairs (all orders within a pair are equally likely), or Wilcoxon's signed rank
- * sum (all signs are). For few ranks the distribution is counted exactly; for many it is nearly
- * normal.
+ * The estimates of interval.h. interval_of_pairs() and interval_of_values() each make a sorted list
+ * of numbers. The interval extends from the k-th smallest to the k-th largest number in the list.
+ * k is the 2.5 % point of a rank statistic:
+ * - interval_of_pairs(): Mann and Whitney's U, summed over the pairs. All orders of the values
+ *   within a pair are equally likely.
+ * - interval_of_values(): Wilcoxon's signed rank sum. All combinations of signs are equally likely.
+ * For few values the distribution of the statistic is counted exactly. For many values it is nearly
+ * normal, and the normal distribution is used.
  */
 #include "core/util/interval.h"
 
@@ -13,16 +16,19 @@
 #include <math.h>
 
 enum {
-	/* Differences; with more, the normal distribution is as good, and faster. */
+	/* With more differences than this, the normal distribution is as accurate as counting, and
+	 * faster. */
 	EXACT_MOST = 20000
 };
 
+/* Probability that the true value is below the interval. It is above with the same probability. */
 #define TAIL	    0.025
-#define NORMAL_TAIL 1.959964
+#define NORMAL_TAIL 1.959964 /* the normal distribution's quantile for 1 - TAIL */
 
 /*
- * Takes the ends of the interval from the list: its k-th smallest and k-th largest number. Sorts
- * and frees the list.
+ * Makes the interval from the k-th smallest to the k-th largest number of the list, with the
+ * list's median as its middle. Sorts and frees the list. Returns false if the list is empty or k is
+ * 0, which means too few values for a 95 % interval.
  */
 static bool from_list(float *list, size_t n, size_t k, struct interval *out)
 {
@@ -40,8 +46,9 @@ static bool from_list(float *list, size_t n, size_t k, struct interval *out)
 }
 
 /*
- * Returns the largest k with P(statistic <= k - 1) <= 2.5 %. `weights`: likelihood of each value
- * from 0 on.
+ * Returns the largest k with P(statistic <= k - 1) <= 2.5 %. `weights`: for each value of the
+ * statistic from 0 on, the number of arrangements that give this value. `total`: number of all
+ * arrangements.
  */
 static size_t tail_of(const double *weights, size_t n, double total)
 {
@@ -54,6 +61,7 @@ static size_t tail_of(const double *weights, size_t n, double total)
 	return n;
 }
 
+/* Returns the same k as tail_of(), for a statistic that is nearly normal. */
 static size_t tail_of_normal(double mean, double variance)
 {
 	double k = mean - NORMAL_TAIL * sqrt(variance);
@@ -63,9 +71,11 @@ static size_t tail_of_normal(double mean, double variance)
 /* ---- Two samples ---- */
 
 /*
- * Multiplies the weights by the number of orders of a and b that give each U: the Gaussian binomial
- * coefficient, the product of (1 - q^(n_b + i)) / (1 - q^i) for i up to n_a. For several pairs it
- * is their product.
+ * Extends the weights by one more pair of samples. weights[u] is the coefficient of q^u of a
+ * polynomial. For one pair, the polynomial that counts the orders of a and b with each value of U
+ * is the Gaussian binomial coefficient: the product of (1 - q^(n_b + i)) / (1 - q^i) for i from 1
+ * to n_a. For several pairs it is the product of their polynomials. Only the first `most`
+ * coefficients are computed.
  */
 static void multiply_orders(double *weights, size_t most, size_t n_a, size_t n_b)
 {
@@ -77,11 +87,13 @@ static void multiply_orders(double *weights, size_t most, size_t n_a, size_t n_b
 	}
 }
 
+/* Returns the logarithm of the binomial coefficient "n choose k". */
 static double log_choose(size_t n, size_t k)
 {
 	return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
 }
 
+/* Returns k for interval_of_pairs(); 0: too few values. */
 static size_t tail_of_pairs(const struct interval_pair *pairs, size_t n, size_t n_differences)
 {
 	double mean = (double)n_differences / 2, variance = 0, log_total = 0;
@@ -117,7 +129,8 @@ bool interval_of_pairs(const struct interval_pair *pairs, size_t n, struct inter
 
 /* ---- One sample ---- */
 
-/* Counts how many of the 2^n combinations of signs give each sum of positive ranks. */
+/* Returns k for interval_of_values(); 0: too few values. Counts for each sum of positive ranks how
+ * many of the 2^n combinations of signs give this sum. */
 static size_t tail_of_signs(size_t n)
 {
 	enum { EXACT = 50 };
@@ -147,8 +160,8 @@ bool interval_of_values(const float *values, size_t n, struct interval *out)
 /* ---- Few values ---- */
 
 /*
- * Returns Student's t for 97.5 %, by its expansion around the normal distribution: 2.769 for 4
- * degrees of freedom, where the exact value is 2.776.
+ * Returns the 97.5 % quantile of Student's t distribution. Uses the expansion of t around the
+ * normal distribution, which gives 2.769 for 4 degrees of freedom. The exact value is 2.776.
  */
 static double student(double degrees)
 {

@@ -1,7 +1,8 @@
 /*
- * Estimates with 95 % confidence intervals. All but the last make no assumption on the distribution
- * of the noise: Hodges-Lehmann estimates with their intervals (Moses for two samples, Tukey for
- * one). A step in ten that takes three times as long moves them little.
+ * Estimates with 95 % confidence intervals. interval_of_pairs() and interval_of_values() do not
+ * assume a distribution of the noise. They compute Hodges-Lehmann estimates, with intervals by
+ * Moses for two samples and by Tukey for one sample. If one step in ten takes three times as long
+ * as the others, these estimates change little.
  */
 #ifndef CORE_INTERVAL_H
 #define CORE_INTERVAL_H
@@ -20,19 +21,21 @@ struct interval_pair {
 };
 
 /*
- * Estimates by how much values of `a` are larger than those of `b`: the median of all differences
- * within the pairs. Returns false if there are too few values for a 95 % interval (one pair needs 3
- * and 5, 2 and 8, or 1 and 39).
+ * Estimates by how much values of `a` are larger than values of `b`: the median of all differences
+ * within the pairs. Returns false if there are too few values for a 95 % interval. A single pair
+ * needs at least 3 and 5 values, 2 and 8 values, or 1 and 39 values.
  */
 bool interval_of_pairs(const struct interval_pair *pairs, size_t n, struct interval *out);
 
-/* Estimates the middle of values that are symmetric around it; needs at least 6. */
+/* Estimates the middle of the distribution of the values, which must be symmetric. Returns false
+ * if there are fewer than 6 values. */
 bool interval_of_values(const float *values, size_t n, struct interval *out);
 
 /*
- * Estimates the mean of a few values. `noise`, at least 5 values, shows how far such values are
- * from their mean. Assumes a normal distribution: with few values no estimate is possible without
- * one.
+ * Estimates the mean of a few values, at least one. `noise` are at least 5 other values, which show
+ * how far single values are from their mean. Assumes that the noise has a normal distribution,
+ * because a few values give no interval without such an assumption. Returns false if there are too
+ * few values or too little noise.
  */
 bool interval_of_noise(const float *values, size_t n, const float *noise, size_t n_noise,
 		       struct interval *out);

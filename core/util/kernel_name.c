@@ -3,8 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Instruction shapes (s16816: 16x8x16), instructions, and families of kernels that always use
- * tensor cores on the architectures they are built for. */
+/* Parts of the names of kernels that use tensor cores: instruction shapes (s16816 stands for
+ * 16x8x16), instructions, and families of kernels. Each family always uses tensor cores on the
+ * architectures for which its kernels are built. */
 static const char *const tensor_core[] = {
 	"h884",	      "s884",	    "h1688",	     "s1688",	     "c1688",
 	"d884",	      "i8816",	    "16816",	     "16832",	     "8832",
@@ -24,18 +25,21 @@ bool kernel_uses_tensor_cores(const char *name)
 	return false;
 }
 
-/* ---- Optimizers: substrings that mangled and demangled names share ---- */
+/* ---- Optimizers ---- */
 
-/* "lamb" alone would match every C++ lambda. */
+/* Parts of the names of optimizer kernels, in mangled and in demangled form. "lamb" alone is not in
+ * the list, because it would match every C++ lambda. */
 static const char *const optimizer_parts[] = {
 	"multi_tensor_apply", /* PyTorch's foreach and fused optimizers, Apex */
-	/* Adam with foreach=False, once per parameter. Its lerp and addcmul kernels also run in
-	 * forward passes: token shifts, codebooks, image colours. */
+	/* Adam with foreach=False launches this kernel once per parameter. Adam's lerp and addcmul
+	 * kernels are not in the list, because forward passes launch them, too: for token shifts,
+	 * codebooks and image colours. */
 	"addcdiv_cuda_kernel", "adam", "Adam", "sgd", "Sgd", "SGD", "lamb_kernel", "LAMBStage",
 	"kOptimizerStatic", "kPreconditionOptimizer", /* Apex, TensorFlow, bitsandbytes */
 };
 
-/* Exceptions: gradient scaling and norms, which run before the optimizer's step. */
+/* Kernels that match the list above but are no optimizer kernels. They scale gradients or compute
+ * norms, before the optimizer's step. */
 static const char *const other_parts[] = {
 	"non_finite_check",
 	"LpNorm",

@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-/* Returns whether the name is one that NVIDIA's libraries, CUTLASS or FlashAttention give to
- * kernels on tensor cores. Kernels with other names may use tensor cores, too. */
+/* Returns true if NVIDIA's libraries, CUTLASS or FlashAttention give such names to kernels that use
+ * tensor cores. Kernels with other names may use tensor cores, too. */
 bool kernel_uses_tensor_cores(const char *name);
 
-/* Returns whether optimizers launch the kernel. `name` may be mangled. */
+/* Returns true if optimizers launch the kernel. `name` may be mangled. */
 bool kernel_is_optimizers(const char *name);
 
 #endif

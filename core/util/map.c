@@ -1,17 +1,19 @@
 /*
- * Linear probing with backward-shift removal, so that a table that lives for days has no
- * tombstones.
+ * Uses linear probing. map_remove() shifts later keys back instead of leaving tombstones, which
+ * would fill a table that is in use for days.
  */
 #include "core/util/map.h"
 
 #include "core/util/vec.h"
 
+/* Returns the slot at which the search for the key begins. */
 static size_t home(const struct map *m, uint64_t key)
 {
 	uint64_t h = key * 0x9e3779b97f4a7c15ull;
 	return (size_t)(h ^ h >> 32) & (m->room - 1);
 }
 
+/* Returns the key's slot, or the unused slot in which to store the key. */
 static struct map_slot *probe(const struct map *m, uint64_t key)
 {
 	size_t i = home(m, key);

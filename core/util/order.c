@@ -1,8 +1,10 @@
-/* A natural merge sort. The input has one run per thread or stream: two or three passes. */
+/* A natural merge sort. In practice the input has one sorted run per thread or stream, so that two
+ * or three passes are enough. */
 #include "core/util/order.h"
 
 #include "core/util/vec.h"
 
+/* Returns the end of the sorted run that begins at key `i`; at most `n`. */
 static size_t run_end(const struct order_key *keys, size_t i, size_t n)
 {
 	for (i++; i < n && keys[i - 1].ns <= keys[i].ns; i++)
@@ -10,6 +12,7 @@ static size_t run_end(const struct order_key *keys, size_t i, size_t n)
 	return i < n ? i : n;
 }
 
+/* Merges the sorted runs [a, middle) and [middle, end) of `from` to the same place in `to`. */
 static void merge(const struct order_key *from, size_t a, size_t middle, size_t end,
 		  struct order_key *to)
 {

@@ -1,11 +1,11 @@
-/* File names. */
+/* Helpers for paths of files. */
 #ifndef CORE_PATH_H
 #define CORE_PATH_H
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Returns what follows the last slash, or all of it if there is none. */
+/* Returns the part of the path after its last slash, or the whole path if it has no slash. */
 static inline const char *path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -13,8 +13,8 @@ static inline const char *path_base(const char *path)
 }
 
 /*
- * Whether `path` ends with `end` at a separator: "torch/optim/adam.py" ends with "optim/adam.py",
- * not with "tim/adam.py".
+ * Returns true if the last components of `path` are `end`. "torch/optim/adam.py" ends with
+ * "optim/adam.py", but not with "tim/adam.py".
  */
 static inline bool path_ends_with(const char *path, const char *end)
 {

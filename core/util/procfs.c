@@ -1,4 +1,6 @@
-/* Reading /proc/PID/stat, where the name may hold spaces and brackets, and maps. */
+/* Reads /proc/PID/stat, status, maps and ns/pid. The second field of stat is the name of the
+ * process, which may contain blanks and brackets. Therefore its fields are counted from the last
+ * ')', after which the third field follows. */
 #include "core/util/procfs.h"
 
 #include <ctype.h>
@@ -11,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns field `number`, counted from 1 and at least 3, of the line from its third field on. */
+/* Returns a numeric field of a stat line. `third`: the line from its third field on, as returned by
+ * read_stat(). `number`: counted from 1 in the whole line, and at least 3. */
 static uint64_t field(const char *third, int number)
 {
 	const char *at = third;
@@ -20,7 +23,8 @@ static uint64_t field(const char *third, int number)
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* If the first thread has ended, the process looks like a zombie while other threads run on. */
+/* Returns true if the process has ended. If only its first thread has ended, the process has the
+ * state of a zombie ('Z'), but other threads still run. */
 static bool is_over(const char *third)
 {
 	enum { NUM_THREADS = 20 };
@@ -28,7 +32,8 @@ static bool is_over(const char *third)
 }
 
 /*
- * Returns the line from its third field on, with the blank before it; NULL if there is no process.
+ * Reads the process's stat line to `text`. Returns a pointer to the blank before its third field;
+ * NULL: there is no such process.
  */
 static const char *read_stat(uint32_t pid, char *text, size_t bytes)
 {
@@ -62,7 +67,8 @@ bool procfs_is_alive(uint32_t pid, uint64_t start)
 
 /* ---- Namespaces ---- */
 
-/* Returns 0 if we may not read it. */
+/* Returns the inode of the process's pid namespace; 0: not known, for example without permission to
+ * read it. */
 static uint64_t pid_namespace(uint32_t pid)
 {
 	char path[48];
@@ -71,7 +77,8 @@ static uint64_t pid_namespace(uint32_t pid)
 	return stat(path, &status) ? 0 : status.st_ino;
 }
 
-/* Returns its pid in its own namespace: the last of those from our namespace down to its own. */
+/* Returns the pid that the process has in its own pid namespace; 0: not known. NSpid lists the pids
+ * of the process from the caller's namespace down to its own, so its own is the last one. */
 static uint32_t innermost_number(uint32_t pid)
 {
 	char path[48], line[256];
@@ -87,7 +94,9 @@ static uint32_t innermost_number(uint32_t pid)
 	return number;
 }
 
-/* Several processes that started within the same 10 ms may have pid 1 in their namespaces. */
+/* Returns true if the candidate is the process that procfs_number_here() looks for. Several
+ * processes in different namespaces may have the same pid, such as 1, and the same start time,
+ * which has a resolution of 10 ms. Therefore the namespace is compared, too, if it can be read. */
 static bool is_it(uint32_t candidate, uint32_t pid, uint64_t start, uint64_t wanted_namespace)
 {
 	if (procfs_start(candidate) != start || innermost_number(candidate) != pid)
@@ -127,7 +136,8 @@ static bool is_in(const struct procfs_family *family, uint32_t pid)
 	return false;
 }
 
-/* Processes are listed in any order, so this is repeated until no new one is found. */
+/* /proc lists processes in any order, so the search for children of the processes found so far is
+ * repeated until it finds no new process. */
 void procfs_family(uint32_t pid, struct procfs_family *family)
 {
 	enum { PARENT = 4 };
@@ -157,7 +167,8 @@ void procfs_family(uint32_t pid, struct procfs_family *family)
 }
 
 /*
- * A journal may be mapped under the name that it had while it was created,
+ * The path of a journal in /proc/PID/maps is DIR/journal/PID.TIME.journal. It may also be the
+ * temporary name under which the library created the file:
  * "DIR/journal/PID.TIME.journal.new (deleted)".
  */
 bool procfs_journal_folder(uint32_t pid, char *to, size_t bytes)

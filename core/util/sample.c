@@ -1,6 +1,7 @@
 /*
- * Welford's running moments and Vitter's reservoir (algorithm R) with a fixed seed, so that a run
- * always gives the same result.
+ * Computes mean and deviation by Welford's method, and chooses the values to keep by Vitter's
+ * algorithm R. The random generator has a fixed seed, so that the same values always give the same
+ * result.
  */
 #include "core/util/sample.h"
 

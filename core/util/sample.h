@@ -1,6 +1,6 @@
 /*
- * Statistics of many numbers in bounded memory: exact count, mean, deviation and extremes;
- * percentiles from a uniform sample.
+ * Statistics of many values in bounded memory. Count, mean, deviation, minimum and maximum are
+ * exact. Percentiles are estimated from a random sample of the values.
  */
 #ifndef CORE_SAMPLE_H
 #define CORE_SAMPLE_H
@@ -8,26 +8,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SAMPLE_KEPT = 4096 }; /* the p99 of 4,096 is accurate to about 0.3 percentiles */
+/* Number of values in the sample. Their 99th percentile is accurate to about 0.3 percentiles. */
+enum { SAMPLE_KEPT = 4096 };
 
+/* All zeros: no values. */
 struct sample {
 	uint64_t n;
-	double mean, m2, min, max;
-	uint64_t random;
-	float kept[SAMPLE_KEPT];
+	double mean, m2, min, max; /* `m2`: sum of the squared differences from the mean */
+	uint64_t random;	   /* state of the random generator */
+	float kept[SAMPLE_KEPT];   /* the sample; all values, if there are at most SAMPLE_KEPT */
 };
 
 void sample_add(struct sample *s, double value);
+
+/* Returns the standard deviation; 0 for less than two values. */
 double sample_deviation(const struct sample *s);
 
-/* `fraction` is 0 to 1. Returns 0 if there are no values. */
+/* Returns the value below which `fraction` (0 to 1) of the values lie; 0: there are no values. */
 double sample_percentile(const struct sample *s, double fraction);
 
-/* The same for sorted numbers, at least one. */
 void sample_sort(float *values, size_t n);
+
+/* Returns the value below which `fraction` (0 to 1) of the sorted values lie, interpolated between
+ * neighbours. `n` is at least 1. */
 double sample_percentile_of(const float *sorted, size_t n, double fraction);
 
-/* Advances the random generator that chooses the sample; a state of 0 is its seed. */
+/* Advances the state of the random generator that chooses the sample, and returns it. A state of 0
+ * stands for the fixed seed. */
 uint64_t sample_next_random(uint64_t *state);
 
 #endif

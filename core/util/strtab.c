@@ -1,4 +1,5 @@
-/* Open addressing over ids. Texts never move, so pointers from strtab_text() stay valid. */
+/* A hash table with open addressing, which contains the ids of the texts. Texts never move in
+ * memory, so pointers from strtab_text() stay valid. */
 #include "core/util/strtab.h"
 
 static uint64_t hash(const char *text)
@@ -9,6 +10,7 @@ static uint64_t hash(const char *text)
 	return h ^ h >> 29;
 }
 
+/* Stores the id in the first unused slot from its hash on. */
 static void place(struct strtab *t, uint32_t id)
 {
 	size_t i = hash(t->texts.at[id]) & (t->room - 1);

@@ -1,6 +1,7 @@
 /*
- * Stores each different text once and identifies it by a small number. Offline half only; one
- * owner, no locks.
+ * A table that stores each different text once, and identifies it by a small number, its id. Only
+ * for the offline half, not for the preloaded library. No locks: one thread may use a table at a
+ * time.
  */
 #ifndef CORE_STRTAB_H
 #define CORE_STRTAB_H
@@ -12,13 +13,14 @@
 /* All zeros is an empty table. Id 0 is always "". */
 struct strtab {
 	VEC(char *) texts;
-	uint32_t *slots; /* id + 1 */
-	size_t room;
+	uint32_t *slots; /* hash table of ids: id + 1; 0: unused */
+	size_t room;	 /* number of slots, a power of 2 */
 };
 
+/* Returns the id of the text. Adds a copy of the text if it is new. */
 uint32_t strtab_intern(struct strtab *t, const char *text);
 
-/* Returns "" for an unknown id. */
+/* Returns the text with this id; "" if the id is unknown. The table owns the text. */
 const char *strtab_text(const struct strtab *t, uint32_t id);
 
 void strtab_free(struct strtab *t);

@@ -1,4 +1,4 @@
-/* See text.h. */
+/* Measures, cleans and cuts texts for the terminal (text.h). */
 #include "core/util/text.h"
 
 #include <limits.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 #include <wchar.h>
 
-/* The caller's locale does not matter: texts of the profiled program are taken as UTF-8. */
+/* Returns a UTF-8 locale, or 0 if there is none. Texts of the profiled program count as UTF-8, in
+ * whatever locale the caller runs. */
 static locale_t utf8(void)
 {
 	static locale_t locale;
@@ -17,8 +18,8 @@ static locale_t utf8(void)
 }
 
 /*
- * Returns the columns of the next character, negative if it is not printable, and its length in
- * `bytes`.
+ * Returns the number of columns of the first character of `text`; negative: it is not printable.
+ * Sets *bytes to its length, which is at least 1.
  */
 static int next_character(const char *text, size_t *bytes)
 {
@@ -71,7 +72,8 @@ size_t text_head_bytes(const char *text, size_t columns)
 	return used;
 }
 
-/* Returns where the last `columns` or fewer begin, but never at a combining character. */
+/* Returns the position in bytes from which the rest of the text fits into `columns`. A combining
+ * character is never the first one of the rest, because it belongs to the character before it. */
 static size_t tail_begin(const char *text, size_t columns)
 {
 	size_t at = 0, all = text_width(text), n;
@@ -91,7 +93,7 @@ char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum te
 {
 	char all[TEXT_BYTES];
 	static const char dots[] = "...";
-	size_t dot = columns < 8 ? 1 : 3; /* one dot where there is hardly room */
+	size_t dot = columns < 8 ? 1 : 3; /* number of dots that mark the cut */
 	if (text_clean(all, sizeof(all), text) <= columns) {
 		snprintf(to, bytes, "%s", all);
 		return to;

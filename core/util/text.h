@@ -1,30 +1,36 @@
 /*
- * Text of the profiled program (names, source lines) as columns of a terminal, by libc's wcwidth():
- * cleaned of control characters and cut to fit.
+ * Prepares texts of the profiled program, such as names and source lines, for columns of a
+ * terminal: replaces control characters and cuts the texts to fit. libc's wcwidth() determines how
+ * many columns a character takes.
  */
 #ifndef CORE_TEXT_H
 #define CORE_TEXT_H
 
 #include <stddef.h>
 
-enum { TEXT_BYTES = 1024 /* of one line, escapes and UTF-8 included */ };
+/* Size of a buffer for one line, including escape sequences and the bytes of UTF-8 characters. */
+enum { TEXT_BYTES = 1024 };
 
-/* Copies printable characters, with a blank for each tab. Returns the columns. */
+/* Copies the text to `to`, which has room for `bytes`, and drops the end of a longer text. Replaces
+ * tabs and newlines by blanks, and other characters that are not printable by '?'. Returns the
+ * number of columns of the copy. */
 size_t text_clean(char *to, size_t bytes, const char *text);
 
-/* Returns the columns of the cleaned text on a terminal. */
+/* Returns the number of columns that the text takes on a terminal once it is cleaned. */
 size_t text_width(const char *text);
 
-/* Returns how many bytes from the front fit into `columns`. */
+/* Returns the largest number of bytes from the begin of the cleaned text that fit into `columns`,
+ * without part of a character. */
 size_t text_head_bytes(const char *text, size_t columns);
 
 /*
- * Where a text that is too long is cut: names in the middle, paths at the head, sentences at the
- * tail.
+ * Which part of a text is removed if the text is too long: the tail of sentences, the middle of
+ * names, the head of paths.
  */
 enum text_cut { CUT_TAIL, CUT_MIDDLE, CUT_HEAD };
 
-/* Cleans the text and cuts it to `columns`. Returns `to`. */
+/* Cleans the text, and cuts it to `columns` with dots at the cut. Copies the result to `to`, which
+ * has room for `bytes`. Returns `to`. */
 char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum text_cut cut);
 
 #endif

@@ -1,12 +1,12 @@
-/* UTF-8 in texts from the profiled program, which may hold any bytes. */
+/* Checks UTF-8. Texts from the profiled program may contain any bytes. */
 #ifndef CORE_UTF8_H
 #define CORE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the bytes of the character at `text` if it is complete and valid, else 0. `text` ends
- * with a 0 byte. */
+/* Returns the length in bytes of the first character of `text`. Returns 0 if the character is not
+ * valid UTF-8 or not complete. `text` ends with a 0 byte. */
 static inline size_t utf8_valid_bytes(const char *text)
 {
 	const uint8_t *at = (const uint8_t *)text;

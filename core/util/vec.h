@@ -1,6 +1,7 @@
 /*
- * Growing arrays for the offline half. A failed allocation ends the tool with one line: half a
- * trace is of no use, and the journal is still there.
+ * Growing arrays for the offline half; the preloaded library must not use them. If an allocation
+ * fails, the tool prints one line and exits: half a trace is of no use, and the journal is still
+ * there for another attempt.
  */
 #ifndef CORE_VEC_H
 #define CORE_VEC_H
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An array of `n` items with room for `room` items. All zeros is an empty array. Free it with
+ * vec_free(). */
 #define VEC(type)               \
 	struct {                \
 		type *at;       \
@@ -23,6 +26,8 @@ static inline void *mem_check(void *p, size_t bytes)
 	}
 	return p;
 }
+
+/* The mem_ functions never return NULL, not even for 0 bytes. The caller frees the memory. */
 
 static inline void *mem_resize(void *old, size_t bytes)
 {
@@ -40,6 +45,7 @@ static inline char *mem_text(const char *text)
 	return memcpy(mem_resize(NULL, bytes), text, bytes);
 }
 
+/* Enlarges an array's memory by half, or to `wanted` items if that is more. Sets *room. */
 static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_bytes)
 {
 	size_t more = *room + *room / 2 + 16;
@@ -55,13 +61,14 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 					   sizeof(*(v)->at));                             \
 	} while (0)
 
+/* Appends an item. Pointers to items become invalid. */
 #define vec_push(v, ...)                           \
 	do {                                       \
 		vec_reserve(v, 1);                 \
 		(v)->at[(v)->n++] = (__VA_ARGS__); \
 	} while (0)
 
-/* Makes item number `id` exist; new items are zero. */
+/* Appends zero items until the item with the index `id` exists. */
 #define vec_at_id(v, id)                                                       \
 	do {                                                                   \
 		if ((v)->n <= (id)) {                                          \
@@ -72,7 +79,7 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 		}                                                              \
 	} while (0)
 
-/* Drops the first `count` items. */
+/* Removes the first `count` items, and moves the others to the front. */
 #define vec_shift(v, count)                                                           \
 	do {                                                                          \
 		size_t gone_ = (count);                                               \
@@ -82,9 +89,11 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 	} while (0)
 
 /*
- * An array that is emptied from its front: `at` advances, and the `gone` items before it are reused
- * once there are more of them than items held. When each of 300,000 steps' marks was shifted by one
- * instead, a collector that lagged never caught up.
+ * An array whose items are removed from the front. queue_shift() does not move items, but advances
+ * `at` and counts the removed items in `gone`. If the memory is full and `gone` exceeds the number
+ * of items left, queue_push() moves the items to the front of the memory. vec_shift() would move
+ * all items at every removal: with the step boundaries of 300,000 steps in the array, a collector
+ * that was late never caught up.
  */
 #define QUEUE(type)                   \
 	struct {                      \
@@ -92,6 +101,7 @@ static inline void *vec_grow(void *at, size_t *room, size_t wanted, size_t item_
 		size_t n, room, gone; \
 	}
 
+/* Makes room for one more item in a full queue. Returns the new `at`. */
 static inline void *queue_make_room(void *at, size_t n, size_t *room, size_t *gone,
 				    size_t item_bytes)
 {
@@ -115,6 +125,7 @@ static inline void *queue_make_room(void *at, size_t n, size_t *room, size_t *go
 		(q)->at[(q)->n++] = (__VA_ARGS__);                                         \
 	} while (0)
 
+/* Removes the first `count` items. */
 #define queue_shift(q, count)           \
 	do {                            \
 		size_t gone_ = (count); \
