@@ -4,9 +4,9 @@
  * Names come from journals and ELF files, which may be damaged or crafted. A short name can stand
  * for gigabytes of text: 205 bytes of nested references give 34 MB. __cxa_demangle() has no limit
  * for its output. Therefore this file calls __gcclibcxx_demangle_callback(), on which
- * __cxa_demangle() is based. It passes its output to a callback in pieces. It allocates nothing, so
- * the callback can abort it with longjmp() without a leak. The function is in libstdc++.a, but
- * libstdc++.so does not export it.
+ * __cxa_demangle() is based. This function passes its output to a callback in pieces. Because it
+ * allocates nothing, the callback can abort it with longjmp() without a leak. The function is in
+ * libstdc++.a, but libstdc++.so does not export it.
  */
 #include "core/util/demangle.h"
 

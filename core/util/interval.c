@@ -21,7 +21,8 @@ enum {
 	EXACT_MOST = 20000
 };
 
-/* Probability that the true value is below the interval. It is above with the same probability. */
+/* Probability that the true value is below the interval; the probability that it is above is the
+ * same. */
 #define TAIL	    0.025
 #define NORMAL_TAIL 1.959964 /* the normal distribution's quantile for 1 - TAIL */
 

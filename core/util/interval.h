@@ -34,8 +34,8 @@ bool interval_of_values(const float *values, size_t n, struct interval *out);
 /*
  * Estimates the mean of a few values, at least one. `noise` are at least 5 other values, which show
  * how far single values are from their mean. Assumes that the noise has a normal distribution,
- * because a few values give no interval without such an assumption. Returns false if there are too
- * few values or too little noise.
+ * because a few values give no interval without an assumption. Returns false if `values` or `noise`
+ * has too few values.
  */
 bool interval_of_noise(const float *values, size_t n, const float *noise, size_t n_noise,
 		       struct interval *out);

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Returns true if NVIDIA's libraries, CUTLASS or FlashAttention give such names to kernels that use
- * tensor cores. Kernels with other names may use tensor cores, too. */
+/* Returns true if the name contains a part that NVIDIA's libraries, CUTLASS or FlashAttention use
+ * in names of tensor-core kernels. Kernels with other names may use tensor cores, too. */
 bool kernel_uses_tensor_cores(const char *name);
 
 /* Returns true if optimizers launch the kernel. `name` may be mangled. */

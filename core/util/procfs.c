@@ -78,7 +78,7 @@ static uint64_t pid_namespace(uint32_t pid)
 }
 
 /* Returns the pid that the process has in its own pid namespace; 0: not known. NSpid lists the pids
- * of the process from the caller's namespace down to its own, so its own is the last one. */
+ * of the process from the caller's namespace down to the process's own, so the last pid counts. */
 static uint32_t innermost_number(uint32_t pid)
 {
 	char path[48], line[256];

@@ -19,8 +19,8 @@ size_t text_clean(char *to, size_t bytes, const char *text);
 /* Returns the number of columns that the text takes on a terminal once it is cleaned. */
 size_t text_width(const char *text);
 
-/* Returns the largest number of bytes from the begin of the cleaned text that fit into `columns`,
- * without part of a character. */
+/* Returns how many bytes from the begin of a cleaned text fit into `columns`. No character is
+ * split. */
 size_t text_head_bytes(const char *text, size_t columns);
 
 /*

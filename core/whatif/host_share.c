@@ -248,7 +248,7 @@ struct host_split host_share_of(const struct host_share *h, uint32_t first, uint
 	return split;
 }
 
-/* ---- Library or user ---- */
+/* ---- Whether a gap is library code ---- */
 
 static bool has_user_frame(struct frame_list list, size_t n)
 {
@@ -286,9 +286,9 @@ static bool is_next_line(struct frames *f, const struct site *a, const struct si
 	return true;
 }
 
-/* Returns true if an optimizer spent the time between the calls: it walks all parameters before its
- * first launch. Returns false if both calls are an optimizer's on the same line, because that line
- * may be in a loop that does other work, too. */
+/* Returns true if an optimizer spent the time between the calls: before its first launch, an
+ * optimizer walks all parameters. Returns false if both calls are an optimizer's on the same line,
+ * because that line may be in a loop that does other work, too. */
 static bool is_optimizer_code(struct frames *f, const struct timeline_call *from,
 			      const struct timeline_call *to)
 {

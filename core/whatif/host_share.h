@@ -20,8 +20,8 @@ enum host_term { TERM_PAIR, TERM_PYTHON, TERM_NATIVE, TERMS };
 struct host_share {
 	const struct replay *replay;
 	struct map median_ns; /* pair_key() of two stacks -> median gap between their calls */
-	/* By enum host_term: the constant part of a gap; the cost of entering a Python frame; that
-	 * of entering a native frame. */
+	/* By enum host_term: the constant part of a gap, the cost of entering a Python frame, and
+	 * the cost of entering a native frame. */
 	double cost_ns[TERMS];
 	bool is_known; /* false: too few pairs of stacks to learn from */
 };
@@ -41,8 +41,8 @@ void host_share_free(struct host_share *h);
 struct host_split host_share_of(const struct host_share *h, uint32_t first, uint32_t second,
 				double gap_ns);
 
-/* Returns true if only library code ran between the calls of the two ops, and no code of the
- * user's. A gap before an optimizer's call may count as library code, too. */
+/* Returns true if only library code ran between the calls of the two ops, and no user code. The gap
+ * before an optimizer's first call may count as library code, too. */
 bool host_share_is_library(const struct host_share *h, uint32_t first, uint32_t second);
 
 #endif

@@ -98,8 +98,9 @@ struct replay_stream {
 /* Typical times in the recorded steps. replay_build() learns and uses them; a play only uses
  * after_ns. */
 struct replay_learned {
-	/* Medians: duration of a launch call; time from a launch to its kernel on an idle stream;
-	 * time between two successive kernels of a busy stream. */
+	/* Medians. `issue_ns`: duration of a launch call. `latency_ns`: time from a launch to its
+	 * kernel on an idle stream. `after_ns`: time between two successive kernels of a busy
+	 * stream. */
 	double issue_ns, latency_ns, after_ns;
 	double exit_ns;	 /* median time from the end of the awaited work to the call's return */
 	double check_ns; /* duration of a waiting call whose target is already done */

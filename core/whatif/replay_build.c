@@ -161,7 +161,7 @@ static void trace_runs(struct replay_trace *m)
 		m->r->measured_ns /= m->r->n_steps;
 }
 
-/* ---- Together ---- */
+/* ---- The whole model ---- */
 
 /*
  * Moves the host work after each run's last call to the gap before the run's first call. The next

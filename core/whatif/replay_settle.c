@@ -1,6 +1,6 @@
 /* The last step of building the replay's model (replay_trace.h). Decides for each piece of GPU work
- * what delayed it: the launch, the work before it in its stream, or work of another stream. Removes
- * delays after waits that were caused by preemption of the thread. */
+ * what delayed it: the launch, the work before it in its stream, or work of another stream. If a
+ * wait returned late because its thread was preempted, moves the delay to the gap after it. */
 #include "core/whatif/replay_trace.h"
 
 /* Upper limit for the latency from a launch to its kernel on an idle stream, if no launch on an
@@ -16,9 +16,10 @@
 #define DEP_NEAR_NS  10e3
 enum { DEP_BACK = 32 };
 
-/* If a wait returns this long after its target was done, the thread was preempted. The limit is
- * the larger one of STALL_LEAST_NS and STALL_TIMES_EXIT times the median. The host would have lost
- * the time without the wait, too, so the time is not counted as part of the wait. */
+/* If a wait returns later than this after its target was done, its thread was preempted. The limit
+ * is STALL_LEAST_NS or STALL_TIMES_EXIT times the median, whichever is larger. The delay does not
+ * count as part of the wait, because preemption would have delayed the host without the wait,
+ * too. */
 #define STALL_LEAST_NS 10e3
 enum { STALL_TIMES_EXIT = 2 };
 
@@ -146,7 +147,7 @@ static void settle_op(struct replay_trace *m, struct replay_op *op, uint32_t *la
 		settle_blocking(m, op);
 }
 
-/* ---- Run by run ---- */
+/* ---- All runs ---- */
 
 /* Removes from the op the time by which its wait returned too late, and returns this time. The
  * caller adds it to the gap before the lane's next call. Calls that allocate or free memory and

@@ -5,8 +5,8 @@
 #include "core/util/sample.h"
 
 /* If a wait returned more than this time before its supposed target was done, it waited for
- * something else. Shorter times may be due to the clocks: those of host and GPU differ by a few
- * us. */
+ * something else. A shorter time may be a clock error, because the clocks of host and GPU differ by
+ * a few us. */
 #define EARLY_MOST_NS 20e3
 
 /* If a wait took longer than this although its target was already done, it waited for something
@@ -330,7 +330,7 @@ void replay_trace_orphan(struct replay_trace *m, uint32_t index)
 	vec_push(&m->r->ops, op);
 }
 
-/* ---- Together ---- */
+/* ---- Start, run and end ---- */
 
 void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t)
 {

@@ -35,7 +35,7 @@ static uint32_t last_of_iteration(const struct replay *r)
 	return last;
 }
 
-/* See IS_PLAIN. */
+/* Returns true if the op has the trait IS_PLAIN. */
 static bool is_plain(const struct whatif *w, uint32_t op, const struct timeline_call *c)
 {
 	const struct replay_op *o = &w->replay.ops.at[op];
@@ -239,7 +239,7 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 	return found;
 }
 
-/* ---- What costs nothing ---- */
+/* ---- Launches as a graph, and changes of kind WHATIF_FREE ---- */
 
 static bool is_plain_launch(const struct whatif *w, uint32_t op)
 {
@@ -373,7 +373,7 @@ static void cut_gaps(struct whatif *w)
 	}
 }
 
-/* ---- All together ---- */
+/* ---- Playing changes ---- */
 
 /* Sets `e` to a message that no call is made at the change's line. The message names the nearest
  * line of the same file that makes calls in the played steps. Returns -ENOENT. */

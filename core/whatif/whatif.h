@@ -153,8 +153,8 @@ void whatif_close(struct whatif *w);
 int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 		struct whatif_result *out, struct err *e);
 
-/* Makes gain_ms and the values derived from it refer to the mean step. For a comparison with a
- * result that refers to the mean step, too. */
+/* Makes gain_ms and the values derived from it refer to the mean step. Use it to compare the result
+ * with another result that refers to the mean step. */
 void whatif_use_mean(struct whatif_result *out);
 
 /* The last play's gain is a mean over the typical steps or, if is_of_mean, over all steps. Returns

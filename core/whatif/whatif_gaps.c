@@ -90,7 +90,7 @@ static bool is_input(const struct whatif *w, uint32_t op)
  * avoid it. The user cannot if only library code runs between the two calls. An exception is a
  * library that does more than to get from one call to the next, such as pickling, because the user
  * can call it less often. The exception does not hold in forward and backward passes and optimizer
- * steps, because they are always needed.
+ * steps, because every step needs them.
  */
 static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
 {

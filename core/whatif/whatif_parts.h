@@ -58,7 +58,7 @@ bool whatif_is_here(struct whatif_place *p, const struct timeline_call *c);
 /* Finds successive calls that belong to one run of a line, that is, one execution of the line by a
  * lane. Runs are numbered from 1. */
 struct whatif_runs {
-	struct map seen; /* lane and stack -> number of the last run that had a call with them */
+	struct map seen; /* lane and stack -> the last run in which the lane made a call there */
 	/* by lane: the line of the lane's last call, and the number of its run */
 	struct whatif_run {
 		uint32_t line, number;

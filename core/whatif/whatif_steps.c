@@ -157,14 +157,14 @@ static uint32_t count_gaining(const struct whatif *w, double mean_ns)
 
 /*
  * Returns the number of steps in which the change takes effect, if they are few; 0: the change
- * takes effect in typical steps. If the edit affects few steps, the number is theirs. The steps
- * that gain may be others, because work that continues after its step may shift the gain to the
+ * takes effect in typical steps. If the edit affects few steps, the result is the number of these
+ * steps. Other steps may gain, because work that continues after its step may shift the gain to the
  * next step.
  *
  * If the edit affects more steps but few of them gain, the result depends on the edit. Calls that
- * occur in most steps but take long in few were disturbed there, so the result is 0. The host's own
- * work may take long in few steps because of the program, so the result is the number of these
- * steps.
+ * occur in most steps but take long in few steps were disturbed in these steps, so the result is 0.
+ * The host's own work may take long in few steps because of the program, so the result is the
+ * number of these steps.
  */
 static uint32_t rare_steps(const struct whatif *w, double mean_ns, double typical_ms,
 			   bool is_of_calls)
