@@ -12,7 +12,7 @@ static size_t run_end(const struct order_key *keys, size_t i, size_t n)
 	return i < n ? i : n;
 }
 
-/* Merges the sorted runs [a, middle) and [middle, end) of `from` to the same place in `to`. */
+/* Merges the sorted runs [a, middle) and [middle, end) of `from` into [a, end) of `to`. */
 static void merge(const struct order_key *from, size_t a, size_t middle, size_t end,
 		  struct order_key *to)
 {

@@ -8,9 +8,9 @@
 #define LATENCY_DEFAULT_NS 4000
 
 /*
- * Work that begins at least DEP_LEAST_NS later than its launch and its stream allow has waited for
- * work of another stream. That other work ended at most DEP_NEAR_NS before. It is searched among
- * the last DEP_BACK pieces of work in each stream.
+ * If work begins more than DEP_LEAST_NS later than its launch and its stream allow, it probably
+ * waited for work of another stream that ended less than DEP_NEAR_NS before. find_dep() searches
+ * this other work among the last DEP_BACK pieces of work in each stream.
  */
 #define DEP_LEAST_NS 15e3
 #define DEP_NEAR_NS  10e3
@@ -59,10 +59,10 @@ static void learn_after(struct replay_trace *m)
 	m->r->learned.after_ns = replay_quantile(&after, 0.5, 500);
 }
 
-/* ---- What delayed each work ---- */
+/* ---- The cause of each delay ---- */
 
-/* Returns the work of another stream that ended last before `w` began, at most DEP_NEAR_NS before;
- * REPLAY_NONE: there is no such work. `last`: by stream, its newest work so far. */
+/* Returns the work of another stream that ended last before `w` began, if it ended less than
+ * DEP_NEAR_NS before. Otherwise returns REPLAY_NONE. `last`: by stream, its newest work so far. */
 static uint32_t find_dep(const struct replay_trace *m, const uint32_t *last,
 			 const struct replay_work *w)
 {

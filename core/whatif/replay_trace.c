@@ -241,8 +241,9 @@ static void trace_event(struct replay_trace *m, struct replay_op *op, const stru
 		*ready = fmax(*ready, *event);
 }
 
-/* Adds a piece of GPU work to the op. `issued`: when it was submitted. Sets latency_ns and after_ns
- * as measured; settle_work() in replay_settle.c then decides which of the two delayed the work. */
+/* Adds a piece of GPU work to the op. `issued`: when the call submitted the work. Sets latency_ns
+ * and after_ns as measured; settle_work() in replay_settle.c then decides which of the two delayed
+ * the work. */
 static void trace_work(struct replay_trace *m, const struct replay_op *op, uint32_t index,
 		       double issued)
 {

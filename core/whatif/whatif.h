@@ -80,7 +80,7 @@ struct whatif_change {
 struct whatif_result {
 	double measured_ms; /* the mean recorded step, as measured */
 	double replayed_ms; /* the mean recorded step, replayed without changes */
-	double error_pct; /* difference of replayed_ms from measured_ms, in percent of the latter */
+	double error_pct;   /* how much longer replayed_ms is than measured_ms; negative: shorter */
 	double recorded_ms; /* a typical recorded step */
 	/* A typical step without recording overhead. The gain is relative to it, or to mean_ms if
 	 * is_of_mean. */

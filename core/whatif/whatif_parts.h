@@ -31,7 +31,8 @@ enum {
 
 /* ---- whatif_pinned.c ---- */
 
-/* Shortens the op's copies from pageable memory to the duration from pinned memory. */
+/* Shortens the op's large copies from pageable memory to the time that they would take from pinned
+ * memory. */
 void whatif_pin_source(struct whatif *w, uint32_t op);
 
 /* ---- whatif_place.c ---- */

@@ -1,5 +1,5 @@
 /*
- * Estimates how long a copy would take from pinned memory. From pageable memory the driver copies
+ * Estimates how long copies would take from pinned memory. From pageable memory the driver copies
  * through its own staging buffer: on an H100 at 13 to 15 GB/s, instead of 51 to 55 GB/s from pinned
  * memory. Therefore pinned memory saves more than the wait for the copy.
  */
