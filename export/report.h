@@ -24,7 +24,7 @@ struct report_slow_steps {
 };
 
 struct report_baseline {
-	struct step_lengths *step_ms, *warm_up_ms, *recorded_ms;
+	struct sample_summary *step_ms, *warm_up_ms, *recorded_ms;
 	struct report_slow_steps *slow_steps;
 	bool recorded_in_warm_up;
 };

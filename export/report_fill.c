@@ -49,20 +49,12 @@ static double typical(const struct filler *x, double value)
 
 /* ---- Steps ---- */
 
-static struct step_lengths *lengths(struct filler *x, const struct finding_steps *s)
+static struct sample_summary *step_times(struct filler *x, const struct sample_summary *s)
 {
 	if (!s->n)
 		return NULL;
-	struct step_lengths *to = arena_zero(x->arena, sizeof(*to));
-	*to = (struct step_lengths){ .n = (int64_t)s->n,
-				     .mean = s->mean,
-				     .std = s->std,
-				     .cv = s->cv,
-				     .min = s->min,
-				     .p50 = s->p50,
-				     .p95 = s->p95,
-				     .p99 = s->p99,
-				     .max = s->max };
+	struct sample_summary *to = arena_zero(x->arena, sizeof(*to));
+	*to = *s;
 	return to;
 }
 
@@ -98,9 +90,9 @@ static void fill_steps(struct filler *x, struct report_process *p)
 {
 	const struct findings *f = x->f;
 	p->baseline = (struct report_baseline){
-		.step_ms = lengths(x, &f->baseline),
-		.warm_up_ms = lengths(x, &f->warm_up),
-		.recorded_ms = lengths(x, &f->recorded),
+		.step_ms = step_times(x, &f->baseline),
+		.warm_up_ms = step_times(x, &f->warm_up),
+		.recorded_ms = step_times(x, &f->recorded),
 		.slow_steps = slow_steps(x, &f->slow),
 		.recorded_in_warm_up = f->recorded_in_warm_up,
 	};

@@ -15,7 +15,7 @@ enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
 
 /* ---- Steps ---- */
 
-static void row_of_lengths(struct text_table *t, const char *name, const struct step_lengths *s)
+static void row_of_lengths(struct text_table *t, const char *name, const struct sample_summary *s)
 {
 	if (!s)
 		return;

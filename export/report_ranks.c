@@ -43,8 +43,8 @@ static double phase_ms(const struct report_process *p, const char *name)
 
 static struct report_rank read_rank(const struct report_process *p)
 {
-	const struct step_lengths *lengths = p->baseline.step_ms ? p->baseline.step_ms
-								 : p->baseline.recorded_ms;
+	const struct sample_summary *lengths = p->baseline.step_ms ? p->baseline.step_ms
+								   : p->baseline.recorded_ms;
 	struct report_rank r = { .rank = p->rank,
 				 .pid = p->facts.pid,
 				 .step_ms = lengths ? lengths->p50 : 0,

@@ -27,7 +27,7 @@ double report_step_ms(const struct report_process *p)
 static void say_warm_up(struct textout *o, const struct report_process *p)
 {
 	char most[NUMBER_BYTES];
-	const struct step_lengths *warm_up = p->baseline.warm_up_ms;
+	const struct sample_summary *warm_up = p->baseline.warm_up_ms;
 	if (!warm_up)
 		return;
 	report_ms(most, sizeof(most), warm_up->max);
@@ -199,7 +199,7 @@ static void say_corrected(struct textout *o, const struct facts_steps *steps)
 			 (long long)steps->corrected->period_before);
 }
 
-static void say_lengths(struct textout *o, const struct step_lengths *ms)
+static void say_lengths(struct textout *o, const struct sample_summary *ms)
 {
 	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES];
 	text_say(o, "step     ", "%s ms (median of %lld), varies by %.0f %%; p95 %s, max %s ms",

@@ -318,7 +318,7 @@ void report_text_screen(struct textout *o, const struct report *r, unsigned most
 static void row_of_process(struct text_table *t, const struct report_process *p)
 {
 	char ms[NUMBER_BYTES];
-	const struct step_lengths *lengths = p->baseline.step_ms;
+	const struct sample_summary *lengths = p->baseline.step_ms;
 	table_cell(t, "%lld", (long long)p->facts.pid);
 	table_cell(t, p->rank >= 0 ? "%lld" : "-", (long long)p->rank);
 	table_cell(t, "%s", report_ms(ms, sizeof(ms), report_step_ms(p)));

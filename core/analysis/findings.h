@@ -11,6 +11,7 @@
 #include "core/analysis/idle_sums.h"
 #include "core/analysis/timeline.h"
 #include "core/model/cost.h"
+#include "core/util/sample.h"
 
 #define VERDICTS(X)                 \
 	X(GPU, "gpu")               \
@@ -43,11 +44,6 @@ enum sync_kind {
 	SYNC_KINDS(X)
 #undef X
 		SYNC_KINDS_N
-};
-
-struct finding_steps {
-	uint64_t n;
-	double mean, std, cv, min, p50, p95, p99, max; /* ms; cv: std / mean */
 };
 
 /* The slow steps of a run: few steps that take far longer than the others. All zeros unless slow
@@ -274,10 +270,10 @@ enum { EVIDENCE_BYTES = 200 };
 
 struct findings {
 	struct timeline *timeline;
-	/* Step times over all steps of the run. Only `recorded` is limited to recorded steps. */
-	struct finding_steps baseline; /* all steps after the warm-up */
-	struct finding_steps warm_up;
-	struct finding_steps recorded;
+	/* Step times of all steps of the run. Only `recorded` is limited to recorded steps. */
+	struct sample_summary baseline; /* all steps after the warm-up */
+	struct sample_summary warm_up;
+	struct sample_summary recorded;
 	struct finding_slow slow;
 	/* All recorded steps are warm-up steps, so they are not typical of the run. */
 	bool recorded_in_warm_up;

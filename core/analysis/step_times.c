@@ -18,9 +18,9 @@
 
 enum { RARE_LEAST = 3 }; /* fewer do not show how often slow steps occur */
 
-static struct finding_steps describe(const float *ms, size_t n)
+static struct sample_summary describe(const float *ms, size_t n)
 {
-	struct finding_steps s = { .n = n };
+	struct sample_summary s = { .n = (int64_t)n };
 	double m2 = 0;
 	if (!n)
 		return s;
@@ -53,22 +53,6 @@ static size_t count_warm_up(const struct baseline *b)
 	while (n < half && (double)b->ms.at[n] > warm_ms * SLOW_FACTOR)
 		n++;
 	return n < half ? n : 0;
-}
-
-static struct finding_steps describe_sample(const struct sample *s)
-{
-	double deviation = sample_deviation(s);
-	return (struct finding_steps){
-		.n = s->n,
-		.mean = s->mean,
-		.std = deviation,
-		.cv = s->mean > 0 ? deviation / s->mean : 0,
-		.min = s->min,
-		.p50 = sample_percentile(s, 0.50),
-		.p95 = sample_percentile(s, 0.95),
-		.p99 = sample_percentile(s, 0.99),
-		.max = s->max,
-	};
 }
 
 static void find_recorded(struct finding_slow *s, const struct timeline *t)
@@ -133,11 +117,11 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 	if (b->ms.n) {
 		f->warm_up = describe(b->ms.at, n_warm);
 		f->baseline = describe(b->ms.at + n_warm, b->ms.n - n_warm);
-		f->baseline.n += b->n - b->ms.n;
+		f->baseline.n += (int64_t)(b->n - b->ms.n);
 		f->slow = find_slow(b->ms.at + n_warm, b->ms.n - n_warm, f->baseline.p50);
 		f->recorded_in_warm_up = b->last_recorded && b->last_recorded <= n_warm;
 	}
 	if (f->slow.n)
 		find_recorded(&f->slow, f->timeline);
-	f->recorded = describe_sample(recorded);
+	f->recorded = sample_summarize(recorded);
 }

@@ -33,11 +33,6 @@ void sample_add(struct sample *s, double value)
 		s->kept[place] = (float)value;
 }
 
-double sample_deviation(const struct sample *s)
-{
-	return s->n > 1 ? sqrt(s->m2 / (double)(s->n - 1)) : 0;
-}
-
 static int by_value(const void *a, const void *b)
 {
 	const float *x = a, *y = b;
@@ -71,4 +66,20 @@ double sample_percentile(const struct sample *s, double fraction)
 	double value = sample_percentile_of(sorted, n, fraction);
 	free(sorted);
 	return value;
+}
+
+struct sample_summary sample_summarize(const struct sample *s)
+{
+	double deviation = s->n > 1 ? sqrt(s->m2 / (double)(s->n - 1)) : 0;
+	return (struct sample_summary){
+		.n = (int64_t)s->n,
+		.mean = s->mean,
+		.std = deviation,
+		.cv = s->mean > 0 ? deviation / s->mean : 0,
+		.min = s->min,
+		.p50 = sample_percentile(s, 0.50),
+		.p95 = sample_percentile(s, 0.95),
+		.p99 = sample_percentile(s, 0.99),
+		.max = s->max,
+	};
 }

@@ -19,10 +19,16 @@ struct sample {
 	float kept[SAMPLE_KEPT];   /* the sample; all values, if there are at most SAMPLE_KEPT */
 };
 
+/* Values have the unit of the sample. */
+struct sample_summary {
+	int64_t n;
+	double mean, std, cv, min, p50, p95, p99, max; /* std: standard deviation; cv: std / mean */
+};
+
 void sample_add(struct sample *s, double value);
 
-/* Returns the standard deviation; 0 for less than two values. */
-double sample_deviation(const struct sample *s);
+/* All zeros if there are no values. */
+struct sample_summary sample_summarize(const struct sample *s);
 
 /* Returns the value below which `fraction` (0 to 1) of the values lie; 0: there are no values. */
 double sample_percentile(const struct sample *s, double fraction);

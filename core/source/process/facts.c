@@ -20,22 +20,13 @@ static const char *info(const struct driver *d, const char *name)
 	return text_or_none(tables_fact(&d->ingest->dict.t, name));
 }
 
-static struct step_lengths *lengths_of(const struct sample *s, struct arena *a)
+static struct sample_summary *summary_of(const struct sample *s, struct arena *a)
 {
 	if (!s->n)
 		return NULL;
-	struct step_lengths *l = arena_zero(a, sizeof(*l));
-	double deviation = sample_deviation(s);
-	*l = (struct step_lengths){ .n = (int64_t)s->n,
-				    .mean = s->mean,
-				    .std = deviation,
-				    .cv = s->mean > 0 ? deviation / s->mean : 0,
-				    .min = s->min,
-				    .p50 = sample_percentile(s, 0.5),
-				    .p95 = sample_percentile(s, 0.95),
-				    .p99 = sample_percentile(s, 0.99),
-				    .max = s->max };
-	return l;
+	struct sample_summary *to = arena_zero(a, sizeof(*to));
+	*to = sample_summarize(s);
+	return to;
 }
 
 /*
@@ -115,8 +106,8 @@ static void fill_steps(struct facts_steps *to, const struct driver *d, struct ar
 		to->recorded.at[i] = (int64_t)f->recorded.at[i];
 	to->schedule_shift = (int64_t)atomic_load(&shared->schedule_shift);
 	to->schedule_late = (int64_t)steps_late(f);
-	to->step_ms = lengths_of(&f->run.step_ms, a);
-	to->recorded_step_ms = lengths_of(&f->run.recorded_step_ms, a);
+	to->step_ms = summary_of(&f->run.step_ms, a);
+	to->recorded_step_ms = summary_of(&f->run.recorded_step_ms, a);
 	if (atomic_load(&shared->slices))
 		to->slices = (int64_t)atomic_load(&shared->slices);
 	if (f->run.trains_from)

@@ -6,17 +6,12 @@
 #define CORE_FACTS_H
 
 #include "core/util/list.h"
+#include "core/util/sample.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct driver;
-
-/* Statistics of step times, in ms. */
-struct step_lengths {
-	int64_t n;
-	double mean, std, cv, min, p50, p95, p99, max;
-};
 
 struct facts_device {
 	int64_t id;
@@ -45,7 +40,7 @@ struct facts_steps {
 	LIST(int64_t) recorded;
 	/* by how many steps the schedule moved: in total, and at its first window */
 	int64_t schedule_shift, schedule_late;
-	struct step_lengths *step_ms, *recorded_step_ms;
+	struct sample_summary *step_ms, *recorded_step_ms;
 	int64_t slices;
 	struct facts_corrected *corrected;
 	int64_t last, trains_from; /* numbers of the newest step, and of the first training step */
