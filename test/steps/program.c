@@ -2,21 +2,11 @@
 
 #include "core/runtime/record.h"
 #include "core/runtime/token.h"
+#include "test/steps/grow.h"
 
 #include <stdlib.h>
 
 enum { THREADS = 16 };
-
-static void *must_grow(void *array, uint32_t n, uint32_t *allocated, size_t size)
-{
-	if (n < *allocated)
-		return array;
-	*allocated = *allocated ? *allocated * 2 : 1024;
-	array = realloc(array, *allocated * size);
-	if (!array)
-		abort();
-	return array;
-}
 
 void program_start(struct program *p, uint64_t seed)
 {

@@ -3,20 +3,10 @@
 
 #include "core/runtime/iteration.h"
 #include "core/runtime/token.h"
+#include "test/steps/grow.h"
 
 #include <stdlib.h>
 #include <time.h>
-
-static void *must_grow(void *array, uint32_t n, uint32_t *allocated, size_t size)
-{
-	if (n < *allocated)
-		return array;
-	*allocated = *allocated ? *allocated * 2 : 1024;
-	array = realloc(array, *allocated * size);
-	if (!array)
-		abort();
-	return array;
-}
 
 void sequence_add(struct sequence *s, uint32_t thread, uint64_t token, uint32_t hints)
 {
