@@ -324,26 +324,38 @@ KIND(checkpointed)
 	}
 }
 
+/* Appends a step from its forward pass on, and calls `after_layer` after each layer. */
+static void step_with(struct program *p, const struct network *net,
+		      void (*after_layer)(struct program *p))
+{
+	program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
+	launch_all(p, &net->before, 0);
+	for (uint32_t k = 0; k < net->layers; k++) {
+		launch_all(p, &net->layer, 0);
+		after_layer(p);
+	}
+	launch_all(p, &net->after, 0);
+	network_backward(p, net);
+	network_end_step(p, net);
+}
+
+static void run_experts(struct program *p)
+{
+	for (uint32_t e = 0; e < 4; e++) {
+		if (!program_chance(p, 60))
+			continue;
+		program_launch(p, 5000 + e, program_below(p, 8));
+		program_launch(p, 5010 + e, program_below(p, 8));
+	}
+}
+
 /* Mixture of experts: which experts run, and how often, depends on the data. */
 KIND(experts)
 {
 	struct network net;
 	network_start(&net, p, size);
-	for (int i = 0; i < STEPS; i++) {
-		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
-		launch_all(p, &net.before, 0);
-		for (uint32_t k = 0; k < net.layers; k++) {
-			launch_all(p, &net.layer, 0);
-			for (uint32_t e = 0; e < 4; e++)
-				if (program_chance(p, 60)) {
-					program_launch(p, 5000 + e, program_below(p, 8));
-					program_launch(p, 5010 + e, program_below(p, 8));
-				}
-		}
-		launch_all(p, &net.after, 0);
-		network_backward(p, &net);
-		network_end_step(p, &net);
-	}
+	for (int i = 0; i < STEPS; i++)
+		step_with(p, &net, run_experts);
 }
 
 /*
@@ -417,17 +429,8 @@ KIND(reads_per_layer)
 {
 	struct network net;
 	network_start(&net, p, size);
-	for (int i = 0; i < STEPS; i++) {
-		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
-		launch_all(p, &net.before, 0);
-		for (uint32_t k = 0; k < net.layers; k++) {
-			launch_all(p, &net.layer, 0);
-			program_read_back(p);
-		}
-		launch_all(p, &net.after, 0);
-		network_backward(p, &net);
-		network_end_step(p, &net);
-	}
+	for (int i = 0; i < STEPS; i++)
+		step_with(p, &net, program_read_back);
 }
 
 /*
