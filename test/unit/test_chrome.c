@@ -1,5 +1,6 @@
 /* The Chrome format: valid JSON whatever the names hold, nanoseconds kept, no thread 0. */
 #include "export/exporter.h"
+#include "test/unit/encoded.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
 
@@ -30,23 +31,12 @@ static void end_step(void)
 	sb_free(&builder);
 }
 
-static void append(void *context, const void *bytes, size_t n)
-{
-	struct {
-		char *at;
-		size_t n, room;
-	} *v = context;
-	vec_reserve(v, n);
-	memcpy(v->at + v->n, bytes, n);
-	v->n += n;
-}
-
 static json_t *encoded(void)
 {
-	VEC(char) text = { 0 };
+	struct encoded text = { 0 };
 	json_error_t e;
-	exporter_chrome.encode(sb_analyze(&builder, &analyzer), append, &text);
-	json_t *trace = json_loadb(text.at, text.n, JSON_REJECT_DUPLICATES, &e);
+	exporter_chrome.encode(sb_analyze(&builder, &analyzer), encoded_append, &text);
+	json_t *trace = json_loadb((const char *)text.at, text.n, JSON_REJECT_DUPLICATES, &e);
 	if (!trace)
 		fail_msg("line %d: %s", e.line, e.text);
 	vec_free(&text);

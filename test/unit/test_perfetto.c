@@ -2,6 +2,7 @@
 #include "core/source/journal/ingest.h"
 #include "export/exporter.h"
 #include "export/trace_count.h"
+#include "test/unit/encoded.h"
 #include "test/unit/journal_ingest.h"
 #include "test/unit/perfetto_decoder.h"
 
@@ -19,24 +20,13 @@
 
 static struct decoded decoded;
 
-static void append(void *context, const void *bytes, size_t n)
-{
-	struct {
-		uint8_t *at;
-		size_t n, room;
-	} *v = context;
-	vec_reserve(v, n);
-	memcpy(v->at + v->n, bytes, n);
-	v->n += n;
-}
-
 static void decode_step(void *context, struct ingest *f, struct model_step *m)
 {
-	VEC(uint8_t) bytes = { 0 };
+	struct encoded bytes = { 0 };
 	struct analyzer a;
 	(void)f;
 	analyzer_start(&a, m->tables, m->frames);
-	exporter_perfetto.encode(analyzer_add(&a, m, false), append, &bytes);
+	exporter_perfetto.encode(analyzer_add(&a, m, false), encoded_append, &bytes);
 	analyzer_free(&a);
 	decode(&decoded, bytes.at, bytes.n);
 	vec_free(&bytes);
