@@ -223,6 +223,31 @@ static void test_says_why_no_step_of_that_kind_came(void **state)
 }
 
 /*
+ * Stores in the header that the library has adopted the last launch of a step as the anchor, during
+ * step `base`. Returns the anchor.
+ */
+static uint64_t lock_steps(struct journal_builder *b, uint32_t generation, uint64_t base)
+{
+	struct journal_steps *s = &b->header->steps;
+	const uint32_t last = LAUNCHES - 1;
+	s->state = STEP_STATE_LOCKED;
+	s->anchor = token_trigram(token_of_launch(last - 2), token_of_launch(last - 1),
+				  token_of_launch(last));
+	s->anchor_generation = s->base_generation = generation;
+	s->base = base;
+	return s->anchor;
+}
+
+static void add_event(struct journal_builder *b, uint64_t ticks, const struct rec_step *of)
+{
+	struct rec_step s = *of;
+	s.kind = REC_STEP;
+	s.words = sizeof(s) / 8;
+	s.ticks = JB_START + ticks;
+	jb_record(b, 1, &s, sizeof(s));
+}
+
+/*
  * The library adopted the anchor during step 20 and locked two steps later. What it counted itself,
  * what it numbered itself, and what was over before then form one sequence.
  */
@@ -230,23 +255,11 @@ static void test_earlier_numbers_are_corrected(void **state)
 {
 	(void)state;
 	struct journal_builder *b = learning_run("always");
-	struct journal_steps *s = &b->header->steps;
-	const uint32_t last = LAUNCHES - 1;
-	s->state = STEP_STATE_LOCKED;
-	s->anchor = token_trigram(token_of_launch(last - 2), token_of_launch(last - 1),
-				  token_of_launch(last));
-	s->anchor_generation = s->base_generation = 1;
-	s->base = 20;
-	for (uint32_t own = 1; own <= 2; own++) {
-		const struct rec_step counted = { .kind = REC_STEP,
-						  .words = sizeof(counted) / 8,
-						  .event = STEP_COUNTED,
-						  .generation = 1,
-						  .ticks = JB_START + 990 +
-							   (uint64_t)(20 + own) * STEP_NS,
-						  .number = own };
-		jb_record(b, 1, &counted, sizeof(counted));
-	}
+	lock_steps(b, 1, 20);
+	for (uint32_t own = 1; own <= 2; own++)
+		add_event(b, 990 + (uint64_t)(20 + own) * STEP_NS,
+			  &(struct rec_step){
+				  .event = STEP_COUNTED, .generation = 1, .number = own });
 	for (uint32_t step = 23; step < STEPS; step++)
 		jb_step(b, 1, STEP_BEGIN, 990 + (uint64_t)step * STEP_NS, step, SCHED_RECORD);
 	struct answer a = export_run(b);
@@ -260,15 +273,6 @@ static void test_earlier_numbers_are_corrected(void **state)
 	jb_free(b);
 }
 
-static void add_event(struct journal_builder *b, uint64_t ticks, const struct rec_step *of)
-{
-	struct rec_step s = *of;
-	s.kind = REC_STEP;
-	s.words = sizeof(s) / 8;
-	s.ticks = JB_START + ticks;
-	jb_record(b, 1, &s, sizeof(s));
-}
-
 /*
  * The library counted with two anchors, one after the other: both are in the journal, and the steps
  * that each one ended unseen are found in the same two passes.
@@ -277,19 +281,13 @@ static void test_several_anchors_take_two_passes(void **state)
 {
 	(void)state;
 	struct journal_builder *b = learning_run("always");
-	struct journal_steps *s = &b->header->steps;
-	const uint32_t last = LAUNCHES - 1;
-	s->state = STEP_STATE_LOCKED;
-	s->anchor = token_trigram(token_of_launch(last - 2), token_of_launch(last - 1),
-				  token_of_launch(last));
-	s->anchor_generation = s->base_generation = 2;
-	s->base = 30;
+	uint64_t anchor = lock_steps(b, 2, 30);
 	for (uint32_t generation = 1; generation <= 2; generation++) {
 		const uint32_t base = generation == 1 ? 10 : 30;
 		add_event(b, 980 + (uint64_t)base * STEP_NS,
 			  &(struct rec_step){ .event = STEP_NUMBERED,
 					      .generation = generation,
-					      .detail = s->anchor,
+					      .detail = anchor,
 					      .number = base });
 		add_event(b, 990 + (uint64_t)(base + 1) * STEP_NS,
 			  &(struct rec_step){
