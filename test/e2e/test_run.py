@@ -271,15 +271,9 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             self.assertEqual(child.communicate("\n", timeout=PATIENCE_S)[0], "1 signals: [14]\n")
 
     def test_a_terminal_that_goes_ends_the_application(self):
-        line, _, env = self.launched(
-            [sys.executable, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(600)"]
+        pid, terminal, _ = self.on_terminal(
+            "import time\nprint('ready', flush=True)\ntime.sleep(600)"
         )
-        pid, terminal = pty.fork()
-        if not pid:
-            os.execve(line[0], line, env)
-        shown = b""
-        while b"ready" not in shown:
-            shown += os.read(terminal, 4096)
         os.close(terminal)
         self.addCleanup(lambda: process_name(pid) and os.kill(pid, signal.SIGKILL))
         _, status = self.eventually(
