@@ -6,70 +6,25 @@
  */
 #include "core/source/journal/ingest.h"
 #include "export/exporter.h"
-#include "test/unit/journal_builder.h"
+#include "test/bench/bench_journal.h"
 
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	CUPTI_SLOT = 9,
-	KERNELS = 200,
-	LAUNCH_NS = 4000,
 	STACKS = 2000,
 	CODES = 100,
 	FRAMES = 20,
 	CALLS_IN_RANGE = 10,
-	FIRST_TEXT = KERNELS + 1,
 	RANGE_NAME = FIRST_TEXT + CODES,
 };
 
 static char folder[] = "/tmp/profrun-bench-XXXXXX";
 
-static double now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void add_names(struct journal_builder *b)
-{
-	jb_thread(b, 1, 100, "main");
-	jb_thread(b, CUPTI_SLOT, 109, "cupti");
-	jb_device(b, 0, "Bench GPU");
-	for (uint32_t i = 1; i <= KERNELS; i++) {
-		char name[128];
-		snprintf(name, sizeof(name),
-			 "void at::native::vectorized_elementwise_kernel<%u, "
-			 "at::native::Functor>(int)",
-			 i);
-		jb_string(b, i, name);
-		jb_launch_shape(b, i, i, i * 8);
-		jb_kernel(b, i, i);
-	}
-}
-
-/* Half of the code is the user's; the innermost frame distinguishes the stacks. */
+/* The innermost frame distinguishes the stacks. */
 static void add_stacks(struct journal_builder *b)
 {
-	static const uint8_t table[] = { 0xf2, 2, 1 }; /* LINES_310 would do as well: one line */
-	char text[128];
-	for (uint32_t i = 0; i < CODES; i++) {
-		snprintf(text, sizeof(text),
-			 i % 2 ? "/home/me/model_%u.py"
-			       : "/usr/lib/python3/site-packages/torch/nn/module_%u.py",
-			 i);
-		jb_string(b, FIRST_TEXT + i, text);
-		jb_code(b,
-			&(struct dict_code){ .id = i + 1,
-					     .file = FIRST_TEXT + i,
-					     .name = FIRST_TEXT + i,
-					     .first_line = 10,
-					     .lines = LINES_311,
-					     .table_bytes = sizeof(table) },
-			table);
-	}
+	bench_add_codes(b, CODES);
 	for (uint32_t i = 1; i <= STACKS; i++) {
 		uint64_t frames[FRAMES];
 		for (uint32_t k = 0; k < FRAMES; k++)
@@ -95,7 +50,9 @@ static struct journal_builder *build(uint32_t n, bool has_stacks)
 	bytes += (uint64_t)n * 2 / CALLS_IN_RANGE * sizeof(struct rec_range);
 	struct journal_builder *b = jb_new_with((uint32_t)(bytes / JOURNAL_CHUNK_BYTES) + 8,
 						JOURNAL_CHUNK_BYTES, 1 << 20);
-	add_names(b);
+	bench_add_names(b);
+	for (uint32_t i = 1; i <= KERNELS; i++)
+		jb_launch_shape(b, i, i, i * 8);
 	if (has_stacks)
 		add_stacks(b);
 	jb_gpu_state(b, 1, GPU_ON, 1, 0);
@@ -146,19 +103,19 @@ static void measure_format(const struct exporter *x, const struct analyzed_step 
 	char path[128], more[64], what[64];
 	struct err e;
 	uint64_t bytes = 0;
-	double begin = now_s();
+	double begin = bench_now_s();
 	x->encode(step, count_bytes, &bytes);
 	snprintf(more, sizeof(more), ", %.1f MB, %.0f bytes an event", (double)bytes / 1e6,
 		 (double)bytes / (double)n);
 	snprintf(what, sizeof(what), "%s: encoding alone", x->name);
-	print_rate(what, n, now_s() - begin, more);
+	print_rate(what, n, bench_now_s() - begin, more);
 	snprintf(path, sizeof(path), "%s/step%s", folder, x->suffix);
-	begin = now_s();
+	begin = bench_now_s();
 	if (exporter_write_step(x, step, path, &e)) {
 		fprintf(stderr, "export_bench: %s\n", e.text);
 		exit(1);
 	}
-	double s = now_s() - begin;
+	double s = bench_now_s() - begin;
 	snprintf(more, sizeof(more), ", %.1f MB", (double)file_bytes(path) / 1e6);
 	snprintf(what, sizeof(what), "%s: encoding, gzip, written", x->name);
 	print_rate(what, n, s, more);
@@ -171,12 +128,13 @@ static void measure(void *context, struct ingest *f, struct model_step *m)
 	const struct exporter *x;
 	(void)f;
 	r->n_events = m->calls.n + m->works.n;
-	print_rate("journal to model (read, pair, sort)", r->n_events, now_s() - r->began_s, "");
-	double begin = now_s();
+	print_rate("journal to model (read, pair, sort)", r->n_events, bench_now_s() - r->began_s,
+		   "");
+	double begin = bench_now_s();
 	struct analyzer a;
 	analyzer_start(&a, m->tables, m->frames);
 	const struct analyzed_step *step = analyzer_add(&a, m, false);
-	print_rate("analysis of the step", r->n_events, now_s() - begin, "");
+	print_rate("analysis of the step", r->n_events, bench_now_s() - begin, "");
 	for (size_t i = 0; (x = exporter_at(i)); i++)
 		if (x->encode)
 			measure_format(x, step, r->n_events);
@@ -193,7 +151,7 @@ static bool run(uint32_t n, bool has_stacks)
 	struct journal_builder *b = build(n, has_stacks);
 	jb_write(b, path);
 	jb_free(b);
-	struct result r = { .began_s = now_s() };
+	struct result r = { .began_s = bench_now_s() };
 	const struct ingest_sink sink = { .context = &r, .step = measure };
 	puts(has_stacks ? "calls with stacks, in ranges" : "calls alone");
 	if (ingest_open(&f, path, false, &sink, &e)) {

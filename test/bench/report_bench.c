@@ -5,7 +5,7 @@
  * the rate from journal to report, and the largest memory; medians of five runs.
  * usage: report_bench BUILD [N]
  */
-#include "test/unit/journal_builder.h"
+#include "test/bench/bench_journal.h"
 
 #include "core/util/vec.h"
 
@@ -15,13 +15,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	CUPTI_SLOT = 9,
-	KERNELS = 200,
-	LAUNCH_NS = 4000,
 	READ_NS = 12000,
 	RUNS = 5,
 	STACKS = 5000,
@@ -30,7 +26,6 @@ enum {
 	CODES = 300,
 	MODULES = 4,
 	CALLS_OF_READ = 100, /* every hundredth call reads a value */
-	FIRST_TEXT = KERNELS + 1,
 };
 
 /* How a recording is divided into steps. */
@@ -54,50 +49,11 @@ static const struct shape {
 
 static char folder[] = "/tmp/profrun-bench-XXXXXX";
 
-static double now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void add_names(struct journal_builder *b)
-{
-	jb_thread(b, 1, 100, "main");
-	jb_thread(b, CUPTI_SLOT, 109, "cupti");
-	jb_device(b, 0, "Bench GPU");
-	for (uint32_t i = 1; i <= KERNELS; i++) {
-		char name[128];
-		snprintf(name, sizeof(name),
-			 "void at::native::vectorized_elementwise_kernel<%u, "
-			 "at::native::Functor>(int)",
-			 i);
-		jb_string(b, i, name);
-		jb_launch_shape(b, i, i, 1); /* as jb_work has it */
-		jb_kernel(b, i, i);
-	}
-}
-
 /* Python functions of the user's and of a library, and four libraries without symbols. */
 static void add_frames(struct journal_builder *b)
 {
-	static const uint8_t table[] = { 0xf2, 2, 1 }; /* one line */
 	char text[128];
-	for (uint32_t i = 0; i < CODES; i++) {
-		snprintf(text, sizeof(text),
-			 i % 2 ? "/home/me/model_%u.py"
-			       : "/usr/lib/python3/site-packages/torch/nn/module_%u.py",
-			 i);
-		jb_string(b, FIRST_TEXT + i, text);
-		jb_code(b,
-			&(struct dict_code){ .id = i + 1,
-					     .file = FIRST_TEXT + i,
-					     .name = FIRST_TEXT + i,
-					     .first_line = 10,
-					     .lines = LINES_311,
-					     .table_bytes = sizeof(table) },
-			table);
-	}
+	bench_add_codes(b, CODES);
 	for (uint32_t i = 1; i <= MODULES; i++) {
 		snprintf(text, sizeof(text), "/nowhere/libpart%u.so", i);
 		jb_module(b,
@@ -175,7 +131,9 @@ static struct journal_builder *build(const struct shape *shape, uint32_t n_event
 	bytes += (uint64_t)n_steps * sizeof(struct rec_step);
 	m.b = jb_new_with((uint32_t)(bytes / JOURNAL_CHUNK_BYTES) + 16, JOURNAL_CHUNK_BYTES,
 			  4 << 20);
-	add_names(m.b);
+	bench_add_names(m.b);
+	for (uint32_t i = 1; i <= KERNELS; i++)
+		jb_launch_shape(m.b, i, i, 1); /* as jb_work has it */
 	jb_info(m.b, "pairing", shape->by_order ? "order" : "external");
 	if (shape->has_stacks) {
 		add_frames(m.b);
@@ -211,7 +169,7 @@ static struct cost run_report(const char *program)
 {
 	struct rusage usage;
 	int status;
-	double begin = now_s();
+	double begin = bench_now_s();
 	pid_t pid = fork();
 	if (!pid) {
 		int nothing = open("/dev/null", O_WRONLY);
@@ -223,7 +181,7 @@ static struct cost run_report(const char *program)
 		fprintf(stderr, "report_bench: %s report %s failed\n", program, folder);
 		exit(1);
 	}
-	return (struct cost){ .wall_s = now_s() - begin,
+	return (struct cost){ .wall_s = bench_now_s() - begin,
 			      .cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime),
 			      .mib = (double)usage.ru_maxrss / 1024 };
 }
