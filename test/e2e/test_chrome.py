@@ -2,15 +2,12 @@
 Python's json and, where there is a browser, with Perfetto's own importer."""
 import glob
 import os
-import sys
 import unittest
 
 from chrome import ChromeTrace
-from harness import ROOT, Case, prog, script
+from harness import Case, prog, script
 from trace import Trace
-
-sys.path.insert(0, os.path.join(ROOT, "test", "browser"))
-import perfetto_ui  # noqa: E402
+from ui import UiCase
 
 ALWAYS = {"PROF_SCHEDULE": "always", "PROF_STEP": "time:60000"}
 NVTX = {"PROF_STEP": "kernel:first",
@@ -128,24 +125,11 @@ class InJson(Both):
         self.assertIn(f"flows      {len(t.flows_out)} begin, {len(t.flows_in)} end", said.out)
 
 
-@unittest.skipIf(perfetto_ui.unavailable(), perfetto_ui.unavailable())
-class InPerfetto(Both):
+class InPerfetto(UiCase, Both):
     """The Perfetto UI finds the same in both: times to the nanosecond, names, nesting, arrows."""
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.ui = perfetto_ui.PerfettoUI()
-        cls.ui.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ui.__exit__(None, None, None)
-        super().tearDownClass()
-
     def contents(self, path):
-        trace = self.ui.open(path)
-        perfetto_ui.check_clean(trace)
+        trace = self.opened(path)
         self.assertEqual(trace.value(THREAD_0), 0)
         tables = [trace.sql("select ts, dur, name, category, depth from slice"), trace.sql(ARROWS),
                   trace.sql("select ts, value from counter")]

@@ -3,35 +3,18 @@
 They come from the example and from programs with nvcc, ctypes, graphs and NVTX. Perfetto reports no
 error, and its trace_processor counts the same as the tests' own reader.
 """
-import os
-import sys
 import unittest
 
-from harness import ROOT, Case, prog, script
+from harness import prog, script
 from trace import Trace
-
-sys.path.insert(0, os.path.join(ROOT, "test", "browser"))
-import perfetto_ui  # noqa: E402
+from ui import UiCase
 
 ALWAYS = {"PROF_SCHEDULE": "always", "PROF_STEP": "time:60000"}
 
 
-@unittest.skipIf(perfetto_ui.unavailable(), perfetto_ui.unavailable())
-class InPerfetto(Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.ui = perfetto_ui.PerfettoUI()
-        cls.ui.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.ui.__exit__(None, None, None)
-        super().tearDownClass()
-
+class InPerfetto(UiCase):
     def check(self, path):
-        ours, theirs = Trace(path), self.ui.open(path)
-        perfetto_ui.check_clean(theirs)
+        ours, theirs = Trace(path), self.opened(path)
         self.assertEqual(theirs.slices(), len(ours.slices) + len(ours.instants))
         self.assertEqual(theirs.flows(), len(ours.flows_in))
         self.assertEqual(theirs.value("select count(*) from counter"), len(ours.counters))
