@@ -74,68 +74,36 @@ static struct range_message *from_attributes(struct message *to, const nvtxEvent
 
 /* ---- The functions ---- */
 
-static int push_ex(const nvtxEventAttributes_t *a)
-{
-	struct message m;
-	return ranges_push(NULL, from_attributes(&m, a));
-}
+/* Defines the variants of a function: with attributes, with text, and with wide text. */
+#define VARIANTS(type, name, call)                            \
+	static type name##_ex(const nvtxEventAttributes_t *a) \
+	{                                                     \
+		struct message m;                             \
+		call(NULL, from_attributes(&m, a));           \
+	}                                                     \
+	static type name##_a(const char *text)                \
+	{                                                     \
+		struct message m;                             \
+		call(NULL, from_text(&m, text));              \
+	}                                                     \
+	static type name##_w(const wchar_t *text)             \
+	{                                                     \
+		struct message m;                             \
+		call(NULL, from_wide(&m, text));              \
+	}
 
-static int push_a(const char *text)
-{
-	struct message m;
-	return ranges_push(NULL, from_text(&m, text));
-}
-
-static int push_w(const wchar_t *text)
-{
-	struct message m;
-	return ranges_push(NULL, from_wide(&m, text));
-}
+VARIANTS(int, push, return ranges_push)
+VARIANTS(nvtxRangeId_t, start, return ranges_start)
+VARIANTS(void, mark, ranges_mark)
 
 static int pop(void)
 {
 	return ranges_pop(NULL);
 }
 
-static nvtxRangeId_t start_ex(const nvtxEventAttributes_t *a)
-{
-	struct message m;
-	return ranges_start(NULL, from_attributes(&m, a));
-}
-
-static nvtxRangeId_t start_a(const char *text)
-{
-	struct message m;
-	return ranges_start(NULL, from_text(&m, text));
-}
-
-static nvtxRangeId_t start_w(const wchar_t *text)
-{
-	struct message m;
-	return ranges_start(NULL, from_wide(&m, text));
-}
-
 static void end(nvtxRangeId_t id)
 {
 	ranges_end(id);
-}
-
-static void mark_ex(const nvtxEventAttributes_t *a)
-{
-	struct message m;
-	ranges_mark(NULL, from_attributes(&m, a));
-}
-
-static void mark_a(const char *text)
-{
-	struct message m;
-	ranges_mark(NULL, from_text(&m, text));
-}
-
-static void mark_w(const wchar_t *text)
-{
-	struct message m;
-	ranges_mark(NULL, from_wide(&m, text));
 }
 
 static int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
