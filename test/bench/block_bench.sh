@@ -1,20 +1,15 @@
 #!/bin/sh
 # What PyTorch's memory reports cost the application in each state of the library.
 # usage: block_bench.sh BUILD
-set -e
-build=$(cd "$1" && pwd)
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+# shellcheck source=test/bench/common.sh
+. "$(dirname "$0")/common.sh"
 
 state() { # name, settings...
 	name=$1
 	shift
-	env "$@" PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error PROF_STEP=time:100000 \
-		PROF_CUPTI=off "$build/test/bench/block_bench" "$name"
-	rm -rf "$out/run"
+	run "$@" PROF_STEP=time:100000 PROF_CUPTI=off "$build/test/bench/block_bench" "$name"
 }
 
-library=$build/libprofrun.so
 printf '%-34s %7s %7s\n' 'a memory report (half are frees)' 'ns' 'cold ns'
 state 'bare'
 state 'PROF_MEMORY=off' LD_PRELOAD="$library" PROF_SCHEDULE=always PROF_MEMORY=off

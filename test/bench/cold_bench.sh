@@ -1,17 +1,12 @@
 #!/bin/sh
 # What a launch adds in a program that has used the caches since the last launch.
 # usage: cold_bench.sh BUILD
-set -e
-build=$(cd "$1" && pwd)
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
-
+# shellcheck source=test/bench/common.sh
+. "$(dirname "$0")/common.sh"
 bench=$build/test/bench/cold_bench
 
 state() { # settings, command
-	env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error \
-		LD_PRELOAD="$build/libprofrun.so" "$@"
-	rm -rf "$out/run"
+	run LD_PRELOAD="$library" "$@"
 }
 
 printf '%-34s %7s\n' 'launch with cold caches (ns)' added

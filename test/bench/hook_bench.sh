@@ -2,10 +2,8 @@
 # What a hooked launch costs in each state of the library, and what preloading costs a process
 # without CUDA.
 # usage: hook_bench.sh BUILD
-set -e
-build=$(cd "$1" && pwd)
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+# shellcheck source=test/bench/common.sh
+. "$(dirname "$0")/common.sh"
 bench=$build/test/bench/hook_bench
 
 state() { # name, budget, settings..., [-- arguments]
@@ -17,9 +15,7 @@ state() { # name, budget, settings..., [-- arguments]
 	# The median of three runs, each with its own journal: the kernel may be writing back pages.
 	for _ in 1 2 3; do
 		# shellcheck disable=SC2086 # settings are words
-		env PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error $settings \
-			LD_PRELOAD="$build/libprofrun.so" "$bench" "$name" "$budget" "$@"
-		rm -rf "$out/run"
+		run $settings LD_PRELOAD="$library" "$bench" "$name" "$budget" "$@"
 	done | sort -t'|' -k1.52,1.58n | sed -n 2p
 }
 
@@ -28,4 +24,4 @@ state 'disarmed' 15 PROF_SCHEDULE=off
 state 'disarmed, steps counted' 18 PROF_SCHEDULE=skip_first=1000000000,active=1 -- lock
 state 'learning steps' 60 PROF_SCHEDULE=skip_first=1000000000,active=1
 state 'active, no stack, no GPU timing' 60 PROF_SCHEDULE=always PROF_CUPTI=off PROF_STEP=graph
-"$build/test/bench/startup_bench" "$build/libprofrun.so"
+"$build/test/bench/startup_bench" "$library"

@@ -2,17 +2,13 @@
 # What the wrapper of a library's function costs in each state of the library: median ns per call,
 # over the bare call in the same run.
 # usage: libs_bench.sh BUILD
-set -e
-build=$(cd "$1" && pwd)
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+# shellcheck source=test/bench/common.sh
+. "$(dirname "$0")/common.sh"
 
 state() { # name, settings...
 	name=$1
 	shift
-	env "$@" PROF_OUT="$out/run" PROF_BUFFER_MB=1024 PROF_LOG=error PROF_CUPTI=off \
-		LD_PRELOAD="$build/libprofrun.so" "$build/test/bench/libs_bench" "$name"
-	rm -rf "$out/run"
+	run "$@" PROF_CUPTI=off LD_PRELOAD="$library" "$build/test/bench/libs_bench" "$name"
 }
 
 printf '%-20s %-10s %7s %7s %7s\n' 'library call' state bare wrapped added

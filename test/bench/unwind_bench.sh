@@ -2,10 +2,8 @@
 # What a native stack costs, compared with libunwind's and glibc's ways, and what a C++ exception
 # costs with the unwinder in the process.
 # usage: unwind_bench.sh BUILD
-set -e
-build=$(cd "$1" && pwd)
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+# shellcheck source=test/bench/common.sh
+. "$(dirname "$0")/common.sh"
 "$build/test/bench/unwind_bench" "$build/test/unit/chain"
 
 # Runs alternate, so that a slower minute of the machine slows both; the median of each counts.
@@ -15,7 +13,7 @@ thrown() { # settings...
 }
 for _ in 1 2 3 4 5; do
 	thrown >>"$out/bare"
-	thrown LD_PRELOAD="$build/libprofrun.so" PROF_OUT="$out/run" PROF_LOG=warn \
+	thrown LD_PRELOAD="$library" PROF_OUT="$out/run" PROF_LOG=warn \
 		PROF_SCHEDULE=always PROF_CUPTI=off PROF_STEP=graph PROF_STACKS=all >>"$out/with"
 done
 middle() { sort -n "$1" | sed -n 3p; }
