@@ -151,7 +151,7 @@ static void build_ranges(struct build *b)
 	const struct range_log *log = &b->f->ranges;
 	const struct ingest *f = b->f;
 	const struct ingest_cut *c = b->cut;
-	const struct range_log_cut cut = {
+	const struct log_cut cut = {
 		.begin_ticks = c->begin_ticks > f->first_ticks ? c->begin_ticks : f->first_ticks,
 		.end_ticks = c->end_ticks < f->last_ticks ? c->end_ticks : f->last_ticks,
 		.time = &b->f->time,
@@ -167,7 +167,7 @@ static void build_ranges(struct build *b)
 
 static void build_libraries(struct build *b)
 {
-	const struct library_cut cut = {
+	const struct log_cut cut = {
 		.begin_ticks = b->cut->begin_ticks,
 		.end_ticks = b->cut->end_ticks,
 		.time = &b->f->time,

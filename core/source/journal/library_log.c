@@ -51,7 +51,7 @@ static void set_facts(struct model_library *to, const struct rec_library *l)
 	}
 }
 
-static void build_one(const struct library_cut *cut, const struct library_entry_of *e,
+static void build_one(const struct log_cut *cut, const struct library_entry_of *e,
 		      struct model_step *m)
 {
 	const struct rec_library *l = &e->call;
@@ -92,7 +92,7 @@ static int by_place(const void *a, const void *b)
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
-void library_log_build(const struct library_log *log, const struct library_cut *cut,
+void library_log_build(const struct library_log *log, const struct log_cut *cut,
 		       struct model_step *m)
 {
 	for (size_t i = 0; i < log->at.n; i++) {

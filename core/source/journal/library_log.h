@@ -6,8 +6,7 @@
 #define CORE_LIBRARY_LOG_H
 
 #include "core/model/model.h"
-#include "core/source/journal/dict.h"
-#include "core/source/journal/timebase.h"
+#include "core/source/journal/log_cut.h"
 
 struct library_entry_of {
 	uint32_t slot; /* slot of the thread that made the call */
@@ -26,21 +25,10 @@ void library_log_drop(struct library_log *log, uint64_t ticks);
 void library_log_free(struct library_log *log);
 
 /*
- * A step that is being built. `thread_of_slot` maps a slot to the thread's index in the step's
- * model.
- */
-struct library_cut {
-	uint64_t begin_ticks, end_ticks;
-	const struct timebase *time;
-	struct dict *dict;
-	const struct map *thread_of_slot;
-};
-
-/*
  * Adds the calls that ended in the step to m->libraries. They may have begun before the step,
  * because the launch that begins a step may be inside a library call.
  */
-void library_log_build(const struct library_log *log, const struct library_cut *cut,
+void library_log_build(const struct library_log *log, const struct log_cut *cut,
 		       struct model_step *m);
 
 #endif

@@ -142,7 +142,7 @@ static uint32_t thread_index(const struct map *thread_of_slot, uint32_t slot)
 	return at ? (uint32_t)*at : MODEL_NO_THREAD;
 }
 
-static void build_range(const struct range_log_cut *cut, const struct range_entry *e,
+static void build_range(const struct log_cut *cut, const struct range_entry *e,
 			struct model_step *m)
 {
 	struct dict *d = cut->dict;
@@ -181,14 +181,13 @@ static int by_place(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static bool is_within(const struct range_log_cut *cut, const struct range_entry *e)
+static bool is_within(const struct log_cut *cut, const struct range_entry *e)
 {
 	return e->begin_ticks < cut->end_ticks && e->end_ticks >= cut->begin_ticks &&
 	       (e->end_ticks > cut->begin_ticks || e->begin_ticks == e->end_ticks);
 }
 
-void range_log_build(const struct range_log *log, const struct range_log_cut *cut,
-		     struct model_step *m)
+void range_log_build(const struct range_log *log, const struct log_cut *cut, struct model_step *m)
 {
 	for (size_t i = 0; i < log->closed.n; i++)
 		if (is_within(cut, &log->closed.at[i]))

@@ -8,8 +8,7 @@
 
 #include "core/model/model.h"
 #include "core/runtime/record.h"
-#include "core/source/journal/dict.h"
-#include "core/source/journal/timebase.h"
+#include "core/source/journal/log_cut.h"
 #include "core/util/vec.h"
 
 /* Value of `end_ticks` if the range's end has not been read. */
@@ -46,21 +45,9 @@ void range_log_drop(struct range_log *log, uint64_t ticks);
 void range_log_free(struct range_log *log);
 
 /*
- * A step that is being built. `thread_of_slot` maps a slot to the thread's index in the step's
- * model.
- */
-struct range_log_cut {
-	uint64_t begin_ticks, end_ticks;
-	const struct timebase *time;
-	struct dict *dict;
-	const struct map *thread_of_slot;
-};
-
-/*
  * Adds the ranges that overlap the step to m->ranges. A range that extends beyond the step is cut
  * at the step's edges and marked as cut.
  */
-void range_log_build(const struct range_log *log, const struct range_log_cut *cut,
-		     struct model_step *m);
+void range_log_build(const struct range_log *log, const struct log_cut *cut, struct model_step *m);
 
 #endif
