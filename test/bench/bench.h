@@ -1,6 +1,6 @@
 /*
- * Shared by the benchmarks of hooked calls: a clock, medians, and preparing the journal's pages as
- * the collector does.
+ * Shared by the benchmarks: a clock and medians. For benchmarks of hooked calls, also prepares the
+ * journal's pages as the collector does.
  */
 #ifndef TEST_BENCH_BENCH_H
 #define TEST_BENCH_BENCH_H

@@ -21,11 +21,11 @@ $(BENCH)/cold_bench: test/bench/cold_bench.c test/bench/bench.h test/bench/cold.
 	$(call say,LD,$@)
 	$(Q)$(BENCH_CC) $< -o $@ -L$(@D) -l:libcudart.so.13 -Wl,-rpath,'$$ORIGIN'
 
-$(BENCH)/libstack_bench.so: test/bench/stack_bench.c $(BENCH)/libcudart.so.13
+$(BENCH)/libstack_bench.so: test/bench/stack_bench.c test/bench/bench.h $(BENCH)/libcudart.so.13
 	$(call say,LD,$@)
 	$(Q)$(BENCH_CC) -fPIC -shared $< -o $@ -L$(@D) -l:libcudart.so.13 -Wl,-rpath,'$$ORIGIN'
 
-$(BENCH)/nvtx_bench: test/bench/nvtx_bench.c $(BENCH)/libcudart.so.13
+$(BENCH)/nvtx_bench: test/bench/nvtx_bench.c test/bench/bench.h $(BENCH)/libcudart.so.13
 	$(call say,LD,$@)
 	$(Q)$(BENCH_CC) $< -o $@ -L$(@D) -l:libcudart.so.13 -ldl -Wl,-rpath,'$$ORIGIN'
 
@@ -46,7 +46,7 @@ $(BENCH)/libs_bench: test/bench/libs_bench.c test/bench/bench.h $(BENCH)/libbenc
 	$(Q)$(BENCH_CC) $< -o $@ -L$(@D) -l:libcudart.so.13 -l:libbench_libraries.so \
 		-Wl,-rpath,'$$ORIGIN'
 
-$(BENCH)/startup_bench: test/bench/startup_bench.c
+$(BENCH)/startup_bench: test/bench/startup_bench.c test/bench/bench.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. $< -o $@
 

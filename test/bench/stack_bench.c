@@ -3,9 +3,9 @@
  * library for stack_bench.py, which calls it from below some Python frames. The native frames are
  * made here, by recursion through different functions.
  */
+#include "test/bench/bench.h"
+
 #include <cuda_runtime_api.h>
-#include <stdlib.h>
-#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -57,27 +57,14 @@ static __attribute__((noinline)) void descend(const struct plan *p, int left)
 	sink++;
 }
 
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static double time_calls(struct plan *p, int calls, int sites)
 {
-	double begin = now_ns();
+	double begin = bench_now_ns();
 	for (int i = 0; i < calls; i++) {
 		p->path = (unsigned)(i % sites) * 0x9e37u;
 		descend(p, p->depth / 2);
 	}
-	return (now_ns() - begin) / calls;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	return (bench_now_ns() - begin) / calls;
 }
 
 /*
@@ -96,6 +83,5 @@ EXPORT double stack_bench(int depth, int calls, int changing)
 		p.launch = cudaLaunchKernel;
 		added[i] = time_calls(&p, calls, sites) - bare;
 	}
-	qsort(added, ROUNDS, sizeof(*added), compare);
-	return added[ROUNDS / 2];
+	return bench_median(added, ROUNDS);
 }

@@ -2,37 +2,24 @@
  * What preloading costs a process that never calls CUDA: starts /bin/true with and without it,
  * alternating. Budget: 1 ms.
  */
+#include "test/bench/bench.h"
+
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum { ROUNDS = 301 };
 
-static double now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
+/* Returns the time in us. */
 static double run(char **environment)
 {
 	char *arguments[] = { "/bin/true", NULL };
 	pid_t pid;
 	int status;
-	double begin = now_us();
+	double begin_ns = bench_now_ns();
 	if (posix_spawn(&pid, arguments[0], NULL, NULL, arguments, environment) ||
 	    waitpid(pid, &status, 0) < 0)
 		return 0;
-	return now_us() - begin;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	return (bench_now_ns() - begin_ns) / 1e3;
 }
 
 int main(int argc, char **argv)
@@ -47,11 +34,8 @@ int main(int argc, char **argv)
 		preloaded[i] = run(with);
 		added[i] = preloaded[i] - bare[i];
 	}
-	qsort(bare, ROUNDS, sizeof(*bare), compare);
-	qsort(preloaded, ROUNDS, sizeof(*preloaded), compare);
-	qsort(added, ROUNDS, sizeof(*added), compare);
-	printf("%-34s %7.0f %7.0f %7.0f %7d %6.2fx\n", "start of /bin/true (us)", bare[ROUNDS / 2],
-	       preloaded[ROUNDS / 2], added[ROUNDS / 2], 1000,
-	       preloaded[ROUNDS / 2] / bare[ROUNDS / 2]);
+	double bare_us = bench_median(bare, ROUNDS), preloaded_us = bench_median(preloaded, ROUNDS);
+	printf("%-34s %7.0f %7.0f %7.0f %7d %6.2fx\n", "start of /bin/true (us)", bare_us,
+	       preloaded_us, bench_median(added, ROUNDS), 1000, preloaded_us / bare_us);
 	return 0;
 }

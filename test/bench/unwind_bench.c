@@ -4,6 +4,7 @@
  * median of nine rounds. If stacks change, the cost of the call chain itself is subtracted.
  */
 #include "preload/unwind.h"
+#include "test/bench/bench.h"
 #include "test/unit/chain/chain.h"
 
 #include <dlfcn.h>
@@ -71,12 +72,6 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 struct measured {
 	const struct way *way;
 	double ns;
@@ -95,8 +90,7 @@ static void same_stack(void *arg)
 			m->way->take();
 		rounds[r] = (now_ns() - begin) / iterations;
 	}
-	qsort(rounds, ROUNDS, sizeof(*rounds), compare);
-	m->ns = rounds[ROUNDS / 2];
+	m->ns = bench_median(rounds, ROUNDS);
 }
 
 static void once(void *arg)
@@ -132,8 +126,7 @@ static void changing_stack(void *arg)
 			call_path(c, i % c->variants);
 		rounds[r] = (now_ns() - begin) / iterations;
 	}
-	qsort(rounds, ROUNDS, sizeof(*rounds), compare);
-	c->m->ns = rounds[ROUNDS / 2];
+	c->m->ns = bench_median(rounds, ROUNDS);
 }
 
 static __attribute__((noinline)) void run(chain_function *const *path, int calls,
@@ -217,9 +210,8 @@ static void bench_learning(void)
 		unwind_count(&after);
 		rounds[r] /= (double)(after.learned - before.learned);
 	}
-	qsort(rounds, ROUNDS, sizeof(*rounds), compare);
 	printf("%-46s %8.0f %14s %16s %8s %8s\n", "an address seen for the first time",
-	       rounds[ROUNDS / 2], "", "", "", "5000");
+	       bench_median(rounds, ROUNDS), "", "", "", "5000");
 }
 
 static void *open_or_die(const char *name, int flags)
