@@ -86,6 +86,11 @@ double peak_tflops(const struct run_device *device, uint8_t type, bool by_tensor
 	}
 }
 
+bool peak_has_device(const struct run_device *device)
+{
+	return find(device);
+}
+
 double peak_pinned_gbps(const struct run_device *device)
 {
 	static const double reached = 0.8; /* an H100 with a 64 GB/s link reaches 51 to 55 GB/s */

@@ -10,6 +10,9 @@
  * `by_tensor_cores` selects the rate of f32 and f64 products; for other types it is ignored. */
 double peak_tflops(const struct run_device *device, uint8_t type, bool by_tensor_cores);
 
+/* Returns whether the table has the device. */
+bool peak_has_device(const struct run_device *device);
+
 /* Returns the GB/s that a large copy between pinned memory and the device reaches if the device has
  * all PCI Express lanes of its generation; 0: not known. */
 double peak_pinned_gbps(const struct run_device *device);

@@ -2,6 +2,7 @@
  * line. */
 #include "core/analysis/peak.h"
 #include "core/analysis/summary.h"
+#include "core/model/library.h"
 #include "core/util/kernel_name.h"
 
 enum { MOST_ARRIVALS = 4096 };
@@ -76,14 +77,20 @@ static double peak_of(const struct timeline *t, const struct timeline_library *l
 static void say_unknown_device(struct findings *f, const struct timeline_library *l)
 {
 	const struct run_device *d = tables_device(f->timeline->tables, l->device);
-	if (d)
+	const char *type = library_type_name(l->facts, l->type);
+	if (!d)
+		findings_unavailable(f, "% of peak", "the GPU model is not known");
+	else if (!peak_has_device(d))
 		findings_unavailable(f, "% of peak",
-				     "the peak TFLOP/s of %s (compute capability %u.%u, %u "
-				     "multiprocessors) is not known for this data type",
+				     "profrun's table of peak TFLOP/s has no entry for %s (compute "
+				     "capability %u.%u, %u multiprocessors)",
 				     d->name, d->compute_major, d->compute_minor,
 				     d->multiprocessors);
 	else
-		findings_unavailable(f, "% of peak", "the GPU model is not known");
+		findings_unavailable(f, "% of peak",
+				     "profrun's table has no peak TFLOP/s of %s for %s matrix "
+				     "products",
+				     d->name, *type ? type : "at least one data type of");
 }
 
 static void fill_arithmetic(struct findings *f)

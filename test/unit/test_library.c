@@ -172,7 +172,7 @@ static void a_group_launches_for_its_members(void **state)
 
 /* ---- Lines and kernels ---- */
 
-static void fill(struct fixture *f, uint32_t multiprocessors)
+static void fill(struct fixture *f, uint32_t multiprocessors, uint8_t type)
 {
 	vec_push(&f->b.tables.devices, (struct run_device){ .id = 0,
 							    .multiprocessors = multiprocessors,
@@ -183,8 +183,8 @@ static void fill(struct fixture *f, uint32_t multiprocessors)
 		sb_step(&f->b, (uint64_t)step, at, at + 1000);
 		sb_launch(&f->b, at + 102, at + 200, at + 300, 1);
 		sb_launch(&f->b, at + 122, at + 300, at + 500, 2);
-		gemm(f, at + 101, at + 112, 1000, 1000, 1000, LIBRARY_BF16);
-		gemm(f, at + 121, at + 132, 1000, 1000, 1000, LIBRARY_BF16);
+		gemm(f, at + 101, at + 112, 1000, 1000, 1000, type);
+		gemm(f, at + 121, at + 132, 1000, 1000, 1000, type);
 		sb_end(&f->b, &f->a);
 	}
 	summary_fill(&f->f, &f->a.timeline);
@@ -199,18 +199,19 @@ static const struct finding_arithmetic *of_line(const struct fixture *f, uint32_
 	return NULL;
 }
 
-static bool is_said(const struct findings *f, const char *what)
+/* Returns why something is unavailable, or NULL if it is not. */
+static const char *why_not(const struct findings *f, const char *what)
 {
 	for (size_t i = 0; i < f->unavailable.n; i++)
 		if (!strcmp(f->unavailable.at[i].what, what))
-			return true;
-	return false;
+			return f->unavailable.at[i].why;
+	return NULL;
 }
 
 static void lines_have_their_arithmetic(void **state)
 {
 	struct fixture *f = *state;
-	fill(f, 132);
+	fill(f, 132, LIBRARY_BF16);
 	const struct finding_arithmetic *a = of_line(f, 10);
 	assert_float_equal(a->flops, 2e9, 1);
 	assert_float_equal(a->tflops, 20, 1e-9); /* 2e9 in 100 us */
@@ -218,16 +219,37 @@ static void lines_have_their_arithmetic(void **state)
 	assert_float_equal(of_line(f, 20)->tflops, 10, 1e-9);
 	assert_float_equal(f->f.kernels.at[0].arithmetic.flops, 4e9, 1);
 	assert_float_equal(f->f.kernels.at[0].arithmetic.tflops, 4e9 / 300e3 / 1e3, 1e-9);
-	assert_false(is_said(&f->f, "% of peak"));
+	assert_null(why_not(&f->f, "% of peak"));
 }
 
 static void an_unknown_device_has_no_peak(void **state)
 {
 	struct fixture *f = *state;
-	fill(f, 16); /* a slice of one */
+	fill(f, 16, LIBRARY_BF16); /* a slice of one */
 	assert_float_equal(of_line(f, 10)->tflops, 20, 1e-9);
 	assert_float_equal(of_line(f, 10)->peak_pct, 0, 0);
-	assert_true(is_said(&f->f, "% of peak"));
+	assert_string_equal(why_not(&f->f, "% of peak"),
+			    "profrun's table of peak TFLOP/s has no entry for NVIDIA H100 80GB "
+			    "HBM3 (compute capability 9.0, 16 multiprocessors)");
+}
+
+static void a_type_without_a_peak_is_named(void **state)
+{
+	struct fixture *f = *state;
+	fill(f, 132, LIBRARY_I8);
+	assert_float_equal(of_line(f, 10)->peak_pct, 0, 0);
+	assert_string_equal(why_not(&f->f, "% of peak"),
+			    "profrun's table has no peak TFLOP/s of NVIDIA H100 80GB HBM3 for i8 "
+			    "matrix products");
+}
+
+static void a_type_without_a_name_has_no_peak(void **state)
+{
+	struct fixture *f = *state;
+	fill(f, 132, 200);
+	assert_string_equal(why_not(&f->f, "% of peak"),
+			    "profrun's table has no peak TFLOP/s of NVIDIA H100 80GB HBM3 for at "
+			    "least one data type of matrix products");
 }
 
 static double peak_of(const char *name, uint32_t multiprocessors, uint8_t type, bool tensor)
@@ -331,6 +353,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(lines_have_their_arithmetic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_unknown_device_has_no_peak, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_type_without_a_peak_is_named, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_type_without_a_name_has_no_peak, set_up,
+						tear_down),
 		cmocka_unit_test(peaks_by_type),
 		cmocka_unit_test(peaks_by_product),
 		cmocka_unit_test_setup_teardown(collectives_are_summed_by_line, set_up, tear_down),
