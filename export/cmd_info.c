@@ -70,8 +70,8 @@ static void print_losses(const struct facts_losses *l, const struct driver_detai
 	if (l->damaged_places)
 		printf(", %" PRId64 " damaged places skipped", l->damaged_places);
 	if (l->impossible_records)
-		printf(", %" PRId64 " records with impossible times", l->impossible_records);
-	printf("%s\n", details->is_truncated ? "; the file is cut short" : "");
+		printf(", %" PRId64 " records with impossible values", l->impossible_records);
+	printf("%s\n", details->is_truncated ? "; the journal file is truncated" : "");
 }
 
 /* Prints which recorded steps of a process that died are complete. The step in which the process

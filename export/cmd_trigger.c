@@ -93,8 +93,8 @@ static int add_process(struct asking *a, uint32_t pid)
 	vec_free(&family.pids);
 	if (!a->targets.n && !a->n_over)
 		return data_error("process %u is not profiled, and neither is any process that it "
-				  "started: none has a journal. A journal is created at the first "
-				  "CUDA call; PROF_RANKS may exclude the process",
+				  "started: none has a journal. Either none has made a CUDA call "
+				  "yet, or PROF_RANKS excludes this process",
 				  pid);
 	return 0;
 }

@@ -186,7 +186,8 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s per step",
 				       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
 	if (is_known)
-		snprintf(text + used, sizeof(text) - used, ": %s GPU full in %.0f more steps (%s)",
+		snprintf(text + used, sizeof(text) - used,
+			 ": the GPU's %s will be full after another %.0f steps (%s)",
 			 report_bytes(bytes, sizeof(bytes), (double)g->device_bytes),
 			 rounded(g->steps_left), about_long(time, sizeof(time), left_s));
 	text_wrap(o, TEXT_RED, "memory   ", text, 2);

@@ -217,7 +217,7 @@ static void say_losses(const struct report_view *v)
 		{ "records that arrived too late", AT(late) },
 		{ "records beyond a step's limit", AT(too_many_in_a_step) },
 		{ "damaged places in the journal", AT(damaged_places) },
-		{ "records with impossible times", AT(impossible_records) },
+		{ "records with impossible values", AT(impossible_records) },
 #undef AT
 	};
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {

@@ -171,20 +171,18 @@ const struct report_process *report_ranks_straggler(const struct report *r)
 
 void report_ranks_say_straggler(struct textout *o, const struct report *r)
 {
-	char ms[NUMBER_BYTES], more[NUMBER_BYTES];
+	char text[200], ms[NUMBER_BYTES], more[NUMBER_BYTES];
 	const struct report_straggler *s = r->ranks ? r->ranks->straggler : NULL;
 	if (!s)
 		return;
 	report_ms(ms, sizeof(ms), s->ms);
+	size_t used = (size_t)snprintf(text, sizeof(text), "wait %s ms per step for rank %lld", ms,
+				       (long long)s->rank);
 	if (*s->phase)
-		text_line(o, TEXT_RED,
-			  "ranks    wait %s ms per step for rank %lld: its %s phase is %s ms "
-			  "longer",
-			  ms, (long long)s->rank, s->phase,
-			  report_ms(more, sizeof(more), s->phase_ms));
-	else
-		text_line(o, TEXT_RED, "ranks    wait %s ms per step for rank %lld", ms,
-			  (long long)s->rank);
+		snprintf(text + used, sizeof(text) - used,
+			 ": its %s phase is %s ms longer than on the other ranks", s->phase,
+			 report_ms(more, sizeof(more), s->phase_ms));
+	text_wrap(o, TEXT_RED, "ranks    ", text, 2);
 }
 
 void report_ranks_say(struct textout *o, const struct report *r)

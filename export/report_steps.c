@@ -89,7 +89,7 @@ static void say_slow(struct textout *o, const struct report_process *p)
 		return;
 	int64_t n_more = slow->n_recorded - (int64_t)slow->recorded.n;
 	snprintf(which, sizeof(which),
-		 "to record them, set PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f",
+		 "to record the slow ones, set PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f",
 		 floor(slow->least_ms / p->baseline.step_ms->p50));
 	for (size_t i = 0; i < slow->recorded.n && used < sizeof(which); i++)
 		used += (size_t)snprintf(which + used, sizeof(which) - used, "%s%lld",

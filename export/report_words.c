@@ -137,7 +137,7 @@ char *report_left(char *to, size_t bytes, const struct facts_overhead *o)
 	to[0] = 0;
 	if (low >= LEFT_LEAST_PCT && high - low <= WIDE_PCT)
 		snprintf(to, bytes,
-			 "steps after the first recording take %.1f %% longer (95 %% CI: %+.1f to "
+			 "steps take %.1f %% longer after the first recording (95 %% CI: %+.1f to "
 			 "%+.1f)",
 			 o->left_pct, low, high);
 	return to;

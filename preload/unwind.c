@@ -127,7 +127,7 @@ struct unwind_thread *unwind_thread_new(void)
 	if (!t)
 		t = make_thread();
 	if (!t) {
-		log_once(LOG_WARN, "not enough memory for native stacks: CUDA calls of one thread "
+		log_once(LOG_WARN, "not enough memory for native stacks: CUDA calls on one thread "
 				   "are recorded without native stacks");
 		return NULL;
 	}

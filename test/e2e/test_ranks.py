@@ -103,8 +103,8 @@ class Ranks(Case):
         one = "RANK={} LOCAL_WORLD_SIZE=2 " + prog("loop") + " 60 plain 5000; "
         run = self.profiled(["sh", "-c", one.format(0) + one.format(1)], **PACED)
         remark, = [p["diagnostic"] for p in run.json["processes"] if p["rank"] == "0"]
-        self.assertIn("it had 60 steps, and the schedule's first is step 12 (from 0), but "
-                      "steps were detected too late for it (ranks start together",
+        self.assertIn("it had 60 steps, and the first step to record was 12 (counted from 0), but "
+                      "steps were detected too late to record it (ranks start together",
                       remark)
         self.assertNotIn("skip_first", remark)
 

@@ -332,10 +332,11 @@ static void test_memory_that_grows(void **state)
 				      "bytes_per_step", 0.5 * 1048576));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "memory   grows by 12.5 MiB per step: 80.0 GiB GPU full in 6500 more "
-			  "steps (34 s)\n"
-			  "         allocated at train.py:31 (12.0 MiB), before recording "
-			  "began (512.0 KiB)\n");
+	assert_says(text,
+		    "memory   grows by 12.5 MiB per step: the GPU's 80.0 GiB will be full after\n"
+		    "         another 6500 steps (34 s)\n"
+		    "         allocated at train.py:31 (12.0 MiB), before recording "
+		    "began (512.0 KiB)\n");
 	free(text);
 	json_object_set_new(growth, "steps_left", json_real(1e12));
 	text = print(root, true, false, NULL);
@@ -584,7 +585,7 @@ static void test_slow_steps(void **state)
 	assert_fits(text);
 	assert_says(text,
 		    "1 in 10 steps takes 18x as long as the others (70 % of the total time);\n"
-		    "         to record them, set");
+		    "         to record the slow ones, set");
 	assert_says(text, "PROF_TRIGGER=slow:8\n");
 	free(text);
 	json_object_set_new(slow, "recorded", json_pack("[i, i]", 29, 39));
@@ -733,7 +734,7 @@ static void test_whole_report(void **state)
 	assert_says(text, "Peak device memory: 1.0 MiB\n");
 	assert_says(text, "Not available\n  phases: not yet\n");
 	assert_null(strstr(text, "Copies")); /* a part without rows is not there */
-	assert_says(text, "  steps after the first recording take 30.2 % longer (95 % CI: +25.1 to "
+	assert_says(text, "  steps take 30.2 % longer after the first recording (95 % CI: +25.1 to "
 			  "+35.3)\n");
 	free(text);
 	json_decref(root);

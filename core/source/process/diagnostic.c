@@ -197,8 +197,8 @@ static void explain_too_short(struct driver *d, uint64_t first)
 	if (first - shift < n_steps)
 		err_set(&d->diagnostic, 0,
 			"the run ended before recording could start: it had %llu steps, and the "
-			"schedule's first is step %llu (from 0), but steps were detected too late "
-			"for it%s; make the run longer, or set PROF_SCHEDULE=always",
+			"first step to record was %llu (counted from 0), but steps were detected "
+			"too late to record it%s; make the run longer, or set PROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)(first - shift),
 			tables_fact(&d->ingest->dict.t, "rank")
 				? " (ranks start together, once each has detected its steps)"
