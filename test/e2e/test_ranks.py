@@ -103,9 +103,10 @@ class Ranks(Case):
         one = "RANK={} LOCAL_WORLD_SIZE=2 " + prog("loop") + " 60 plain 5000; "
         run = self.profiled(["sh", "-c", one.format(0) + one.format(1)], **PACED)
         remark, = [p["diagnostic"] for p in run.json["processes"] if p["rank"] == "0"]
-        self.assertIn("it had 60 steps, and the first step to record was 12 (counted from 0), but "
-                      "steps were detected too late to record it (ranks start together",
+        self.assertIn("the run had 60 steps, and the first step to record was 12 (counted from 0), "
+                      "but steps were detected too late to record it (ranks start together",
                       remark)
+        self.assertTrue(remark.endswith("PROF_SCHEDULE=always"), remark)
         self.assertNotIn("skip_first", remark)
 
     def test_time_slices_of_ranks_begin_together(self):

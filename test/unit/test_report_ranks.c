@@ -112,8 +112,8 @@ static void test_in_words(void **state)
 	report_ranks_say(&o, &r);
 	fclose(o.to);
 	assert_non_null(strstr(text, "wait 4.000 ms per step for rank 1: its data phase is "
-				     "4.000 ms\n"
-				     "         longer than on the other ranks\n"));
+				     "4.000 ms longer\n"
+				     "         than on the other ranks\n"));
 	assert_null(strstr(strstr(text, "for rank 1") + 1, "for rank 1"));
 	assert_ptr_equal(report_ranks_straggler(&r), r.processes.at[1]);
 	free(text);

@@ -55,8 +55,8 @@ static void explain_function(struct driver *d, const char *value)
 	if (d->n_function_calls)
 		err_set(&d->diagnostic, 0,
 			"PROF_STEP=%.80s: the launches do not show where a call of this function "
-			"ends; name one that is called once per step and launches from several of "
-			"its lines, not only in an inner loop",
+			"ends; name a function that is called once per step and launches from "
+			"several of its lines, not only in an inner loop",
 			value);
 	else
 		err_set(&d->diagnostic, 0,
@@ -196,9 +196,9 @@ static void explain_too_short(struct driver *d, uint64_t first)
 	char fitting[96];
 	if (first - shift < n_steps)
 		err_set(&d->diagnostic, 0,
-			"the run ended before recording could start: it had %llu steps, and the "
-			"first step to record was %llu (counted from 0), but steps were detected "
-			"too late to record it%s; make the run longer, or set PROF_SCHEDULE=always",
+			"the run had %llu steps, and the first step to record was %llu (counted "
+			"from 0), but steps were detected too late to record it%s; make the run "
+			"longer, or set PROF_SCHEDULE=always",
 			(unsigned long long)n_steps, (unsigned long long)(first - shift),
 			tables_fact(&d->ingest->dict.t, "rank")
 				? " (ranks start together, once each has detected its steps)"
