@@ -32,16 +32,16 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 		text_line(o, TEXT_BOLD, "Estimated savings per step");
 	else if (p->replay && p->replay->disturbed_times > 1)
 		text_line(o, TEXT_BOLD,
-			  "Estimated savings per step, scaled to unrecorded steps (%s ms)", step);
+			  "Estimated savings per step, scaled to unrecorded steps of %s ms", step);
 	else if (are_apart(step_ms, typical_ms))
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per recorded step (%s ms; a typical step takes %s ms)",
 			  step, report_ms(typical, sizeof(typical), typical_ms));
 	else if (step_ms < recorded_ms && strcmp(step, recorded) != 0)
 		text_line(o, TEXT_BOLD,
-			  "Estimated savings per step (%s ms without recording overhead)", step);
+			  "Estimated savings per step of %s ms (without recording overhead)", step);
 	else
-		text_line(o, TEXT_BOLD, "Estimated savings per step (%s ms)", step);
+		text_line(o, TEXT_BOLD, "Estimated savings per step of %s ms", step);
 }
 
 bool report_gain_is_rare(const struct report_advice *a)
@@ -53,7 +53,7 @@ void report_gains_rare_heading(struct textout *o, const struct report_process *p
 {
 	char mean[NUMBER_BYTES];
 	text_line(o, TEXT_PLAIN,
-		  "  in a few steps only, averaged over all %lld recorded steps (%s ms):",
+		  "  in a few steps only, averaged over all %lld recorded steps (%s ms each):",
 		  (long long)p->bound.steps,
 		  report_ms(mean, sizeof(mean), p->replay ? p->replay->mean_ms : 0));
 }
@@ -83,6 +83,6 @@ void report_gains_sum(struct textout *o, const struct report_process *p, size_t 
 		together = report_or_zero(a->together_ms);
 	}
 	if (sum > together * (1 + OVERLAP_PCT / 100.0))
-		text_line(o, TEXT_PLAIN, "%9s ms combined savings (these overlap)",
+		text_line(o, TEXT_PLAIN, "%9s ms combined savings (the savings above overlap)",
 			  report_ms(ms, sizeof(ms), together));
 }

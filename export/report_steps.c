@@ -74,8 +74,9 @@ static void say_recorded(struct textout *o, const struct report_process *p)
 			 took, (floor(n_warm / SKIP_STEP) + 1) * SKIP_STEP);
 	else
 		text_say(o, REPORT_UNDER,
-			 "recorded steps take %s ms (%.*fx); other figures refer to these", took,
-			 times < 1 ? 2 : 1, times);
+			 "recorded steps take %s ms (%.*fx the median); other figures refer to "
+			 "recorded steps",
+			 took, times < 1 ? 2 : 1, times);
 }
 
 /* Prints steps that are rare but take a large part of the run. The figures per step hardly show

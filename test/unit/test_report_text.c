@@ -251,7 +251,7 @@ static void test_first_screen(void **state)
 	assert_says(text, "phases   backward 2.500, forward 1.250 ms");
 	assert_says(text, "  1.200 ms  23 %  train.py:42  total += loss.item()");
 	assert_says(text, "    keep the value on the GPU\n");
-	assert_says(text, "Estimated savings per step (5.200 ms)\n");
+	assert_says(text, "Estimated savings per step of 5.200 ms\n");
 	assert_says(text, "Time by line, per step\n");
 	assert_says(text, "model.py:9");
 	assert_says(text, "dropped; not available: phases\n");
@@ -365,7 +365,9 @@ static void test_host_that_ran_ahead(void **state)
 	free(text);
 	json_object_set_new(replay, "measured_ms", json_real(0.03)); /* so it is not */
 	text = print(root, true, false, NULL);
-	assert_says(text, "recorded steps take 0.030 ms (0.01x); other figures refer to these\n");
+	assert_says(text,
+		    "recorded steps take 0.030 ms (0.01x the median); other figures refer to\n"
+		    "         recorded steps\n");
 	free(text);
 	json_decref(root);
 }
@@ -379,8 +381,8 @@ static void test_what_gains_refer_to(void **state)
 		double step_ms, recorded_ms;
 		const char *heading, *gain;
 	} rows[] = {
-		{ 5.2, 5.2, " per step (5.200 ms)\n", "    1.200 ms  23 %  " },
-		{ 4.8, 5.2, " per step (4.800 ms without recording overhead)\n",
+		{ 5.2, 5.2, " per step of 5.200 ms\n", "    1.200 ms  23 %  " },
+		{ 4.8, 5.2, " per step of 4.800 ms (without recording overhead)\n",
 		  "    1.200 ms  25 %  " },
 		{ 12, 13, " per recorded step (12.00 ms; a typical step takes 5.200 ms)\n",
 		  "    1.200 ms  10 %  " },
@@ -412,7 +414,7 @@ static void test_what_disturbed_steps_are_compared_with(void **state)
 	json_object_set_new(replay, "step_ms", json_real(2.6));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "Estimated savings per step, scaled to unrecorded steps (2.600 ms)\n");
+	assert_says(text, "Estimated savings per step, scaled to unrecorded steps of 2.600 ms\n");
 	free(text);
 	json_decref(root);
 }
@@ -462,7 +464,7 @@ static void test_gains_that_overlap(void **state)
 	json_object_set_new(second, "together_ms_per_step", json_real(1.5));
 	for (int is_screen = 0; is_screen < 2; is_screen++) {
 		char *text = print(root, is_screen, false, NULL);
-		assert_says(text, "\n    1.500 ms combined savings (these overlap)\n");
+		assert_says(text, "\n    1.500 ms combined savings (the savings above overlap)\n");
 		free(text);
 	}
 	json_object_del(second, "together_ms_per_step");
@@ -474,7 +476,7 @@ static void test_gains_that_overlap(void **state)
 		char *text = print(root, is_screen, false, NULL);
 		assert_null(strstr(text, "overlap"));
 		assert_says(text, "\n  in a few steps only, averaged over all 24 recorded steps "
-				  "(12.00 ms):\n"
+				  "(12.00 ms each):\n"
 				  "    1.200 ms  10 %  ");
 		free(text);
 	}
@@ -534,7 +536,8 @@ static void test_recorded_steps_apart(void **state)
 	json_object_set_new(json_object_get(p, "replay"), "error_pct", json_real(-0.01));
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "recorded steps take 20.80 ms (4.0x); other figures refer to these\n");
+	assert_says(text, "recorded steps take 20.80 ms (4.0x the median); other figures refer to\n"
+			  "         recorded steps\n");
 	assert_says(text, "model error 0.0 %");
 	free(text);
 	json_object_set_new(baseline, "recorded_in_warm_up", json_true());
