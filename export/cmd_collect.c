@@ -523,7 +523,7 @@ static int run(int argc, char **argv)
 const struct command command_collect = {
 	.name = "collect",
 	.operands = "DIR",
-	.summary = "write traces during a run (each run starts this automatically)",
+	.summary = "write traces during a run (started automatically by each run)",
 	.options = options,
 	.wanted = "which run's folder?",
 	.operand = take_folder,

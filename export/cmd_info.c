@@ -47,7 +47,7 @@ static void print_counts(const struct process_facts *facts, const struct driver_
 	       ", memsets %" PRId64 ", waits %" PRId64 "\n",
 	       details->n_works, r->kernels, r->memcpys, r->memsets, r->gpu_syncs);
 	printf("  pairing    %" PRId64 " calls paired, %" PRId64 " calls without GPU work, %" PRId64
-	       " GPU activities without a call, %" PRId64 " late\n",
+	       " GPU activities without a call, %" PRId64 " records too late\n",
 	       r->paired, l->calls_without_gpu_work, l->gpu_work_without_call, l->late);
 }
 

@@ -230,8 +230,8 @@ static void print_text(const struct answer *a)
 	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "typical step",
 	       report_ms(recorded, sizeof(recorded), x->recorded_ms), a->pid, x->steps);
 	if (x->step_ms < x->recorded_ms)
-		printf("%-24s %10s ms   changes are compared with this\n", "without recording",
-		       report_ms(step, sizeof(step), x->step_ms));
+		printf("%-24s %10s ms   changes are compared with this step time\n",
+		       "without recording", report_ms(step, sizeof(step), x->step_ms));
 	print_gain(a->has_line ? "without the wait" : "with the change", x);
 	if (a->has_line) {
 		print_gain("without the whole line", &a->line);

@@ -54,7 +54,7 @@ static const char *removed_traces(struct filler *x, const struct process_facts *
 	if (!facts->n_traces_removed)
 		return "";
 	snprintf(why, sizeof(why),
-		 "%lld of %lld were removed: the first and the newest are kept "
+		 "%lld of %lld traces were removed: the first and the newest are kept "
 		 "(PROF_KEEP_TRACES, PROF_KEEP_MB)",
 		 (long long)facts->n_traces_removed, (long long)facts->n_traces);
 	return arena_text(x->arena, why);

@@ -121,8 +121,8 @@ static void say_losses(const struct process_facts *p, const char *who)
 			(long long)l->dropped_by_cupti);
 	if (l->calls_without_gpu_work || l->gpu_work_without_call)
 		fprintf(stderr,
-			"profrun: %s: could not be matched: %lld calls to their GPU work, %lld GPU "
-			"activities to a call\n",
+			"profrun: %s: %lld calls were not matched to their GPU work, and %lld GPU "
+			"activities were not matched to a call\n",
 			who, (long long)l->calls_without_gpu_work,
 			(long long)l->gpu_work_without_call);
 }
@@ -265,13 +265,17 @@ static void say_never_used(const struct run *r, bool was_used)
 {
 	const char *hint = "";
 	if (was_used) {
-		fprintf(stderr, "profrun: nothing could be recorded for %s\n", r->command[0]);
+		fprintf(stderr,
+			"profrun: nothing could be recorded for %s: it used CUDA, but no journal "
+			"could be "
+			"created\n",
+			r->command[0]);
 		return;
 	}
 	if (r->is_sim)
 		hint = " (for --sim a program must be built with nvcc -cudart shared)";
 	else if (!has_driver())
-		hint = "; no NVIDIA driver found: --sim runs it on a simulated GPU";
+		hint = "; no NVIDIA driver found: --sim runs the program on a simulated GPU";
 	fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded%s\n", r->command[0],
 		hint);
 }

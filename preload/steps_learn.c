@@ -151,7 +151,7 @@ static void lock_steps(void)
 	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
 	log_line(LOG_INFO, "steps detected: the program is in step %llu%s",
 		 (unsigned long long)g->number,
-		 g->agree.waits	  ? "; the schedule starts once all ranks have detected theirs"
+		 g->agree.waits	  ? "; the schedule starts once all ranks have detected their steps"
 		 : g->arm.is_held ? ""
 		 : g->arm.shift	  ? "; the schedule starts with the next step"
 				  : "");

@@ -57,8 +57,9 @@ static void note_gaps(struct findings *f)
 		findings_unavailable(f, "phases of all calls",
 				     "%.0f %% of the calls have no stack; they count as %s",
 				     100.0 * (double)s->n_without_stack / (double)s->n_calls,
-				     s->n_unresolved ? "other, or as backward on autograd threads"
-						     : "part of the phase that follows them");
+				     s->n_unresolved
+					     ? "phase 'other', or as backward on autograd threads"
+					     : "part of the phase that follows them");
 }
 
 void summary_fill_phases(struct findings *f)

@@ -115,8 +115,8 @@ static void fill_cost(struct findings *f, const struct cost *c)
 {
 	if (f->recorded_in_warm_up) {
 		findings_unavailable(f, "recording overhead",
-				     "all recorded steps are warm-up steps (the first %llu): there "
-				     "are no comparable unrecorded steps",
+				     "all recorded steps are warm-up steps (the run's first %llu "
+				     "steps): there are no comparable unrecorded steps",
 				     (unsigned long long)f->warm_up.n);
 		return;
 	}

@@ -178,7 +178,8 @@ static void advise_sets(struct judge *j)
 	advise(j, set.changes[0].site, set.changes, set.n,
 	       "remove these synchronizations together: if one remains, the CPU waits there "
 	       "instead",
-	       "%s: removing only one at a time would save %.2f ms in total", lines, sum);
+	       "%s: the savings from removing only one of them at a time add up to %.2f ms", lines,
+	       sum);
 }
 
 /* ---- Causes with several lines ---- */

@@ -99,6 +99,6 @@ void advise_pause(struct judge *j)
 	}
 	judge_gain_ms(j, fused, 2);
 	advise(j, change.site, fused, 2, pauses[place].what,
-	       "%s " PAUSE_WHY "; those of its launches that could be merged into one take %.2f ms",
+	       "%s " PAUSE_WHY "; the line's launches that could be merged into one take %.2f ms",
 	       pauses[place].where, here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
 }

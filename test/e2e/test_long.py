@@ -66,7 +66,7 @@ class Long(Case):
         self.assertIn(": 90 traces removed; the first and the newest are kept", run.err)
         (why,) = [gap["why"] for gap in self.report(run)["unavailable"]
                   if gap["what"] == "traces of all recorded steps"]
-        self.assertTrue(why.startswith("90 of 100 were removed"), why)
+        self.assertTrue(why.startswith("90 of 100 traces were removed"), why)
         for path in run.traces():
             Trace(path)
 

@@ -418,7 +418,7 @@ class NeverUsed(Case):
         self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
         self.assertIn("true never used CUDA: nothing was recorded", run.err)
         has_driver = any(os.path.exists(path) for path in self.DRIVER)
-        self.assertEqual("no NVIDIA driver found: --sim runs it" in run.err, not has_driver,
+        self.assertEqual("no NVIDIA driver found: --sim runs" in run.err, not has_driver,
                          run.err)
         self.assertIn("nvcc -cudart shared", self.profiled(["true"]).err)
 

@@ -54,7 +54,7 @@ static void say_missing(char *to, size_t bytes, const struct reader *r)
 		add(to, bytes, "%u of its %u chunks of records", m.chunks, m.of_chunks);
 	if (m.names)
 		add(to, bytes, "%snames of kernels and lines", has_records ? " and " : "");
-	add(to, bytes, " are missing; copy the whole file");
+	add(to, bytes, " are missing; copy the whole journal file");
 }
 
 char *damage_say(char *to, size_t bytes, const struct reader *r, const struct dict *d)
@@ -78,7 +78,8 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 		    r->n_impossible, r->n_impossible > 1 ? "s" : "");
 	if (*to)
 		add(to, bytes,
-		    "; they were skipped, and there may be undetected damage: copy the file again "
-		    "if you can");
+		    "; they were skipped, and there may be undetected damage: copy the journal "
+		    "file "
+		    "again if you can");
 	return to;
 }
