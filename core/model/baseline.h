@@ -1,4 +1,4 @@
-/* The times of all steps of a run in order, recorded or not. */
+/* Keeps the times of all steps of a run in order, whether or not a step is recorded. */
 #ifndef CORE_BASELINE_H
 #define CORE_BASELINE_H
 
@@ -8,18 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 4 MB. Of longer runs the first BASELINE_ORDERED steps are kept in order, the others as a random
- * sample. */
+/*
+ * BASELINE_KEPT step times take 4 MB. If a run has more steps, its first BASELINE_ORDERED times are
+ * kept in order, and the remaining places hold a random sample of the later times.
+ */
 enum { BASELINE_KEPT = 1000000, BASELINE_ORDERED = 10000 };
 
 struct baseline {
-	VEC(float) ms;
-	uint64_t n;
-	uint64_t random;
-	double first_ms; /* of step 0 with the start-up, not counted among the others; 0: unknown */
-	uint64_t last_recorded; /* number of the last recorded one, from 1; 0: none */
+	VEC(float) ms;	 /* step times in milliseconds */
+	uint64_t n;	 /* steps added */
+	uint64_t random; /* state of sample_next_random() */
+	/* time of step 0, which includes the start-up and is not in `ms` or `n`; 0: unknown */
+	double first_ms;
+	uint64_t last_recorded; /* value of `n` after the last recorded step; 0: no step recorded */
 };
 
+/* Appends the time of a step that has ended. Steps must be added in order. */
 void baseline_add(struct baseline *b, double ms, bool is_recorded);
 void baseline_free(struct baseline *b);
 

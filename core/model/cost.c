@@ -1,11 +1,20 @@
 /*
- * See cost.h. Each window gives one ratio of medians, because steps of one window are not
- * independent: other load on the machine lasts for many of them. From six windows on the result is
- * the ratios' Hodges-Lehmann median. With fewer it is their mean, and its error is estimated from
- * runs of as many unrecorded neighbours, which vary for every reason but recording. A single window
- * that is slower than recording can explain, or faster, only shows the machine's load. Steps 1.5
- * times as long as the median of their kind in their window (evaluation, checkpoints) are left out
- * on both sides.
+ * See cost.h. Step times are stored as logarithms, so a difference of two values stands for a
+ * ratio.
+ *
+ * Each window gives one ratio: the median time of its recorded steps divided by the median time of
+ * its neighbours, the unrecorded steps next to it. The steps of a window do not count one by one,
+ * because they are not independent: other load on the machine lasts for many steps.
+ *
+ * With six windows or more, the result is the Hodges-Lehmann median of the ratios. With fewer
+ * windows, the result is the mean of the ratios. Its error is then estimated from runs of
+ * neighbours that are as long as a window. Such runs vary for every reason except recording. If
+ * there is only one window, and it is faster than its neighbours or slower than recording can
+ * explain, then the difference only shows other load on the machine.
+ *
+ * Outliers (evaluation, checkpoints) are left out: recorded steps that take more than 1.5 times the
+ * median of the window's recorded steps, and neighbours that take more than 1.5 times the median of
+ * the window's neighbours.
  */
 #include "core/model/cost.h"
 
@@ -15,14 +24,17 @@
 #include <math.h>
 
 enum {
-	SETTLING = 2, /* steps after a window, while GPU timing stops and the last records arrive */
-	LEAST_PLAIN = 4,     /* a window with fewer neighbours does not count */
-	LEAST_BEFORE = 32,   /* with fewer steps before the first window, `left` is unknown */
-	STRETCHES_LEAST = 8, /* runs of a window's neighbours, to estimate their variation */
+	/* steps after a window that do not count: GPU timing stops and the last records arrive */
+	SETTLING = 2,
+	LEAST_PLAIN = 4,   /* a window with fewer neighbours does not count */
+	LEAST_BEFORE = 32, /* with fewer steps before the first window, `left` is unknown */
+	/* a window's neighbours are split into at least this number of runs (add_stretches()) */
+	STRETCHES_LEAST = 8,
 };
 
-#define OUTLIER	 0.405465f /* log(1.5) */
-#define DOUBTFUL 0.405465  /* a single window this much slower is rather due to other load */
+#define OUTLIER 0.405465f /* log(1.5) */
+/* log(1.5): if the only window is slower than this, other load is a likelier cause */
+#define DOUBTFUL 0.405465
 
 /* ---- Collecting ---- */
 
@@ -36,7 +48,7 @@ static const struct cost_window *window_at(const struct cost *c, uint64_t i)
 	return i < COST_WHOLE ? &c->whole[i] : &c->newest;
 }
 
-/* A window's two samples, without outliers. */
+/* The recorded steps and the neighbours of a window, without outliers, as logarithms of ms. */
 struct cost_samples {
 	float recorded[COST_WINDOW_STEPS], plain[2 * COST_NEAR];
 	size_t n_recorded, n_plain;
@@ -50,7 +62,7 @@ static double median_of(const float *values, size_t n)
 	return n ? sample_percentile_of(sorted, n, 0.5) : 0;
 }
 
-/* Returns how many values are left. */
+/* Moves the values that are not outliers to the front and returns their number. */
 static size_t remove_outliers(float *values, size_t n)
 {
 	float most = (float)median_of(values, n) + OUTLIER;
@@ -72,7 +84,10 @@ static void samples_of(const struct cost_window *w, struct cost_samples *s)
 	s->n_plain = remove_outliers(s->plain, w->n_before + w->n_after);
 }
 
-/* Returns false if the window has too few neighbours. */
+/*
+ * Writes the logarithm of the window's ratio. Returns false if the window has too few neighbours or
+ * no recorded step.
+ */
 static bool ratio_of(const struct cost_window *w, float *ratio)
 {
 	struct cost_samples s;
@@ -81,7 +96,7 @@ static bool ratio_of(const struct cost_window *w, float *ratio)
 	return s.n_recorded && s.n_plain >= LEAST_PLAIN;
 }
 
-/* Adds the ratio of the newest window, which gets no more neighbours. */
+/* Adds the ratio of the newest window. Called when the window gets no more neighbours. */
 static void close_window(struct cost *c)
 {
 	float ratio;
@@ -99,8 +114,10 @@ static uint32_t at_most_near(uint64_t n)
 	return n < COST_NEAR ? (uint32_t)n : COST_NEAR;
 }
 
-/* Splits the steps since the last window: the first half are neighbours of that one, the second
- * half of this one. */
+/*
+ * Closes the previous window and begins a new one. Of the plain steps between the two, the first
+ * half are neighbours of the previous window and the second half neighbours of the new window.
+ */
 static void open_window(struct cost *c)
 {
 	uint64_t n_of_last = c->n_windows ? c->n_near / 2 : 0;
@@ -160,9 +177,13 @@ static double percent(double logarithm)
 	return expm1(logarithm) * 100;
 }
 
-/* Treats runs of plain steps as if they had been recorded, which shows how far a window's ratio
- * deviates from 0 without recording, correlation of successive steps included. A window longer than
- * an eighth of its neighbours is compared with shorter runs, which vary more. */
+/*
+ * Appends to `noise` how far runs of neighbours deviate from the median of all neighbours, and
+ * returns the new number of values. A run is treated like a window. So its deviation shows how far
+ * the logarithm of a ratio is from 0 without recording, and includes the correlation of successive
+ * steps. A run has as many steps as the window, but at most an eighth of the neighbours. A longer
+ * window is thus compared with shorter runs, which vary more.
+ */
 static size_t add_stretches(const struct cost_samples *s, float *noise, size_t n)
 {
 	const float usual = (float)median_of(s->plain, s->n_plain);
@@ -214,8 +235,11 @@ static double plain_ms(const struct cost *c)
 	return exp(median_of(s.plain, s.n_plain));
 }
 
-/* Uses all steps of the windows kept in full. Where steps differ among each other, the two medians
- * may be of different kinds of steps; means are not affected. */
+/*
+ * Returns the mean time of recorded steps divided by the mean time of plain steps, in the windows
+ * that are kept in full. If a program has several kinds of steps, the median recorded step and the
+ * median plain step may be of different kinds. The ratio of the means does not have this problem.
+ */
 static double ratio_of_means(const struct cost *c)
 {
 	double recorded = 0, plain = 0, n_recorded = 0, n_plain = 0;
@@ -235,8 +259,10 @@ static double ratio_of_means(const struct cost *c)
 	return n_recorded > 0 && n_plain > 0 ? recorded / n_recorded / (plain / n_plain) : 1;
 }
 
-/* Whether the steps before the first window already got longer or shorter, or are too few to
- * decide. Then a difference after the window says nothing about what recording left. */
+/*
+ * Returns whether the steps before window `w` already got longer or shorter, or are too few to
+ * decide. In both cases a difference after the window says nothing about lasting overhead.
+ */
 static bool drifts(const struct cost_window *w)
 {
 	float near[COST_NEAR], far[COST_NEAR];
@@ -251,8 +277,11 @@ static bool drifts(const struct cost_window *w)
 	return !interval_of_pairs(&pair, 1, &i) || i.low > 0 || i.high < 0;
 }
 
-/* Compares the steps just before the first window with the last of those after it, when its records
- * have been delivered. Later windows have no unaffected steps before them. */
+/*
+ * Compares the steps just before the first window with its last neighbours after it. By then the
+ * window's records have been delivered. Later windows are not used, because an earlier window may
+ * have slowed the steps before them.
+ */
 static struct cost_left find_left(const struct cost *c)
 {
 	float before[COST_LEFT], after[COST_LEFT];

@@ -4,7 +4,7 @@
 
 /* ---- Facts ---- */
 
-/* In the order of ncclDataType_t. */
+/* The index is a ncclDataType_t. */
 static const struct {
 	const char *name;
 	uint8_t bytes;
@@ -13,6 +13,7 @@ static const struct {
 	{ "f16", 2 }, { "f32", 4 }, { "f64", 8 }, { "bf16", 2 }, { "f8e4m3", 1 }, { "f8e5m2", 1 },
 };
 
+/* The index is an enum library_type. */
 static const char *const gemm_types[] = {
 	[LIBRARY_F32] = "f32",	 [LIBRARY_F64] = "f64",	       [LIBRARY_F16] = "f16",
 	[LIBRARY_I8] = "i8",	 [LIBRARY_C32] = "c64",	       [LIBRARY_C64] = "c128",
@@ -50,11 +51,12 @@ double library_flops(const struct model_library *l)
 	       (double)l->batch;
 }
 
-/* https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md: with n ranks, `links` * (n -
- * 1) / n of the bytes cross a link; 0: all of them. */
+/* Source: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md */
 static const struct {
 	const char *name;
-	bool counts_one_part; /* `count` is that of one rank of n */
+	bool counts_one_part; /* the call's `count` is one rank's part, 1/n of the total */
+	/* with n ranks, the bytes that cross a link are the call's bytes * `links` * (n - 1) / n;
+	 * 0: they are the call's bytes */
 	uint8_t links;
 } collectives[] = {
 	{ "ncclAllReduce", false, 2 }, { "ncclBroadcast", false, 0 },
@@ -65,6 +67,7 @@ static const struct {
 	{ "ncclRecv", false, 0 },
 };
 
+/* Returns the row of the call's function, N(collectives) if there is no such row. */
 static size_t collective_of(const struct model_library *l, const struct tables *d)
 {
 	const char *name = strtab_text(&d->names, l->name);
@@ -100,6 +103,7 @@ static bool is_nccl_work(const struct model_library *l)
 	return l->facts == FACTS_COLLECTIVE || l->facts == FACTS_MESSAGE;
 }
 
+/* Adds the work at `index` to the GPU times of the library call. */
 static void add_work(struct model_library *l, const struct model_step *m, uint32_t index)
 {
 	const struct model_work *w = &m->works.at[index];
@@ -107,7 +111,7 @@ static void add_work(struct model_library *l, const struct model_step *m, uint32
 	uint64_t ns = w->end_ns - w->begin_ns;
 	if (w->kind == WORK_SYNC || w->flags & GPU_INCOMPLETE)
 		return;
-	/* prefer a kernel to the memset before it, even if that took longer */
+	/* prefer a kernel to the memset before it, even if the memset took longer */
 	bool is_kernel = w->kind == WORK_KERNEL;
 	if (!longest || (is_kernel && longest->kind != WORK_KERNEL) ||
 	    (is_kernel == (longest->kind == WORK_KERNEL) &&
@@ -120,6 +124,7 @@ static void add_work(struct model_library *l, const struct model_step *m, uint32
 	l->gpu_ns += ns;
 }
 
+/* Links the library call to the CUDA calls that its thread made between its begin and end. */
 static void link_own(struct model_library *l, const struct model_step *m)
 {
 	const struct model_thread *t = &m->threads.at[l->thread];
@@ -133,8 +138,11 @@ static void link_own(struct model_library *l, const struct model_step *m)
 	}
 }
 
-/* Links the calls from `first` on that launched nothing themselves to the group's end, which
- * launched for them. */
+/*
+ * Links the members of a group to the CUDA calls and the work of the call at `end`, which ended the
+ * group and launched for all members. The members are the NCCL calls from `first` to `end` - 1 that
+ * launched nothing themselves.
+ */
 static void link_group(struct model_step *m, size_t first, size_t end)
 {
 	const struct model_library *group = &m->libraries.at[end];
@@ -164,8 +172,8 @@ static void link_group(struct model_step *m, size_t first, size_t end)
 
 void library_link(struct model_step *m)
 {
-	/* first call of this thread that may belong to the next group: after the last group with
-	 * work */
+	/* index of the first library call that may belong to the next group: calls of the same
+	 * thread after the last group that launched work */
 	size_t first = 0;
 	for (size_t i = 0; i < m->libraries.n; i++) {
 		struct model_library *l = &m->libraries.at[i];

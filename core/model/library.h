@@ -1,30 +1,45 @@
-/* Derives from library calls their operations, bytes, and the GPU work that they launched. */
+/*
+ * Derives facts about library calls (NCCL, cuBLAS, ...): floating-point operations, bytes, and the
+ * GPU work that a call launched.
+ */
 #ifndef CORE_LIBRARY_H
 #define CORE_LIBRARY_H
 
 #include "core/model/model.h"
 
-/* Links each library call of the model to the CUDA calls it made and the GPU work these launched.
- * The work of an NCCL group's members is launched at the group's end; each member gets a share by
- * its bytes. */
+/*
+ * Links each library call of the model to the CUDA calls it made and to the GPU work that these
+ * CUDA calls launched. An NCCL group launches the work of its members when the group ends. Each
+ * member gets a share of that GPU time in proportion to its bytes.
+ */
 void library_link(struct model_step *m);
 
-/* Returns floating-point operations, additions and multiplications counted separately; 0:
- * unknown. */
+/*
+ * Returns the number of floating-point operations; 0 if it is unknown or the call failed. An
+ * addition and a multiplication count as two operations.
+ */
 double library_flops(const struct model_library *l);
 
-/* Returns the size of a collective or message as nccl-tests counts it: of a gather, the sum of all
- * ranks' parts. */
+/*
+ * Returns the bytes of a collective or message as nccl-tests counts them: for a gather, the sum of
+ * all ranks' parts. Returns 0 for other calls.
+ */
 double library_bytes(const struct model_library *l, const struct tables *d);
 
-/* Returns nccl-tests' factor from algorithm bandwidth to bus bandwidth, which is comparable between
- * numbers of ranks. 0: unknown. */
+/*
+ * Returns the factor by which nccl-tests multiplies algorithm bandwidth to get bus bandwidth; 0:
+ * unknown. Unlike algorithm bandwidth, bus bandwidth can be compared between jobs with different
+ * numbers of ranks.
+ */
 double library_bus_factor(const struct model_library *l, const struct tables *d);
 
-/* Returns "f32", "bf16", ...; "" if unknown. */
+/*
+ * Returns the name of a data type: "f32", "bf16", ...; "" if unknown. `facts` is the call's enum
+ * library_facts, which determines the library that defines `type`.
+ */
 const char *library_type_name(uint8_t facts, uint8_t type);
 
-/* Returns "cublas", ... for an enum record_library. */
+/* Returns "nccl", "cublas", ... for an enum record_library. */
 const char *library_family_name(uint8_t family);
 
 #endif

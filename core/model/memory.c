@@ -1,5 +1,8 @@
-/* Addresses are unique in a process (unified addressing). VMM handles are not addresses, so they
- * get their own key space. */
+/*
+ * See memory.h. Blocks are found by address, which is unique in a process (unified addressing). A
+ * handle of the virtual memory management API (VMM) is not an address and may equal one. So the key
+ * of a handle has bit 63 inverted.
+ */
 #include "core/model/memory.h"
 
 enum { OUT_OF_MEMORY = 2 }; /* both cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY */
@@ -23,6 +26,7 @@ static enum memory_group group_of(uint8_t space)
 
 /* ---- Places ---- */
 
+/* Returns the index in `places` of the stack's place. Adds a place if there is none. */
 static uint32_t place_of(struct memory *m, uint32_t stack)
 {
 	bool is_new;
@@ -35,7 +39,10 @@ static uint32_t place_of(struct memory *m, uint32_t stack)
 	return (uint32_t)*at;
 }
 
-/* Notes what each place holds at the peak, just before the total shrinks. */
+/*
+ * Stores for each place the device memory that it holds at the peak. Called just before the total
+ * shrinks.
+ */
 static void note_peak(struct memory *m)
 {
 	for (size_t i = 0; i < m->places.n; i++)
@@ -55,6 +62,7 @@ static void count_device(struct memory *m, struct memory_place *p, int64_t by)
 	m->at_peak = true;
 }
 
+/* Adds `by` bytes, which may be negative, to all totals that include the block. */
 static struct memory_change change(struct memory *m, const struct memory_block *b, int64_t by)
 {
 	struct memory_place *p = &m->places.at[b->place];
@@ -101,7 +109,7 @@ static struct memory_change remove_block(struct memory *m, uint64_t key)
 	return change(m, &block, -(int64_t)block.bytes);
 }
 
-/* A device reset frees the device's memory; host memory stays. */
+/* Removes the blocks that a device reset frees: all device memory, but no host memory. */
 static struct memory_change remove_device(struct memory *m, unsigned device)
 {
 	VEC(uint64_t) keys = { 0 };
@@ -123,6 +131,7 @@ static struct memory_change remove_device(struct memory *m, unsigned device)
 
 /* ---- Calls ---- */
 
+/* Counts allocations that succeeded only after memory was freed. See enum memory_retry. */
 static void note_retry(struct memory *m, const struct memory_call *call)
 {
 	if (group_of(call->space) != MEMORY_DEVICE)

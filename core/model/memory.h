@@ -1,6 +1,7 @@
 /*
- * Device, managed and pinned memory that a process holds, from its allocation calls since the
- * start: how much, allocated where, how much of it at the peak, and what keeps growing. One owner.
+ * Tracks the device, managed and pinned memory that a process holds, by its allocation calls since
+ * the start: how much it holds, which stacks allocated it, how much of it was held at the peak, and
+ * what keeps growing. A struct memory is used by one thread at a time.
  */
 #ifndef CORE_MEMORY_H
 #define CORE_MEMORY_H
@@ -24,70 +25,77 @@ enum { MEMORY_DEVICES = 32 }; /* further devices of a process are counted as the
 
 struct memory_block {
 	uint64_t bytes;
-	uint32_t place; /* in places */
-	uint8_t group, device;
+	uint32_t place;	       /* index in `places` of struct memory */
+	uint8_t group, device; /* `group`: enum memory_group */
 };
 
-/* Everything that one stack allocated. */
+/* All memory that calls with the same stack allocated. */
 struct memory_place {
-	uint32_t stack;
-	int64_t held_bytes; /* of any kind */
-	int64_t device_bytes;
-	int64_t device_peak_bytes; /* held at the process's peak */
-	bool has_changed;	   /* in this step */
-	/* how often device memory was freed here and a device allocation came next */
+	uint32_t stack;		   /* 0: calls without a stack */
+	int64_t held_bytes;	   /* memory of all groups */
+	int64_t device_bytes;	   /* device memory */
+	int64_t device_peak_bytes; /* device memory held at the process's peak */
+	bool has_changed;	   /* held_bytes has changed in the current step */
+	/* number of device allocations before which the last free of device memory had this stack;
+	 * allocations in n_retries are not included */
 	uint64_t n_made_room;
 	struct memory_growth growth;
 };
 
-/* The state of an allocation that ran out of memory, freed some, and was tried again. */
-enum memory_retry { RETRY_NONE, RETRY_FAILED, RETRY_FREED };
+/* The state of an allocation that is retried after memory was freed. */
+enum memory_retry {
+	RETRY_NONE,   /* the last allocation did not run out of memory */
+	RETRY_FAILED, /* the last allocation ran out of memory */
+	RETRY_FREED   /* since that failure, device memory was freed */
+};
 
 struct memory {
-	struct map blocks; /* address or handle -> block */
+	struct map blocks; /* address or handle -> index in `block` */
 	VEC(struct memory_block) block;
-	VEC(uint32_t) unused; /* of block */
-	struct map place_of_stack;
+	VEC(uint32_t) unused;	   /* indexes in `block` of removed blocks */
+	struct map place_of_stack; /* -> index in `places` */
 	VEC(struct memory_place) places;
-	VEC(uint32_t) changed; /* places, in this step */
+	VEC(uint32_t) changed; /* indexes of the places that have changed in the current step */
 	int64_t held_bytes[MEMORY_GROUPS][MEMORY_DEVICES];
 	bool was_used[MEMORY_GROUPS][MEMORY_DEVICES];
 	int64_t all_bytes, device_bytes, device_peak_bytes;
-	bool at_peak; /* device_bytes is the peak, and the places' share is not noted yet */
-	struct memory_growth growth, device_growth; /* of all memory; of device memory */
-	uint64_t n_steps;
+	/* device_bytes is at its peak, and the places' device_peak_bytes are not set yet */
+	bool at_peak;
+	struct memory_growth growth, device_growth; /* of all_bytes, and of device_bytes */
+	uint64_t n_steps;			    /* steps that have ended */
 	enum memory_retry retry;
-	uint64_t n_retries;
-	bool has_freed;		 /* device memory was freed since the last device allocation */
-	uint32_t freed_by;	 /* stack of that free, 0: unknown */
-	uint64_t n_reused;	 /* device allocations that came after a free */
-	uint64_t n_reused_known; /* those whose free has a stack */
+	uint64_t n_retries; /* allocations that ran out of memory and succeeded after a free */
+	bool has_freed;	    /* device memory was freed since the last device allocation */
+	uint32_t freed_by;  /* stack of the newest such free; 0: unknown */
+	/* device allocations that found has_freed set, except those in n_retries */
+	uint64_t n_reused;
+	uint64_t n_reused_known; /* those of n_reused that found freed_by known */
 };
 
-/* What a call changed. `group` is MEMORY_NONE if nothing. */
+/* The change that a call made. If there was no change, `group` is MEMORY_NONE. */
 struct memory_change {
 	enum memory_group group;
 	unsigned device;
-	int64_t held_bytes;
+	int64_t held_bytes; /* memory of this group held on this device after the call */
 };
 
 /* A call that may change the memory held. */
 struct memory_call {
-	uint64_t address, bytes; /* or a handle */
-	uint32_t stack;
-	uint16_t status; /* 0: success */
-	uint8_t category, space;
-	uint8_t device; /* DEVICE_UNKNOWN counts as 0 */
+	uint64_t address, bytes; /* `address`: a VMM handle if `space` is SPACE_PHYSICAL */
+	uint32_t stack;		 /* 0: unknown */
+	uint16_t status;	 /* 0: success */
+	uint8_t category, space; /* enum record_category, enum record_space */
+	uint8_t device;		 /* DEVICE_UNKNOWN counts as device 0 */
 	bool resets_device;
 };
 
-/* Calls must come in the order in which they happened. */
+/* Applies a call. Calls must be passed in the order in which the application made them. */
 struct memory_change memory_apply(struct memory *m, const struct memory_call *call);
-/* To be called when a step has ended. */
+/* Ends a step: updates the growth of the totals and of the places that have changed. */
 void memory_end_step(struct memory *m);
 void memory_free(struct memory *m);
 
-/* The totals of a framework's caching allocator on a device. */
+/* The totals of a framework's caching allocator on one device. */
 struct allocator_device {
 	uint64_t allocated_bytes, reserved_bytes, peak_allocated_bytes, peak_reserved_bytes;
 	bool was_used;
@@ -95,15 +103,15 @@ struct allocator_device {
 
 struct allocator {
 	struct allocator_device device[MEMORY_DEVICES];
-	struct memory_growth growth; /* of allocated memory at the steps' ends, all devices */
-	uint64_t n_steps;
-	uint64_t n_out_of_memory;
-	uint32_t n_lost; /* live blocks that were not listed when recording began */
+	struct memory_growth growth; /* of the sum of allocated_bytes over all devices */
+	uint64_t n_steps;	     /* steps that have ended */
+	uint64_t n_out_of_memory;    /* allocations that failed */
+	uint32_t n_lost;	     /* live blocks that were not listed when recording began */
 };
 
-/* Returns whether the process has used such an allocator. */
+/* Returns whether the process has used a framework's caching allocator. */
 bool allocator_is_known(const struct allocator *a);
-/* To be called when a step has ended. */
+/* Ends a step: updates `growth`. */
 void allocator_end_step(struct allocator *a);
 
 #endif

@@ -1,20 +1,26 @@
 /*
- * A leak is distinguished from caches that fill by when it grows: a cache at first, a leak until
- * the end, even if rarely (a framework's allocator requests memory from the driver only every many
- * steps). Memory that also shrinks is not a leak.
+ * Distinguishes a leak from a cache that fills up. A cache grows only at first, a leak grows until
+ * the end of the run. A leak may grow rarely, because a framework's allocator requests memory from
+ * the driver only once in many steps. Memory that also shrinks is not a leak.
  */
 #include "core/model/memory_growth.h"
 
 #include <stdlib.h>
 
 enum {
-	SETTLING_STEPS = 2, /* nearly every program keeps what it allocates in these */
-	GROWTHS_LEAST = 4,
-	STEPS_LEAST = 6,
-	DOWN_PART = 10, /* a leak shrinks at most once per DOWN_PART growths */
-	PARTS = 4,	/* a leak grows in each quarter of the run */
+	/* first steps, in which growth does not count: nearly every program keeps the memory that
+	 * it allocates there */
+	SETTLING_STEPS = 2,
+	GROWTHS_LEAST = 4, /* with fewer growths, memory does not count as a leak */
+	STEPS_LEAST = 6,   /* with fewer steps, memory does not count as a leak */
+	DOWN_PART = 10,	   /* a leak shrinks at most once per DOWN_PART growths */
+	PARTS = 4,	   /* a leak grows in each quarter of the run */
 };
 
+/*
+ * Keeps every `stride`-th growth. If there is no room left, drops every second kept growth and
+ * doubles `stride`.
+ */
 static void keep(struct memory_growth *g, uint64_t step, int64_t held_bytes)
 {
 	if (!g->stride)
@@ -64,8 +70,11 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Takes the median of the slopes, each over half of the growths kept: the first and last steps may
- * end at a different place than the others, with more or less memory held. */
+/*
+ * Takes the median of several slopes. Each slope is between two kept growths that are half of the
+ * kept growths apart. The median ignores the first and last steps, whose ends may be at another
+ * place in the program, where it holds more or less memory.
+ */
 double memory_growth_rate(const struct memory_growth *g, uint64_t n_steps)
 {
 	double slopes[GROWTHS_KEPT];

@@ -1,5 +1,7 @@
-/* Orders a step's GPU work by stream and time, assigns lanes where work of a stream overlaps, links
- * calls to work, and counts launches in flight. */
+/*
+ * Orders a step's GPU work by stream and time, assigns lanes where work of a stream overlaps, links
+ * calls to their work, and counts launches in flight.
+ */
 #include "core/model/model.h"
 
 #include "core/model/library.h"
@@ -36,8 +38,10 @@ const char *model_sync_kind(uint32_t kind)
 	return WORD(words, kind);
 }
 
-/* The index is rec_overhead.what: CUpti_ActivityOverheadKind >> 16, 0 for all kinds below 1 <<
- * 16. */
+/*
+ * `kind` is rec_overhead.what: CUpti_ActivityOverheadKind >> 16. It is 0 for all kinds below
+ * 1 << 16.
+ */
 const char *model_overhead_kind(uint32_t kind)
 {
 	static const char *const words[] = { "CUPTI overhead",	      "CUPTI buffer flush",
@@ -144,7 +148,8 @@ static void sort_by_begin(struct model_work *works, size_t n)
 	}
 }
 
-/* `place` maps each stream to the index of its first work. */
+/* Sorts the works by stream. `place` maps a stream's key to the index for the stream's first work.
+ */
 static void move_works(struct model_step *m, struct map *place)
 {
 	struct model_work *sorted = mem_zero(m->works.n * sizeof(*sorted));
@@ -155,7 +160,10 @@ static void move_works(struct model_step *m, struct map *place)
 	m->works.room = m->works.n;
 }
 
-/* A counting sort by stream, in order of the streams' keys (waits last). */
+/*
+ * Adds the streams, in the order of their keys (waits last), and sorts the works by stream. It is a
+ * counting sort.
+ */
 static void split_streams(struct model_step *m)
 {
 	struct map place = { 0 };
@@ -187,7 +195,8 @@ static void split_streams(struct model_step *m)
 	map_free(&place);
 }
 
-/* Gives each work the first free lane. Returns the number of lanes. */
+/* Assigns each work the first free lane. Works must be sorted by begin. Returns the number of
+ * lanes. */
 static uint32_t assign_lanes(struct model_work *works, size_t n)
 {
 	VEC(uint64_t) ends = { 0 };
@@ -205,7 +214,8 @@ static uint32_t assign_lanes(struct model_work *works, size_t n)
 	return lanes;
 }
 
-/* CUPTI gives a wait's context, not its device: take the device of other work of the context. */
+/* Sets the device of waits. CUPTI gives only a wait's context, so the device is taken from other
+ * work of the same context. */
 static void place_waits(struct model_step *m)
 {
 	struct map device_of_context = { 0 };
@@ -266,7 +276,7 @@ static void link_calls(struct model_step *m)
 	}
 }
 
-/* ---- Launches in flight: from the begin of the call to the end of its last work ---- */
+/* ---- Launches in flight: from the begin of the launching call to the end of its last work ---- */
 
 static int by_ns(const void *a, const void *b)
 {

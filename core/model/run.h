@@ -1,7 +1,7 @@
 /*
- * One process's run, independent of the source it was read from: its tables, stacks, step times,
- * memory, and the overhead of recording. A source fills it while it passes on the recorded steps.
- * Analysis, what-if, verdict and export read it.
+ * One process's run: its tables, stacks, step times, memory, and the overhead of recording. The
+ * struct does not depend on the source that the run was read from (core/source). The source fills
+ * the struct while it passes on the recorded steps. Analysis, what-if, verdict and export read it.
  */
 #ifndef CORE_RUN_H
 #define CORE_RUN_H
@@ -14,30 +14,34 @@
 
 struct frames;
 
-/* A call that took long once, mostly at the run's start: it loaded or compiled code, or created a
- * context. */
+/*
+ * Calls of one function, with the same stack and launch shape, that took unusually long. Most such
+ * calls take long only once, at the run's start, because they load or compile code or create a
+ * context.
+ */
 struct run_once {
-	uint64_t ns;	 /* of all n calls */
-	uint32_t name;	 /* in tables->names: the API function */
-	uint32_t launch; /* index + 1 in tables->launches, 0: none */
-	uint32_t stack, n;
-	uint8_t category;
+	uint64_t ns;	   /* sum of the durations of the `n` calls */
+	uint32_t name;	   /* in tables->names: the API function */
+	uint32_t launch;   /* index + 1 in tables->launches; 0: none */
+	uint32_t stack, n; /* `stack` 0: unknown */
+	uint8_t category;  /* enum record_category */
 };
 
 struct run {
-	const struct tables *tables;
-	struct frames *frames; /* resolves stacks; NULL: they are not looked up */
+	const struct tables *tables; /* not owned */
+	struct frames *frames;	     /* resolves stacks; not owned; NULL: stacks are not resolved */
 	uint32_t pid;
+	/* times of all steps, and of the recorded steps, in milliseconds */
 	struct sample step_ms, recorded_step_ms;
 	struct baseline baseline; /* the same steps as step_ms, in order */
-	struct cost cost;	  /* of recording */
-	/* generation of the anchor with which training began; step times count from there; 0: they
-	 * count from the first step */
+	struct cost cost;	  /* overhead of recording */
+	/* Generation of the anchor with which training began. Step times of an evaluation before it
+	 * were dropped. 0: no times were dropped for this reason. */
 	uint32_t training;
-	uint64_t trains_from; /* first step of the training */
-	struct memory memory;
-	struct allocator allocator; /* a framework's */
-	VEC(struct run_once) once;
+	uint64_t trains_from;	    /* number of the first training step, if `training` is not 0 */
+	struct memory memory;	    /* memory from the driver */
+	struct allocator allocator; /* memory from a framework's allocator */
+	VEC(struct run_once) once;  /* startup costs */
 };
 
 /* Frees what the run owns: everything but `tables` and `frames`. */
