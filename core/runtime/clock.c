@@ -1,6 +1,6 @@
 /*
- * Reads the clocks and relates them to one another. Runs in the application, once at startup and
- * once at exit, and in the tools.
+ * Reads several clocks at the same moment, so that times of one clock can be converted to another.
+ * Runs in the tools, and in the application at startup and at exit.
  */
 #include "core/runtime/clock.h"
 

@@ -1,7 +1,6 @@
 /*
- * Reads the settings. Runs once in the application, at its first CUDA call, and in the tools.
- * Allocates nothing that outlives the call. PROF_ variables that are passed along with a run but
- * are not settings are listed in `companions`.
+ * Reads the settings. Runs once in the application, at its first CUDA call, and in the tools. No
+ * function here keeps memory allocated after it returns.
  */
 #include "core/runtime/config.h"
 
@@ -32,7 +31,7 @@ static const size_t value_offsets[] = {
 #undef CONFIG
 };
 
-/* Set by the launcher for the library; not user settings. */
+/* PROF_ variables that are not user settings: the launcher sets them for the library. */
 static const char *const companions[] = { "PROF_LAUNCHED" };
 
 static int check_schedule(const char *text, struct err *e)
@@ -99,7 +98,10 @@ static const struct {
 	{ "PROF_RANKS", ranks_check },
 };
 
-/* Anything else that is not in the range is more likely a typing error than a path. */
+/*
+ * Returns whether the text looks like a library's path. A text that does not, and is not one of the
+ * setting's words, is more likely a typing error.
+ */
 static bool is_library_path(const char *text)
 {
 	return strchr(text, '/') || strstr(text, ".so");
@@ -172,8 +174,8 @@ int config_check(const char *name, const char *text, struct err *e)
 
 const struct config_row *config_nearest(const char *name)
 {
-	enum { TRANSPOSED = 2 };	 /* two swapped letters */
-	size_t prefix = strlen("PROF_"); /* the prefix always matches */
+	enum { TRANSPOSED = 2 }; /* distance of two names that differ by two swapped letters */
+	size_t prefix = strlen("PROF_"); /* always matches, so it adds nothing to the tolerance */
 	const struct config_row *best = NULL;
 	unsigned least = strlen(name) > prefix ? spelling_tolerance(name + prefix) : 0;
 	least = (least < TRANSPOSED ? TRANSPOSED : least) + 1;
@@ -212,7 +214,8 @@ static void take_value(struct config *c, const struct config_row *row, const cha
 {
 	struct config_value *value = (void *)((char *)c + value_offsets[row - config_rows]);
 	struct err e;
-	/* an empty value counts as unset: shell users write `PROF_STEP= cmd` to unset a variable */
+	/* an empty value counts as not set, because shell users write `PROF_STEP= command` to unset
+	 * a variable */
 	if (!*text)
 		return;
 	if (!check_value(row, text, &e)) {

@@ -1,4 +1,4 @@
-/* An error message: one line for a person to read. Not for hot paths: it formats text. */
+/* An error message: one line of text for the user. Not for hot paths, because it formats text. */
 #ifndef CORE_ERR_H
 #define CORE_ERR_H
 
@@ -9,8 +9,10 @@ struct err {
 	char text[240];
 };
 
-/* Fills `e` (may be NULL) and returns `code`, so that a caller can `return err_set(e, -EINVAL,
- * ...)`. */
+/*
+ * Writes a message to `e` (may be NULL) and returns `code`. So a function that fails can write
+ * `return err_set(e, -EINVAL, ...)`.
+ */
 __attribute__((format(printf, 3, 4))) static inline int err_set(struct err *e, int code,
 								const char *format, ...)
 {

@@ -1,17 +1,18 @@
 /*
- * The formats that profrun writes, one row each. PROF_FORMAT, its description, the help and the
- * exporters follow from it: the row of `memory` belongs to exporter_memory (export/exporter.h).
+ * The table of the output formats, with one row per format. PROF_FORMAT, its description, the help
+ * and the list of exporters are made from this table. A row's name is part of its exporter's name:
+ * `memory` belongs to exporter_memory (export/exporter.h).
  */
 #ifndef CORE_FORMATS_H
 #define CORE_FORMATS_H
 
-/* X(name, what it is) */
+/* X(name, description) */
 #define FORMATS(X)                            \
 	X(perfetto, "traces for Perfetto")    \
 	X(memory, "PyTorch memory snapshots") \
 	X(chrome, "traces in Chrome's JSON format")
 
-/* "; perfetto: traces for Perfetto; memory: ..." */
+/* Makes the text "; perfetto: traces for Perfetto; memory: ...". */
 #define FORMAT_MEANING(name, what) "; " #name ": " what
 #define FORMATS_MEANING		   FORMATS(FORMAT_MEANING)
 

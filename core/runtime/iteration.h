@@ -1,15 +1,17 @@
 /*
- * Decides whether a launch ends a step. The launch that completes the anchor does. If the anchor
- * fails to occur in an iteration, because logging or a branch changed the launches around it, the
- * backup ends the step instead. The backup is a second trigram in another part of the iteration: a
- * little before the anchor or, where the anchor marks the start of a step, a little after it.
+ * Decides whether a launch ends a step. Usually the launch that completes the anchor ends the step.
+ * If the anchor fails to occur in an iteration, because logging or a branch changed the launches
+ * around it, the backup ends the step instead. The backup is a second trigram (a hash of three
+ * launches in a row) in another part of the iteration. It is a little before the anchor or, if the
+ * anchor marks the start of a step, a little after the anchor.
  *
- * An evaluation's forward pass can contain the anchor too, as it shares launches with the step's
- * forward pass. Such an anchor ends no step: it occurs without the backup, and too soon after the
- * previous one (`apart`).
+ * The forward pass of an evaluation can contain the anchor, too, because it makes the same launches
+ * as the forward pass of a training step. Such an occurrence ends no step. It is detected because
+ * the backup has not occurred since the previous anchor, and because it comes too soon after the
+ * previous anchor (`apart`).
  *
- * Shared by the application, which counts, and the tests. Costs a few loads and stores. The caller
- * lets one thread at a time into iteration_take().
+ * Used by the library in the application, by the collector, and by tests. A launch costs a few
+ * loads and stores. Only one thread at a time may be in iteration_take().
  */
 #ifndef CORE_ITERATION_H
 #define CORE_ITERATION_H
@@ -18,26 +20,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Trigram hashes (core/runtime/token.h). The anchor is launch number `within` of its thread after
- * the backup; if another launch takes that place, the anchor is missing from this iteration.
- * `within` 0: the backup follows the anchor. `backup` 0: no backup. */
 struct iteration_anchors {
-	uint64_t anchor, backup;
+	uint64_t anchor, backup; /* trigram hashes (core/runtime/token.h); `backup` 0: no backup */
+	/* Not 0: the backup precedes the anchor, and the anchor is launch number `within` of its
+	 * thread after the backup. If another launch takes that place, the anchor is missing from
+	 * this iteration. 0: the backup follows the anchor. */
 	uint32_t within;
 	uint32_t thread; /* the thread that launches the anchor */
 	/* An anchor ends no step if, since the previous anchor, the backup has not occurred and the
-	 * thread has made fewer launches than this. 0: every anchor ends a step. */
+	 * thread has made fewer than `apart` launches. 0: every anchor ends a step. */
 	uint32_t apart;
 };
 
 /* The last occurrence of the anchor, whether or not it ended a step. */
 struct iteration_last {
-	uint32_t thread, at; /* the thread's launch count then */
-	bool has_come;
+	uint32_t thread, at; /* `at`: how many launches the thread had made then */
+	bool has_come;	     /* false: the anchor has not occurred yet */
 };
 
-/* Returns whether an anchor at launch number `at` of `thread` is too early to end a step, and
- * remembers it as the last one. `is_due`: the backup has occurred since the previous anchor. */
+/*
+ * Returns whether an anchor at launch number `at` of `thread` is too early to end a step. Stores
+ * this anchor as the last one. `is_due`: the backup has occurred since the previous anchor.
+ */
 static inline bool iteration_is_early(struct iteration_last *last, uint32_t apart, uint32_t thread,
 				      uint32_t at, bool is_due)
 {
@@ -46,23 +50,27 @@ static inline bool iteration_is_early(struct iteration_last *last, uint32_t apar
 	return early;
 }
 
+/* The position in the current iteration. All threads share it. */
 struct iteration {
-	/* Launches of the thread since the backup, plus 1. 0: the backup has not occurred, or the
-	 * anchor has followed it. With `within` 0: whether the anchor has occurred and the backup
-	 * not yet. */
+	/* If the backup precedes the anchor (`within` is not 0): how many launches the anchor's
+	 * thread has made since the backup, plus 1; 0 if the backup has not occurred, or if the
+	 * anchor has occurred after the backup. If the backup follows the anchor: 1 if the anchor
+	 * has occurred and the backup has not occurred yet, else 0. */
 	_Atomic uint32_t since_backup;
 	struct iteration_last last;
-	/* The step was ended without its anchor; if the anchor still occurs, late, it ends no other
-	 * step. */
+	/* The step was ended although its anchor was missing. If the anchor still occurs later, it
+	 * does not end another step. */
 	bool is_counted;
 };
 
+/* Returns whether the backup has occurred and the anchor is expected, or the reverse if the backup
+ * follows the anchor. */
 static inline bool iteration_waits(const struct iteration *t)
 {
 	return atomic_load_explicit(&t->since_backup, memory_order_relaxed) != 0;
 }
 
-/* Starts in the middle of an iteration. */
+/* Starts with a new anchor, in the middle of an iteration. */
 static inline void iteration_begin(struct iteration *t, const struct iteration_anchors *a)
 {
 	atomic_store_explicit(&t->since_backup, a->backup && !a->within, memory_order_relaxed);
@@ -71,7 +79,7 @@ static inline void iteration_begin(struct iteration *t, const struct iteration_a
 }
 
 /* Returns whether iteration_take() must be called for a launch of `thread` that completes `hash`.
- * Counts the launches since the backup. */
+ * Otherwise counts the launch in `since_backup`. Any thread. */
 static inline bool iteration_is_moved(struct iteration *t, const struct iteration_anchors *a,
 				      uint32_t thread, uint64_t hash)
 {
@@ -82,13 +90,14 @@ static inline bool iteration_is_moved(struct iteration *t, const struct iteratio
 		return false;
 	if (n >= a->within)
 		return true;
-	/* a plain store could restore a count that another thread's anchor has just reset */
+	/* a plain store could overwrite a reset by an anchor on another thread */
 	atomic_compare_exchange_strong_explicit(&t->since_backup, &n, n + 1, memory_order_relaxed,
 						memory_order_relaxed);
 	return false;
 }
 
-/* Returns whether the step ends after this launch, number `at` of `thread`. */
+/* Returns whether a launch that completes `hash` ends a step. It is launch number `at` of `thread`.
+ */
 static inline bool iteration_take(struct iteration *t, const struct iteration_anchors *a,
 				  uint32_t thread, uint32_t at, uint64_t hash)
 {

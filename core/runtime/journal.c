@@ -1,8 +1,9 @@
 /*
- * The journal's file and its pool of chunks. The file is sparse up to its budget and gets disk
- * space piece by piece, before it is used: a store into a page without disk space would kill the
- * application with SIGBUS. The descriptor is not kept open, because applications close descriptors
- * that they do not know. To grow, the file is opened again and checked to be the same one.
+ * The journal's file and its pool of chunks. The file has its full size from the start, but is
+ * sparse. It gets disk space piece by piece, always before the space is used, because a store into
+ * a page without disk space would kill the application with SIGBUS. The file descriptor is not kept
+ * open, because some applications close descriptors that they did not open. To get more disk space,
+ * the file is opened again. Device and inode are compared to make sure that it is the same file.
  */
 #include "core/runtime/journal.h"
 
@@ -25,11 +26,14 @@
 
 enum {
 	CHUNKS_PER_GROWTH = 64, /* 4 MiB: one fallocate (10 to 100 us) per 87,000 calls */
-	CHUNKS_AHEAD = 8,
-	GROWTH_TRIES = 1000, /* while another thread grows: a few milliseconds at most */
-	DICTIONARY_PER_GROWTH = 1 << 20,
-	LEAST_BYTES = 8 << 20, /* the minimum of PROF_BUFFER_MB */
-	PAUSE_RECORDS = 1024,  /* drops between two searches of a full pool */
+	CHUNKS_AHEAD = 8, /* grow if fewer chunks with disk space follow the chunk just taken */
+	/* how often a thread tries again while another thread grows the file: for a few
+	 * milliseconds at most */
+	GROWTH_TRIES = 1000,
+	DICTIONARY_PER_GROWTH = 1 << 20, /* bytes */
+	LEAST_BYTES = 8 << 20,		 /* the minimum of PROF_BUFFER_MB */
+	/* if the pool is full, how many records a thread drops before it searches again */
+	PAUSE_RECORDS = 1024,
 };
 
 static struct {
@@ -39,11 +43,11 @@ static struct {
 	char path[PATH_MAX];
 	dev_t device;
 	ino_t inode;
-	_Atomic uint32_t hint;	  /* where the search for a free chunk starts */
-	_Atomic uint32_t slots;	  /* thread slots assigned */
-	_Atomic uint32_t strings; /* string ids assigned */
-	_Atomic uint64_t dictionary_backed_bytes;
-	/* one thread grows at a time; others use the chunks that exist, or drop */
+	_Atomic uint32_t hint;			  /* where the search for a free chunk starts */
+	_Atomic uint32_t slots;			  /* thread slots assigned */
+	_Atomic uint32_t strings;		  /* string ids assigned */
+	_Atomic uint64_t dictionary_backed_bytes; /* the part of the dictionary with disk space */
+	/* 1 while a thread grows the file; only one thread does so at a time */
 	_Atomic uint32_t growing;
 	_Atomic bool full; /* the file cannot grow any more */
 } g;
@@ -60,8 +64,8 @@ static uint64_t round_up(uint64_t value, uint64_t to)
 
 /* ---- Growing ---- */
 
-/* Returns the size limit for files of this process. A write beyond it raises SIGXFSZ, which kills
- * by default. */
+/* Returns the size limit for files of this process. A write beyond this limit raises SIGXFSZ, which
+ * kills the process by default. */
 static uint64_t file_size_limit(void)
 {
 	struct rlimit limit;
@@ -70,8 +74,10 @@ static uint64_t file_size_limit(void)
 	return limit.rlim_cur;
 }
 
-/* Writes zeros where the file system has no fallocate: same effect, about a millisecond per 4
- * MiB. */
+/*
+ * Allocates disk space by writing zeros, for file systems that do not support fallocate(). Takes
+ * about a millisecond per 4 MiB. Returns 0 or -errno.
+ */
 static int back_by_writing(int fd, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[65536];
@@ -88,6 +94,7 @@ static int back_by_writing(int fd, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
+/* Allocates disk space for [offset, offset + bytes). Returns 0 or -errno. */
 static int back(int fd, uint64_t offset, uint64_t bytes)
 {
 	if (offset + bytes > file_size_limit())
@@ -99,6 +106,7 @@ static int back(int fd, uint64_t offset, uint64_t bytes)
 	return -errno;
 }
 
+/* Opens the journal's file again. Returns a descriptor, or -errno; -ESTALE: it is another file. */
 static int open_again(void)
 {
 	struct stat status;
@@ -112,7 +120,8 @@ static int open_again(void)
 	return fd;
 }
 
-/* Allocates disk space for [offset, offset + bytes). False, with one warning, if that fails. */
+/* Opens the file and allocates disk space for [offset, offset + bytes). If this fails, warns once
+ * and returns false. The caller must have set `growing`. */
 static bool grow(uint64_t offset, uint64_t bytes)
 {
 	int saved = errno, fd = open_again(), error = fd;
@@ -131,8 +140,13 @@ static bool grow(uint64_t offset, uint64_t bytes)
 	return error >= 0;
 }
 
-enum growth { GREW, BUSY, NO_MORE };
+enum growth {
+	GREW,
+	BUSY,	/* another thread grows the file */
+	NO_MORE /* the file has its full size, or cannot grow */
+};
 
+/* Gives disk space to the next chunks. */
 static enum growth grow_chunks(void)
 {
 	struct journal_header *h = g.header;
@@ -154,6 +168,7 @@ static enum growth grow_chunks(void)
 
 /* ---- Chunks ---- */
 
+/* Takes a free chunk for the thread with this slot. Returns NULL if no chunk is free. */
 static struct journal_chunk *claim_free(uint32_t slot)
 {
 	uint32_t backed = atomic_load_explicit(&g.header->chunks_backed, memory_order_acquire);
@@ -173,14 +188,15 @@ static struct journal_chunk *claim_free(uint32_t slot)
 		uint64_t claim = atomic_fetch_add_explicit(&g.header->chunk_claims, 1,
 							   memory_order_relaxed) +
 				 1;
-		/* pairs with the reader's acquire: `thread` is valid once `claim` is set */
+		/* pairs with the reader's acquire: a reader that sees `claim` also sees `thread` */
 		atomic_store_explicit(&c->claim, claim, memory_order_release);
 		return c;
 	}
 	return NULL;
 }
 
-/* Grows while free chunks are left, so that other threads need not wait for the disk. */
+/* Grows the file before the last free chunk is taken, so that other threads need not wait for the
+ * disk. */
 static void grow_ahead(const struct journal_chunk *claimed)
 {
 	uint32_t backed = atomic_load_explicit(&g.header->chunks_backed, memory_order_relaxed);
@@ -189,6 +205,7 @@ static void grow_ahead(const struct journal_chunk *claimed)
 		grow_chunks();
 }
 
+/* Takes a free chunk. Grows the file if no chunk is free. Returns NULL if the journal is full. */
 static struct journal_chunk *claim_chunk(uint32_t slot)
 {
 	struct journal_chunk *c = claim_free(slot);
@@ -235,7 +252,7 @@ static void count_drop(struct journal_writer *w)
 		 (unsigned long long)((g.header->file_bytes + (1 << 20) - 1) >> 20));
 }
 
-/* Records the gap in the stream where it occurred, before the records that follow it. */
+/* Writes a REC_DROPPED at the start of the new chunk, because the records before it are missing. */
 static void write_dropped(struct journal_writer *w)
 {
 	struct rec_dropped *r = (struct rec_dropped *)w->cursor;
@@ -251,9 +268,9 @@ static void write_dropped(struct journal_writer *w)
 }
 
 /*
- * Maps all pages of a chunk in one call. That takes 3 us where the collector has allocated them
- * (core/source/journal/ahead.h), a fifth of the cost of sixteen page faults. Before Linux 5.14 the
- * call fails, and the pages are faulted in one by one.
+ * Maps all pages of a chunk in one system call. If the collector has allocated the pages
+ * (core/source/journal/ahead.h), the call takes 3 us, which is a fifth of the cost of sixteen page
+ * faults. Before Linux 5.14 the call fails, and each page is mapped by a page fault.
  */
 static void map_pages(void *chunk)
 {
@@ -290,7 +307,7 @@ void *journal_next(struct journal_writer *w, uint32_t bytes)
 
 void journal_release(struct journal_writer *w)
 {
-	if (w->chunk) /* release: a collector that sees SEALED sees every record */
+	if (w->chunk) /* release: a collector that sees CHUNK_SEALED also sees every record */
 		atomic_store_explicit(&w->chunk->state, CHUNK_SEALED, memory_order_release);
 	w->chunk = NULL;
 	w->cursor = w->limit = w->base = NULL;
@@ -298,6 +315,8 @@ void journal_release(struct journal_writer *w)
 
 /* ---- Dictionary ---- */
 
+/* Makes sure that the first `end` bytes of the dictionary have disk space. Returns false if they
+ * cannot get it. */
 static bool back_dictionary(uint64_t end)
 {
 	for (;;) {
@@ -309,7 +328,7 @@ static bool back_dictionary(uint64_t end)
 		if (atomic_load_explicit(&g.full, memory_order_relaxed))
 			return false;
 		if (!atomic_compare_exchange_strong(&g.growing, &idle, 1))
-			continue; /* another thread is in fallocate: microseconds, and rare */
+			continue; /* another thread is in fallocate(): rare, takes microseconds */
 		bool grown = true;
 		if (backed ==
 		    atomic_load_explicit(&g.dictionary_backed_bytes, memory_order_relaxed)) {
@@ -326,6 +345,8 @@ static bool back_dictionary(uint64_t end)
 	}
 }
 
+/* Returns room for `bytes` in the dictionary. If there is no room, counts a drop and returns NULL.
+ */
 static uint8_t *reserve_dictionary(uint64_t bytes)
 {
 	struct journal_header *h = g.header;
@@ -341,7 +362,10 @@ static uint8_t *reserve_dictionary(uint64_t bytes)
 	return g.dictionary + used;
 }
 
-/* Writes the body and up to two pieces after it, then the head as one 64-bit store. */
+/*
+ * Writes a dictionary record: `record` without its head, then `tail` and `more`, then the head as
+ * one 64-bit store. Returns false if there is no room.
+ */
 static bool put(struct dict_head *record, size_t record_bytes, const void *tail, size_t tail_bytes,
 		const void *more, size_t more_bytes)
 {
@@ -362,7 +386,7 @@ static bool put(struct dict_head *record, size_t record_bytes, const void *tail,
 				  .bytes = (uint32_t)bytes };
 	uint64_t word;
 	memcpy(&word, &head, sizeof(word));
-	/* pairs with the reader's acquire of the same word: a head that is visible has its body */
+	/* pairs with the reader's acquire: a reader that sees the head also sees the rest */
 	atomic_store_explicit((_Atomic uint64_t *)to, word, memory_order_release);
 	return true;
 }
@@ -400,9 +424,11 @@ static int make_folder(const char *path, struct err *e)
 	return err_set(e, -errno, "cannot create the folder %s: %s", path, strerror(errno));
 }
 
-/* Creates the file under a temporary name, so that a process killed meanwhile leaves no incomplete
- * journal. The pid alone does not make the name unique: a process in another pid namespace may have
- * the same one. */
+/*
+ * Creates the file under a temporary name. So no incomplete journal remains if the process is
+ * killed during the start. The name contains the time as well as the pid, because a process in
+ * another pid namespace may have the same pid. Returns a descriptor, or -errno with `e`.
+ */
 static int create_file(const char *folder, struct err *e)
 {
 	int n = snprintf(g.path, sizeof(g.path), "%s/journal/%d.%" PRIx64 ".journal.new", folder,
@@ -416,8 +442,10 @@ static int create_file(const char *folder, struct err *e)
 	return fd;
 }
 
-/* Returns 0, or -EEXIST if the name is taken. Falls back to rename because not every file system
- * has hard links. */
+/*
+ * Renames the file from `from` to `to`. Returns 0, -EEXIST if `to` exists, or another -errno. Uses
+ * link(), which never replaces a file, and rename() where the file system has no hard links.
+ */
 static int give_name(const char *from, const char *to)
 {
 	if (!link(from, to)) {
@@ -429,8 +457,10 @@ static int give_name(const char *from, const char *to)
 	return rename(from, to) ? -errno : 0;
 }
 
-/* Names the file after the pid. A process keeps its pid when it calls exec, so the new image's
- * journal gets a number appended. */
+/*
+ * Gives the file its final name, which is the pid. A process keeps its pid when it calls exec. So
+ * the journal of the new program gets a number appended to its name.
+ */
 static int name_file(const char *folder, struct err *e)
 {
 	char made[PATH_MAX];
@@ -451,6 +481,7 @@ static int name_file(const char *folder, struct err *e)
 		       strerror(-error));
 }
 
+/* Returns a header with the sizes and offsets of a journal that takes at most `budget_bytes`. */
 static struct journal_header layout(uint64_t budget_bytes)
 {
 	struct journal_header h = { .version = JOURNAL_VERSION,
@@ -463,7 +494,8 @@ static struct journal_header layout(uint64_t budget_bytes)
 	h.call_bytes = sizeof(struct rec_call);
 	h.gpu_bytes = sizeof(struct rec_gpu);
 	h.directory_offset = round_up(sizeof(h), page);
-	/* an eighth for the dictionary: 32 MiB at the default hold some 300,000 names and shapes */
+	/* The dictionary gets an eighth. With the default budget these are 32 MiB, which hold about
+	 * 300,000 names and shapes. */
 	h.dictionary_bytes = round_up(budget_bytes / 8, page);
 	uint64_t rest = budget_bytes - h.dictionary_bytes - h.directory_offset;
 	h.n_chunks = (uint32_t)(rest / (JOURNAL_CHUNK_BYTES + sizeof(struct journal_chunk)));
@@ -472,7 +504,7 @@ static struct journal_header layout(uint64_t budget_bytes)
 	h.chunks_offset = h.dictionary_offset + h.dictionary_bytes;
 	if (h.n_chunks > 1 &&
 	    h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES > budget_bytes)
-		h.n_chunks--; /* rounding took up to a page */
+		h.n_chunks--; /* because rounding up took up to a page */
 	h.file_bytes = h.chunks_offset + (uint64_t)h.n_chunks * JOURNAL_CHUNK_BYTES;
 	return h;
 }
@@ -483,8 +515,10 @@ static uint64_t pid_namespace(void)
 	return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 }
 
-/* Returns field 22 of /proc/self/stat. Fields are counted from the end of the name, which may
- * contain spaces and brackets. */
+/*
+ * Returns field 22 of /proc/self/stat, the start time of the process. Counts fields from the end of
+ * field 2, the program's name in brackets, because this name may contain spaces and brackets.
+ */
 static uint64_t process_start(void)
 {
 	char text[1024];
@@ -505,6 +539,8 @@ static uint64_t process_start(void)
 	return start;
 }
 
+/* Gives the file its size and first disk space, maps it, and writes the header. Returns 0 or -errno
+ * with `e`. */
 static int map_file(int fd, struct journal_header *h, struct err *e)
 {
 	struct stat status;
@@ -557,7 +593,8 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 	struct journal_header h = layout(budget_bytes);
 	h.pid = (uint32_t)getpid();
 	h.ppid = (uint32_t)getppid();
-	h.process_start = process_start(); /* first, as only one descriptor may be left */
+	/* read before the journal is created: only one descriptor may be left */
+	h.process_start = process_start();
 	h.pid_namespace = pid_namespace();
 	int fd = create_file(folder, e);
 	if (fd < 0)
@@ -586,7 +623,7 @@ void journal_end(void)
 	if (!g.header)
 		return;
 	g.header->clock.last = clock_point(g.header->clock.kind);
-	/* pairs with the reader's acquire: the closing clock point is complete */
+	/* pairs with the reader's acquire: a reader that sees ended_ticks also sees clock.last */
 	atomic_store_explicit(&g.header->ended_ticks, g.header->clock.last.ticks,
 			      memory_order_release);
 }

@@ -1,6 +1,7 @@
 /*
- * What calls, copies, allocations and GPU work are: the words that the record format and the run
- * model share. Knows nothing of how they are stored.
+ * The kinds of calls, copies, allocations and GPU work. The record format (core/runtime/record.h)
+ * and the run model (core/model) both use these enums. This file does not depend on how either of
+ * them stores data.
  */
 #ifndef CORE_KINDS_H
 #define CORE_KINDS_H
@@ -9,12 +10,12 @@
 
 #define DEVICE_UNKNOWN 255u
 
-/* What a run's ticks are. */
+/* The unit of a run's ticks: cycles of the time-stamp counter, or nanoseconds. */
 enum journal_clock_kind { CLOCK_KIND_TSC = 1, CLOCK_KIND_MONOTONIC_NS = 2 };
 
 /* ---- Categories of hooked functions, for the schedule, the pairing and the reports. ---- */
 
-/*           id         name          records GPU work */
+/*           id         name          1: CUPTI delivers GPU records for its calls */
 #define RECORD_CATEGORIES(X)       \
 	X(LAUNCH, "launch", 1)     \
 	X(GRAPH, "graph", 1)       \
@@ -46,37 +47,41 @@ static const uint32_t record_gpu_work =
 #undef X
 		0;
 
-/* The subset that makes tokens (token.h). */
+/* Bits of the categories whose calls have tokens (token.h). */
 enum { RECORD_TOKENS = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY };
 
 /* The kind of memory that an ALLOC or FREE call concerns. */
 enum record_space {
 	SPACE_NONE,
 	SPACE_DEVICE, /* cudaMalloc and its variants, including arrays */
-	SPACE_POOL,   /* stream-ordered: cudaMallocAsync */
+	SPACE_POOL,   /* device memory of a pool, stream-ordered: cudaMallocAsync */
 	SPACE_MANAGED,
-	SPACE_HOST,	  /* pinned */
-	SPACE_REGISTERED, /* existing memory, pinned later */
-	SPACE_PHYSICAL,	  /* VMM: cuMemCreate/cuMemRelease, device memory without an address */
-	SPACE_ADDRESS,	  /* VMM: reservations and mappings, no memory of their own */
-	SPACE_IMPORTED,	  /* another process's memory */
+	SPACE_HOST,	  /* host memory that is allocated as pinned */
+	SPACE_REGISTERED, /* host memory that existed and was pinned later */
+	/* virtual memory management (VMM): cuMemCreate and cuMemRelease, device memory that has a
+	 * handle but no address */
+	SPACE_PHYSICAL,
+	SPACE_ADDRESS,	/* VMM: reservations and mappings of addresses, which allocate no memory */
+	SPACE_IMPORTED, /* memory of another process */
 };
 
 enum record_entry_point { ENTRY_POINT_RUNTIME, ENTRY_POINT_DRIVER };
 
 enum record_copy { COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_D2D, COPY_H2H, COPY_P2P };
 
+/* What the schedule does with a step, in the order of torch.profiler's actions. */
 enum sched_action { SCHED_NONE, SCHED_WARMUP, SCHED_RECORD, SCHED_RECORD_AND_SAVE };
 
-/* What requested steps, other than the schedule. */
+/* Why steps are recorded that the schedule did not ask for. */
 enum trigger_cause { TRIGGER_NONE, TRIGGER_FILE, TRIGGER_SIGNAL, TRIGGER_SLOW, TRIGGER_CAUSES };
 
 enum gpu_flag {
-	GPU_INCOMPLETE = 1, /* delivered by a forced flush before it ended: end_ticks is unknown */
-	GPU_ASYNC = 2,	    /* memcpy */
+	/* a forced flush delivered the record before the work ended: end_ticks is unknown */
+	GPU_INCOMPLETE = 1,
+	GPU_ASYNC = 2, /* an asynchronous copy */
 };
 
-/* Libraries whose calls are recorded, as spans around their launches. */
+/* Libraries whose calls are recorded. */
 #define RECORD_LIBRARIES(X)   \
 	X(NCCL, "nccl")       \
 	X(BLAS, "cublas")     \
@@ -90,19 +95,24 @@ enum record_library {
 		LIBRARIES
 };
 
-/* What a library call's record contains besides its times. */
+/* What struct rec_library contains about a call besides its times. */
 enum library_facts {
 	FACTS_NONE,
-	/* rec_library.gemm; `type` is a cudaDataType_t, `compute` a cublasComputeType_t or 0 */
+	/* a matrix multiplication: rec_library.gemm is filled, `type` is a cudaDataType_t,
+	 * `compute` is a cublasComputeType_t or 0 */
 	FACTS_GEMM,
-	FACTS_COLLECTIVE, /* .nccl; `type` is a ncclDataType_t; all ranks call it */
-	FACTS_MESSAGE,	  /* .nccl; `type` likewise; from or to `peer` */
+	/* a collective, which all ranks call: rec_library.nccl is filled, `type` is a
+	 * ncclDataType_t */
+	FACTS_COLLECTIVE,
+	/* a message from or to `peer`: rec_library.nccl is filled, `type` is a ncclDataType_t */
+	FACTS_MESSAGE,
 	FACTS_GROUP_START,
-	FACTS_GROUP_END, /* launches what was called since the group's start */
+	/* the end of an NCCL group, which launches the calls made since the group's start */
+	FACTS_GROUP_END,
 	FACTS_KINDS
 };
 
-/* The cudaDataType_t values that are needed. */
+/* The values of cudaDataType_t that are used. */
 enum library_type {
 	LIBRARY_F32 = 0,
 	LIBRARY_F64 = 1,
@@ -115,13 +125,14 @@ enum library_type {
 	LIBRARY_F8_E5M2 = 29,
 };
 
+/* Events of a framework's caching allocator. */
 enum block_event {
-	BLOCK_MADE,
+	BLOCK_MADE, /* the allocator handed out a block */
 	BLOCK_FREED,
-	/* recording begins at `ticks`: BLOCK_LIVE records list all live blocks, earlier ones are
-	 * void */
+	/* Recording begins at `ticks`. BLOCK_LIVE records list all live blocks; blocks known from
+	 * earlier records are forgotten. */
 	BLOCK_KNOWN,
-	BLOCK_LIVE,	     /* handed out before `ticks` and still live */
+	BLOCK_LIVE,	     /* the block was handed out before `ticks` and is still live */
 	BLOCK_OUT_OF_MEMORY, /* an allocation of `bytes` failed */
 };
 
@@ -130,7 +141,7 @@ enum work_kind {
 	WORK_KERNEL,
 	WORK_MEMCPY,
 	WORK_MEMSET,
-	WORK_SYNC, /* no work: what a synchronization waited for, as CUPTI saw it */
+	WORK_SYNC, /* not work, but what a synchronization waited for, as CUPTI reports it */
 	WORK_KINDS
 };
 

@@ -1,4 +1,4 @@
-/* See log.h. The prefix contains the pid, to distinguish the lines of several ranks. */
+/* See log.h. Each line begins with the pid, to distinguish the lines of several ranks. */
 #include "core/runtime/log.h"
 
 #include <errno.h>
@@ -15,16 +15,17 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MOST_NS = 10000000, /* for a reader that is slow */
+	WAIT_MOST_NS = 10000000, /* how long to wait for a slow reader of the pipe: 10 ms */
 	SIGNALS_BYTES = 8,	 /* size of the kernel's sigset_t */
 };
 
 static enum log_level threshold = LOG_WARN;
 
+/* The file that descriptor 2 was when log_keep_stderr() was called. */
 static struct {
 	dev_t device;
 	ino_t inode;
-	bool is, is_open;
+	bool is, is_open; /* log_keep_stderr() was called; descriptor 2 was open then */
 } kept;
 
 void log_set_level(const char *word)
@@ -44,7 +45,10 @@ void log_keep_stderr(void)
 	kept.inode = s.st_ino;
 }
 
-/* A daemon closes its descriptors, and the next file that it opens reuses the number. */
+/*
+ * Returns whether descriptor 2 is still the same file as at the process's start. In a daemon it may
+ * not be: a daemon closes its descriptors, and the next file that it opens can get the number 2.
+ */
 static bool is_stderr(void)
 {
 	struct stat s;
@@ -52,22 +56,26 @@ static bool is_stderr(void)
 			    s.st_ino == kept.inode);
 }
 
-/* Returns whether a line can be written without blocking. A pipe that is not read fills up; a line
- * is short enough (PIPE_BUF) to fit whole into a pipe that has room. Uses the system call because
- * poll() is a cancellation point. */
+/*
+ * Returns whether a line can be written without blocking. A write blocks if stderr is a full pipe
+ * that no process reads. A line is shorter than PIPE_BUF, so it fits into every pipe that has room.
+ * Makes the system call directly, because poll() is a cancellation point.
+ */
 static bool takes_a_line(void)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 	struct timespec most = { .tv_nsec = WAIT_MOST_NS };
 	long ready = syscall(SYS_ppoll, &p, 1, &most, NULL, 0);
-	/* EINTR is returned only when there is no room yet; any other error (a seccomp filter) says
-	 * nothing about room */
+	/* The call returns EINTR only if there is no room yet. Any other error, such as that of a
+	 * seccomp filter, does not mean that there is no room. */
 	return ready > 0 || (ready < 0 && errno != EINTR);
 }
 
-/* Writes the line. A write to a pipe without a reader, or to a file at its size limit (ulimit -f),
- * sends a signal to the thread; it is blocked and taken off the queue, so that the application does
- * not see it. */
+/*
+ * Writes the line. If stderr is a pipe without a reader, or a file at its size limit (ulimit -f),
+ * the kernel sends a signal to the thread. The application must not see this signal. So the signal
+ * is blocked during the write, and a signal that the write caused is removed from the queue.
+ */
 static void write_line(const char *line, size_t length)
 {
 	static const struct timespec at_once;

@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names that launchers give the rank of a process; the first that is set counts. torchrun runs
- * under Slurm, so its name comes first. LOCAL_RANK alone is set by launchers for one machine. */
+/*
+ * The variables in which launchers pass a process its rank. The first one that is set counts. RANK,
+ * which torchrun sets, comes first: torchrun may itself run under Slurm. LOCAL_RANK comes last,
+ * because only launchers for a single machine set it without another one.
+ */
 static const char *const rank_variables[] = {
 	"RANK",		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
 	"SLURM_PROCID", "LOCAL_RANK",
 };
 
-/* Processes per machine; where that is not set, the size of the whole job. */
+/* The variables with the number of processes per machine, then those with the size of the whole
+ * job, which are used if no variable of the first kind is set. */
 static const char *const size_variables[] = {
 	"LOCAL_WORLD_SIZE",	 "OMPI_COMM_WORLD_LOCAL_SIZE",
 	"MPI_LOCALNRANKS",	 "MV2_COMM_WORLD_LOCAL_SIZE",
@@ -85,15 +89,16 @@ long ranks_local_size(ranks_lookup *lookup, void *context)
 
 /* ---- Lists ---- */
 
-/* One "N" or "N-M" of a list, up to the comma. */
+/* One element of a list: "N" or "N-M". */
 struct span {
 	long first, last; /* -1: not a number */
-	const char *text;
+	const char *text; /* `length` bytes, without the blanks around them */
 	size_t length;
-	const char *end; /* the comma, or the end of the list */
+	const char *end; /* the comma after the element, or the end of the list */
 };
 
-/* Blanks are allowed around it, not within. */
+/* Returns the element that begins at `text`. Blanks are allowed around an element, but not within.
+ */
 static struct span span_at(const char *text)
 {
 	text += strspn(text, " ");

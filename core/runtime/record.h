@@ -1,18 +1,21 @@
 /*
- * The bytes of a journal: the only contract between the library in the application (preload/) and
- * the tools (export/). A journal is one file, mapped MAP_SHARED by both sides while the application
- * runs:
+ * The binary format of a journal. It is the only contract between the library in the application
+ * (preload/) and the tools (export/). A journal is one file. While the application runs, both sides
+ * map it MAP_SHARED:
  *
  *   struct journal_header | chunk directory | dictionary | chunks...
  *
- * - Each chunk holds part of one thread's stream, in order. A thread takes a new chunk when its own
- *   is full. A record is published by a release store of the directory entry's `committed_bytes`.
- * - The dictionary holds what is written once (hooks, names, threads, launch shapes); its space is
- *   never reused. A dictionary record is published by a release store of its first eight bytes.
- * - All times are ticks of the clock named in the header (see struct journal_clock) unless a name
- *   says `_ns`.
+ * - Each chunk holds part of one thread's records, in order. When a chunk is full, its thread takes
+ *   a new chunk. A thread publishes a record by a release store to `committed_bytes` in the chunk's
+ *   directory entry.
+ * - The dictionary holds records that are written once (hooks, names, threads, launch shapes). Its
+ *   space is never reused. A thread publishes a dictionary record by a release store of the
+ *   record's first eight bytes.
+ * - All times are ticks of the clock that the header names (see struct journal_clock), except those
+ *   whose name ends in `_ns`.
  *
- * The reader never trusts mapped data: a torn or foreign file gives an error or a shorter stream.
+ * The reader never trusts mapped data. If a file is torn or foreign, the reader returns an error or
+ * fewer records.
  */
 #ifndef CORE_RECORD_H
 #define CORE_RECORD_H
@@ -25,15 +28,17 @@
 #define JOURNAL_MAGIC	"PROFRUN\n"
 #define JOURNAL_VERSION 1u
 
-/* 64 KiB: 1,365 calls, so that the cold path of taking a chunk costs well under a nanosecond per
- * call. */
+/*
+ * 64 KiB hold 1,365 calls. So the cost of taking a chunk, spread over its calls, is well under a
+ * nanosecond per call.
+ */
 #define JOURNAL_CHUNK_BYTES 65536u
 
 /* ---- Chunk records. Kind and size come first, so that a reader can skip unknown kinds. ---- */
 
 enum record_kind {
 	REC_NONE,
-	REC_CALL,      /* struct rec_call: one hooked call */
+	REC_CALL,      /* struct rec_call: one call of a hooked CUDA function */
 	REC_STEP,      /* struct rec_step: a step boundary, or a change in how steps are counted */
 	REC_DROPPED,   /* struct rec_dropped: records are missing here */
 	REC_GPU_STATE, /* struct rec_gpu_state: GPU timing was switched on or off */
@@ -43,13 +48,13 @@ enum record_kind {
 	REC_MEMCPY,    /* struct rec_gpu */
 	REC_MEMSET,    /* struct rec_gpu */
 	REC_GPU_SYNC,  /* struct rec_gpu: what a synchronization waited for, from CUPTI */
-	REC_OVERHEAD,  /* struct rec_overhead: CUPTI's own cost */
+	REC_OVERHEAD,  /* struct rec_overhead: time that CUPTI spent on its own work */
 	REC_POOL,      /* struct rec_pool: memory pool sizes */
 	REC_RANGE,     /* struct rec_range: the application's own NVTX ranges and marks */
-	/* struct rec_library: a call of NCCL, cuBLAS, cuBLASLt or cuDNN, spanning its launches */
+	/* struct rec_library: a call of NCCL, cuBLAS, cuBLASLt or cuDNN, which made CUDA calls */
 	REC_LIBRARY,
 	REC_BLOCK,  /* struct rec_block: a framework's allocator handed out a block or freed it */
-	REC_MEMORY, /* struct rec_memory: that allocator's totals */
+	REC_MEMORY, /* struct rec_memory: the totals of a framework's allocator */
 	REC_KINDS
 };
 
@@ -61,7 +66,8 @@ struct rec_head {
 };
 
 /*
- * One hooked call. `arg`, `bytes`/`detail` and `stream` by category:
+ * One call of a hooked CUDA function. `arg`, `bytes`, `detail` and `stream` depend on the category
+ * of the function:
  *   LAUNCH    arg = launch token, described by a DICT_LAUNCH
  *   GRAPH     arg = graph exec handle
  *   MEMCPY    arg = bytes, detail = enum record_copy
@@ -69,22 +75,24 @@ struct rec_head {
  *   PREFETCH  arg = bytes
  *   ALLOC     arg = address or handle, bytes = size        (no seq)
  *   FREE      arg = address or handle, bytes = 0 unless known
- *   EVENT, SYNC, QUERY   arg = event handle where there is one
- *   QUERY     detail = how many queries returned "not ready" before this one with no other record
- *             in between; seq = time since the first of them returned, ticks >> REC_POLLED_SHIFT
+ *   EVENT, SYNC, QUERY   arg = event handle; 0 if the function takes no event
+ *   QUERY     detail = number of queries of the same object that returned "not ready" directly
+ *             before this one, with no other record of the thread in between; seq = ticks since the
+ *             first of these queries returned, >> REC_POLLED_SHIFT
  *   STREAM    stream = the handle
  *
- * `seq` numbers a thread's GPU-work calls from 1 (mod 2^32), including those that were counted but
- * not recorded: calls missing between two records were dropped, or made between two windows.
- * (thread slot, seq) is CUPTI's external correlation id, which struct rec_external carries.
+ * `seq` numbers the calls of a thread that make GPU work, from 1 (mod 2^32). Calls that were not
+ * recorded are counted, too. So a gap between the numbers of two records means that calls were
+ * dropped, or were made between two windows. The pair (thread slot, seq) is the external
+ * correlation id of CUPTI that struct rec_external contains.
  */
 struct rec_call {
 	uint8_t kind, words;
 	uint16_t hook;	/* DICT_HOOK */
 	uint32_t stack; /* DICT_STACK, 0: no stack was taken */
 	uint64_t begin_ticks;
-	uint64_t duration : 40; /* record_duration() */
-	uint64_t status : 16;	/* the call's own result code, 0 = success */
+	uint64_t duration : 40; /* packed, see record_duration() */
+	uint64_t status : 16;	/* result code that the call returned, 0: success */
 	uint64_t device : 8;	/* 255: unknown */
 	union {
 		struct {
@@ -96,10 +104,14 @@ struct rec_call {
 	uint64_t arg;
 };
 
-#define REC_POLLED_SHIFT 10 /* half a microsecond at most */
+/* 1,024 cycles of a time-stamp counter of 2 GHz or more are half a microsecond at most. */
+#define REC_POLLED_SHIFT 10
 
-/* Packs a duration into 40 bits: 39 bits of ticks (about 3 minutes), longer ones in units of 4,096
- * ticks, so that a hung call keeps its length. */
+/*
+ * Packs a duration into 40 bits. Up to 39 bits (about 3 minutes) are stored in ticks. Longer
+ * durations are stored in units of 4,096 ticks, with bit 39 set, so that the length of a hung call
+ * is kept.
+ */
 static inline uint64_t record_pack_duration(uint64_t ticks)
 {
 	if (__builtin_expect(ticks < (1ull << 39), 1))
@@ -108,84 +120,100 @@ static inline uint64_t record_pack_duration(uint64_t ticks)
 	return (ticks < (1ull << 39) ? ticks : (1ull << 39) - 1) | 1ull << 39;
 }
 
+/* Returns the call's duration in ticks. */
 static inline uint64_t record_duration(const struct rec_call *c)
 {
 	return c->duration >> 39 ? (c->duration & ((1ull << 39) - 1)) << 12 : c->duration;
 }
 
-/* What the schedule does with a step; the order is torch.profiler's. */
+/*
+ * What a struct rec_step reports. The events from STEP_COUNTED on, except STEP_TRIGGERED, are only
+ * written in mode auto. The section on step detection, before struct journal_steps, explains
+ * anchor, generation, base and backup.
+ */
 enum step_event {
 	/* step `number` begins at `ticks`; `detail` not 0: it is a time slice of `detail` ms */
 	STEP_BEGIN,
-	/* no step from `ticks` on: PROF_STEP=api after cudaProfilerStop, or the last step ended */
+	/* there is no step from `ticks` on: the last step has ended, or cudaProfilerStop() was
+	 * called (PROF_STEP=api) */
 	STEP_OUTSIDE,
-	/* auto: the anchor occurred for the `number`-th time since it was adopted; the absolute
-	 * number is not known yet */
+	/* a step begins at `ticks`: the anchor has occurred `number` times since it was adopted;
+	 * the absolute step number is not known yet */
 	STEP_COUNTED,
-	/* steps were requested: `action` = enum trigger_cause, `generation` = the request (FILE),
-	 * `number` = the first step recorded for it, `detail` = how many; written before the step
-	 * that begins at `ticks` */
+	/* steps were requested: `action` = enum trigger_cause; `generation` = number of the
+	 * request; `number` = first step that is recorded for the request; `detail` = number of
+	 * steps. Written before the STEP_BEGIN of the step that begins at `ticks`. */
 	STEP_TRIGGERED,
-	/* auto: the anchor `detail` of `generation` was locked; `number` = its base, `action` =
-	 * enum step_numbered */
+	/* an anchor was locked: `detail` = its hash; `number` = its base; `action` = enum
+	 * step_numbered */
 	STEP_NUMBERED,
-	/* auto, follows STEP_NUMBERED: `detail` = the backup of the anchor of `generation`,
-	 * `number` = struct iteration_anchors' `within`, with its `apart` in the upper 32 bits */
+	/* follows STEP_NUMBERED if the anchor has a backup: `detail` = hash of the backup;
+	 * `number` = `within` of struct iteration_anchors, with `apart` in the upper 32 bits */
 	STEP_BACKUP,
-	STEP_CUT, /* auto: the anchor stopped occurring; work from `ticks` on is outside the step */
-	/* auto: the counts of the anchor of generation `detail` are void; the anchor of
-	 * `generation` replaces it */
+	/* the anchor stopped occurring; work from `ticks` on is outside the step */
+	STEP_CUT,
+	/* the steps that the anchor of generation `detail` counted are void; the anchor of
+	 * generation `generation` replaces it */
 	STEP_CORRECTED,
 };
 
-/* Bits of STEP_NUMBERED's `action`. */
+/* Bits of `action` in a STEP_NUMBERED. */
 enum step_numbered {
-	NUMBERED_TRAINING = 1, /* an optimizer ends these steps, none ended the earlier ones */
-	NUMBERED_LATE = 2,     /* see is_late in struct journal_steps */
+	/* an optimizer ends the steps of this anchor, but did not end earlier steps */
+	NUMBERED_TRAINING = 1,
+	NUMBERED_LATE = 2, /* see is_late in struct journal_steps */
 };
 
+/* A step boundary, or a change in how steps are counted. If enum step_event does not say what
+ * `number` is, it is the number of the current step. */
 struct rec_step {
 	uint8_t kind, words;
 	uint8_t event;	     /* enum step_event */
 	uint8_t action;	     /* enum sched_action of the step that begins */
-	uint32_t generation; /* the anchor's, auto only */
+	uint32_t generation; /* generation of the anchor, if enum step_event says nothing else */
 	uint64_t ticks;
 	uint64_t number;
 	uint64_t detail;
 };
 
+/* Written in place of records that were dropped because the journal was full. */
 struct rec_dropped {
 	uint8_t kind, words;
 	uint16_t reserved;
-	uint32_t lost_kind; /* enum record_kind, 0: mixed */
+	uint32_t lost_kind; /* enum record_kind of the dropped records; 0: several kinds */
 	uint64_t count;
-	uint64_t first_ticks, last_ticks;
+	uint64_t first_ticks, last_ticks; /* when the first and the last record were dropped */
 };
 
 enum gpu_state {
-	/* calls from `ticks` on may have no GPU records; those of earlier calls may still arrive */
+	/* Calls from `ticks` on may have no GPU records. GPU records of earlier calls may still
+	 * arrive. */
 	GPU_OFF,
 	GPU_ON,	     /* calls from `ticks` on have GPU records */
-	GPU_FLUSHED, /* the GPU records of everything launched before `ticks` have arrived */
-	/* `detail` = CUPTI's result or -errno; DICT_INFO "cupti" has the reason as text */
+	GPU_FLUSHED, /* the GPU records of all work launched before `ticks` have arrived */
+	/* GPU timing does not work: `detail` = CUPTI's result or -errno; DICT_INFO "cupti" contains
+	 * the reason as text */
 	GPU_UNAVAILABLE,
-	GPU_LOST,    /* CUPTI itself dropped `detail` records */
+	GPU_LOST,    /* CUPTI dropped `detail` records */
 	GPU_YIELDED, /* like GPU_OFF: the application's own profiler uses CUPTI */
-	/* like GPU_ON, but copies have no GPU records; DICT_INFO "copies" has the reason */
+	/* like GPU_ON, but copies have no GPU records; DICT_INFO "copies" contains the reason */
 	GPU_ON_BUT_COPIES,
 };
 
+/* A change of GPU timing. */
 struct rec_gpu_state {
 	uint8_t kind, words;
 	uint16_t state; /* enum gpu_state */
-	/* GPU_ON: work launched from `ticks` on has correlation ids of at least `first_id`, earlier
-	 * work has lower ones, and CUPTI recorded nothing in between. If it equals the previous
-	 * GPU_ON's, CUPTI kept recording in between. */
+	/* GPU_ON, GPU_ON_BUT_COPIES: first correlation id of the CUPTI session. Work launched from
+	 * `ticks` on has this id or a higher one. Work of earlier sessions has lower ids. If
+	 * first_id is the same as in the previous GPU_ON, CUPTI kept recording in between.
+	 * Otherwise CUPTI recorded nothing in between. */
 	uint32_t first_id;
 	uint64_t ticks;
-	uint64_t detail;
+	uint64_t detail; /* see enum gpu_state */
 };
 
+/* Maps a CUPTI correlation id to the call with number `seq` (struct rec_call) of a thread. */
 struct rec_external {
 	uint8_t kind, words;
 	uint16_t reserved;
@@ -194,29 +222,30 @@ struct rec_external {
 	uint32_t thread; /* slot */
 };
 
+/* CUPTI's own record of an API call. */
 struct rec_api {
 	uint8_t kind, words;
-	uint16_t is_driver;
+	uint16_t is_driver; /* 1: of the driver API, 0: of the runtime API */
 	uint32_t correlation;
 	uint64_t begin_ticks, end_ticks;
-	/* CUPTI's thread id: dict_thread's `handle`, or its `tid` if another tool switched CUPTI to
-	 * those */
+	/* CUPTI's id of the thread: `handle` of struct dict_thread, or `tid` if another tool has
+	 * switched CUPTI to Linux thread ids */
 	uint32_t tid;
-	uint32_t cbid;
+	uint32_t cbid; /* CUPTI's number of the API function */
 };
 
 /*
- * One piece of GPU work as CUPTI timed it. By kind:
+ * One piece of GPU work as CUPTI timed it. `name`, `node` and the union depend on the kind:
  *   KERNEL   name = DICT_KERNEL id, dims = grid
  *   MEMCPY   name = copy kind (CUpti_ActivityMemcpyKind) | source memory kind << 8
  *            | destination << 16, bytes; peer = other device
  *   MEMSET   name = value, memory kind << 8 in `extra`, bytes
- *   GPU_SYNC name = CUpti_ActivitySynchronizationType, node = cuda event id
+ *   GPU_SYNC name = CUpti_ActivitySynchronizationType, node = CUPTI's id of the CUDA event
  */
 struct rec_gpu {
 	uint8_t kind, words;
 	uint8_t device;
-	uint8_t flags;
+	uint8_t flags; /* enum gpu_flag */
 	uint32_t name;
 	uint64_t begin_ticks, end_ticks;
 	uint32_t correlation;
@@ -224,22 +253,24 @@ struct rec_gpu {
 	union {
 		uint32_t grid[3];
 		struct {
-			uint32_t bytes_low, bytes_high, extra;
+			uint32_t bytes_low, bytes_high, extra; /* halves of `bytes` */
 		};
 	};
 	uint32_t context;
-	uint64_t node; /* graph node id, 0: not from a graph */
+	uint64_t node; /* id of the graph node; 0: the work is not from a graph */
 	uint32_t graph;
 	uint32_t peer;
 };
 
+/* Time that CUPTI or the driver spent on its own work. */
 struct rec_overhead {
 	uint8_t kind, words;
-	uint16_t what; /* CUpti_ActivityOverheadKind >> 16; 0: the driver compiling */
+	uint16_t what; /* CUpti_ActivityOverheadKind >> 16; 0: the driver compiled code */
 	uint32_t tid;
 	uint64_t begin_ticks, end_ticks;
 };
 
+/* A change of a memory pool, with its sizes after the change. */
 struct rec_pool {
 	uint8_t kind, words;
 	uint16_t operation; /* CUpti_ActivityMemoryPoolOperationType */
@@ -248,29 +279,29 @@ struct rec_pool {
 };
 
 enum range_event {
-	RANGE_PUSH, /* nested ranges of one thread */
-	RANGE_POP,
-	RANGE_START, /* ended by the RANGE_END with the same `id`, on any thread */
-	RANGE_END,
+	RANGE_PUSH, /* begins a range on this thread, inside the thread's open ranges */
+	RANGE_POP,  /* ends the range of the RANGE_PUSH with the same `id` on this thread */
+	RANGE_START,
+	RANGE_END, /* ends the range of the RANGE_START with the same `id` on any thread */
 	RANGE_MARK,
 };
 
 struct rec_range {
 	uint8_t kind, words;
 	uint16_t event; /* enum range_event */
-	uint32_t name;	/* DICT_STRING, 0: none or unknown (POP, END) */
+	uint32_t name;	/* id of a DICT_STRING; 0: no name, or unknown (POP, END) */
 	uint64_t ticks;
-	uint64_t id;	 /* START, END */
-	uint32_t domain; /* DICT_STRING of the domain's name, 0: the default domain */
-	uint32_t color;	 /* ARGB, 0: none */
+	uint64_t id;	 /* of the range; of PUSH and POP unique only within the thread */
+	uint32_t domain; /* id of the DICT_STRING with the domain's name; 0: the default domain */
+	uint32_t color;	 /* ARGB; 0: no color */
 };
 
-/* One call of a library, written when it returns. */
+/* One call of a library. Written when the call returns. */
 struct rec_library {
 	uint8_t kind, words;
-	uint16_t function; /* DICT_LIBRARY */
-	uint16_t status;   /* the library's own result code, 0 = success */
-	uint8_t type, compute;
+	uint16_t function;     /* id of a DICT_LIBRARY */
+	uint16_t status;       /* the library's result code, 0: success */
+	uint8_t type, compute; /* see enum library_facts */
 	uint64_t begin_ticks, end_ticks;
 	uint64_t stream; /* 0: the default stream, or unknown */
 	union {
@@ -282,40 +313,48 @@ struct rec_library {
 			uint64_t count; /* elements, as the function counts them */
 			/* the communicator's id, the same in all ranks; 0: unknown */
 			uint64_t comm;
-			/* number of the collective on its communicator, from 1; 0: none */
+			/* number of the collective on its communicator, from 1; 0: not counted */
 			uint32_t sequence;
 			int32_t peer; /* root of a collective, partner of a message; -1: none */
-			uint16_t rank, n_ranks; /* in the communicator; 65535 and 0: unknown */
+			/* this process's rank and the number of ranks in the communicator;
+			 * 65535 and 0: unknown */
+			uint16_t rank, n_ranks;
 			uint32_t reserved;
 		} nccl;
 	};
 };
 
-/* A block of PyTorch's caching allocator, as the allocator reports it to PyTorch's own profiler.
- * Written while steps are recorded; see rec_memory. */
+/*
+ * An event of PyTorch's caching allocator, as the allocator reports it to PyTorch's own profiler.
+ * Written only while steps are recorded; struct rec_memory is written in other steps, too.
+ */
 struct rec_block {
 	uint8_t kind, words;
 	uint8_t event; /* enum block_event */
 	uint8_t device;
-	uint32_t stack; /* DICT_STACK of MADE and LIVE; 0: no stack was taken */
+	uint32_t
+		stack; /* MADE, LIVE: id of a DICT_STACK of the allocation; 0: no stack was taken */
 	uint64_t ticks;
-	uint64_t address, bytes; /* size as rounded by the allocator */
+	uint64_t address, bytes; /* `bytes`: the size as rounded by the allocator */
 	union {
 		struct {
 			/* the device's totals after the event */
 			uint64_t allocated_bytes, reserved_bytes;
 		};
-		/* LIVE; for a block made outside recorded steps: when that step began */
+		/* LIVE: when the block was made. If the block was made in a step that was not
+		 * recorded, this is when that step began. */
 		uint64_t made_ticks;
 	};
 };
 
-/* The allocator's totals on a device at the beginning of a step, recorded or not. Written where
- * they changed. */
+/*
+ * The totals of PyTorch's caching allocator on a device at the begin of a step, whether or not the
+ * step is recorded. Written only if the totals have changed.
+ */
 struct rec_memory {
 	uint8_t kind, words;
 	uint8_t device, reserved;
-	uint32_t n_lost; /* live blocks without a BLOCK_LIVE: there were too many */
+	uint32_t n_lost; /* live blocks that have no BLOCK_LIVE, because there were too many */
 	uint64_t ticks;
 	uint64_t allocated_bytes, reserved_bytes;
 	uint64_t peak_allocated_bytes, peak_reserved_bytes; /* since the process began */
@@ -341,23 +380,25 @@ enum dict_kind {
 
 #define DICT_MARK 0xD1C7u
 
-/* All sizes are multiples of 8; `bytes` includes the head. The head is stored last, as one 64-bit
- * release store. */
+/* The head of a dictionary record. It is stored after the rest of the record, as one 64-bit release
+ * store. */
 struct dict_head {
-	uint16_t mark; /* DICT_MARK */
-	uint16_t kind;
-	uint32_t bytes;
+	uint16_t mark;	/* DICT_MARK */
+	uint16_t kind;	/* enum dict_kind */
+	uint32_t bytes; /* size of the whole record with its head; a multiple of 8 */
 };
 
+/* A hooked CUDA function. */
 struct dict_hook {
 	struct dict_head head;
 	uint16_t id;
+	/* enum record_category, enum record_entry_point, enum record_space */
 	uint8_t category, entry_point, space;
 	uint8_t reserved[3];
 	char name[]; /* the symbol, NUL-terminated */
 };
 
-/* A function of a library. */
+/* A function of a library whose calls are recorded (struct rec_library). */
 struct dict_library {
 	struct dict_head head;
 	uint16_t id;
@@ -368,7 +409,7 @@ struct dict_library {
 
 struct dict_thread {
 	struct dict_head head;
-	uint32_t slot, tid;
+	uint32_t slot, tid; /* the thread's number in the journal, from 1; its Linux thread id */
 	char name[16];
 	uint32_t handle; /* low half of pthread_self(): CUPTI's thread id by default */
 	uint32_t reserved;
@@ -380,23 +421,23 @@ struct dict_string {
 	char text[];
 };
 
-/* The shape of a launch as the host requested it, written when it is first seen. */
+/* The shape of a launch as the application requested it. Written when the shape first occurs. */
 struct dict_launch {
 	struct dict_head head;
-	uint64_t token;
-	uint64_t function; /* handle as the caller passed it */
-	uint32_t name;	   /* DICT_STRING of the (mangled) name, 0: unknown */
+	uint64_t token;	   /* see core/runtime/token.h */
+	uint64_t function; /* the function's handle, as the application passed it */
+	uint32_t name;	   /* id of the DICT_STRING with the mangled name; 0: unknown */
 	uint32_t grid[3], block[3];
-	uint32_t shared_bytes;
+	uint32_t shared_bytes; /* dynamic shared memory */
 };
 
-/* A kernel as CUPTI reports it, without what varies per launch. */
+/* A kernel as CUPTI reports it. Values that change from launch to launch are in struct rec_gpu. */
 struct dict_kernel {
 	struct dict_head head;
 	uint32_t id;
-	uint32_t name; /* DICT_STRING, mangled */
+	uint32_t name; /* id of the DICT_STRING with the mangled name */
 	uint32_t block[3];
-	uint32_t registers, static_shared_bytes, dynamic_shared_bytes;
+	uint32_t registers, static_shared_bytes, dynamic_shared_bytes; /* registers per thread */
 	uint32_t local_bytes_per_thread, reserved;
 };
 
@@ -408,26 +449,30 @@ struct dict_device {
 	char name[64];
 };
 
-/* A loaded object that contains frames. Addresses in it are stored as offsets from `base`, to which
- * the ELF file's own virtual addresses are relative. */
+/*
+ * A loaded ELF object (executable or shared library) that contains frames. A frame's address is
+ * stored as an offset from `base`. The offset is also the virtual address in the ELF file.
+ */
 struct dict_module {
 	struct dict_head head;
 	uint32_t id; /* from 1 */
 	uint32_t build_id_bytes;
 	uint8_t build_id[32];
 	uint64_t base;	     /* load address minus the file's lowest virtual address: dlpi_addr */
-	uint64_t begin, end; /* mapped addresses */
+	uint64_t begin, end; /* the addresses at which the object is mapped */
 	char path[];	     /* absolute if it could be determined */
 };
 
+/* The format of a code object's line table, by Python version: before 3.10 (co_lnotab), 3.10, or
+ * 3.11 and later. */
 enum line_table { LINES_NONE, LINES_LNOTAB, LINES_310, LINES_311 };
 
-/* A Python code object, copied when it is first seen. */
+/* A Python code object. Copied when a frame of it first occurs. */
 struct dict_code {
 	struct dict_head head;
 	uint32_t id;   /* from 1 */
-	uint32_t file; /* DICT_STRING: co_filename */
-	uint32_t name; /* DICT_STRING: co_qualname (3.11 and later), else co_name */
+	uint32_t file; /* id of the DICT_STRING with co_filename */
+	uint32_t name; /* id of the DICT_STRING with co_qualname, or co_name before Python 3.11 */
 	uint32_t first_line;
 	uint32_t lines; /* enum line_table: the format of `table` */
 	uint32_t table_bytes;
@@ -435,9 +480,15 @@ struct dict_code {
 };
 
 /*
- * One frame of a stack. Native: bit 63 clear, bits 48..62 module (0: none, absolute address), bits
- * 0..47 offset of the return address (below a signal frame: of the interrupted instruction).
- * Python: bit 63 set, bits 32..62 code, bits 0..31 last instruction in bytes (0xffffffff: unknown).
+ * One frame of a stack, as 64 bits.
+ *
+ * Native frame: bit 63 is clear. Bits 48 to 62 are the id of the module (struct dict_module). Bits
+ * 0 to 47 are an offset in the module, or an absolute address if the module is 0. The offset is
+ * that of the return address. In a frame that a signal interrupted, it is that of the interrupted
+ * instruction.
+ *
+ * Python frame: bit 63 is set. Bits 32 to 62 are the id of the code object (struct dict_code). Bits
+ * 0 to 31 are the offset of the last instruction in bytes, or FRAME_LASTI_UNKNOWN.
  */
 #define FRAME_PYTHON	    (1ull << 63)
 #define FRAME_MODULE_MOST   0x7fffu
@@ -454,44 +505,52 @@ static inline uint64_t frame_python(uint32_t code, uint32_t lasti)
 }
 
 enum stack_flag {
-	/* outer native frames are missing: code without unwind information, or the depth limit */
+	/* outer native frames are missing, because code has no unwind information or because of
+	 * the depth limit */
 	STACK_TRUNCATED = 1,
-	/* the Python frames follow the native ones, because their position among them is unknown */
+	/* The Python frames are stored after all native frames, because their position among the
+	 * native frames is unknown. */
 	STACK_UNMERGED = 2,
-	/* like STACK_UNMERGED; each Python frame is one activation of the interpreter's evaluator
-	 * (CPython 3.8, 3.9) */
+	/* Like STACK_UNMERGED, but each Python frame belongs to one native frame of the
+	 * interpreter's evaluation function (CPython 3.8 and 3.9). So the reader can merge the
+	 * frames: it finds that function by name. */
 	STACK_BY_NAME = 4,
 	STACK_PYTHON_TRUNCATED = 8, /* outer Python frames are missing: the depth limit */
 };
 
-/* A call stack, innermost frame first. Its `shared` outermost frames are those of the stack `base`,
- * written earlier. */
+/* A call stack, innermost frame first. Its `shared` outermost frames are not stored here. They are
+ * the same as in the stack with the id `base`, which was written earlier. */
 struct dict_stack {
 	struct dict_head head;
 	uint32_t id;	    /* not 0; ids may have gaps */
-	uint32_t base;	    /* 0: nothing is shared */
-	uint16_t shared, n; /* `n`: frames stored here */
+	uint32_t base;	    /* 0: no frames are shared */
+	uint16_t shared, n; /* `n`: number of frames stored here */
 	uint32_t flags;	    /* enum stack_flag */
 	uint64_t frames[];
 };
 
 /* ---- The header and the directory: shared memory that both sides write. ---- */
 
-/* Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment (within about 100 ns). */
+/* Readings of the tick clock, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment (within about
+ * 100 ns). */
 struct journal_clock_point {
 	uint64_t ticks, monotonic_ns, realtime_ns;
 };
 
-/* ns = first.monotonic_ns + (ticks - first.ticks) * slope, with the slope from the first to the
- * newest point. The reader may take further points itself while the machine is up: the time-stamp
- * counter is the same in all processes. */
+/*
+ * Converts ticks: ns = first.monotonic_ns + (ticks - first.ticks) * slope. The slope is that
+ * between the first and the newest point. While the machine is up, a reader may also take a newer
+ * point itself, because the time-stamp counter is the same in all processes.
+ */
 struct journal_clock {
 	uint32_t kind; /* enum journal_clock_kind */
 	uint32_t reserved;
 	struct journal_clock_point first;
-	struct journal_clock_point last; /* written at the orderly exit; ticks 0 until then */
+	/* written when the process exits normally; `ticks` is 0 until then */
+	struct journal_clock_point last;
 };
 
+/* How steps are detected: PROF_STEP. */
 enum step_mode {
 	STEP_MODE_AUTO,
 	STEP_MODE_KERNEL,
@@ -502,20 +561,23 @@ enum step_mode {
 	STEP_MODE_NVTX
 };
 
-/* DICT_INFO key: a range of PROF_STEP=nvtx:NAME has begun. */
+/* Key of a DICT_INFO. The fact is recorded when a range of PROF_STEP=nvtx:NAME first begins. */
 #define JOURNAL_INFO_STEP_RANGE "step range"
 
+/* What the library does about steps. Fields are those of struct journal_steps. */
 enum step_state {
-	STEP_STATE_OWN,	     /* the library finds the boundaries itself (every mode but auto) */
-	STEP_STATE_LEARNING, /* journals launches and copies; waits for a new anchor_generation */
-	/* counts the anchor, still journals; waits for base_generation == anchor_generation */
+	STEP_STATE_OWN,	     /* it finds the step boundaries itself (every mode except auto) */
+	STEP_STATE_LEARNING, /* it journals launches and copies, and waits for an anchor */
+	/* it counts how often the anchor occurs, still journals launches and copies, and waits
+	 * until base_generation equals anchor_generation */
 	STEP_STATE_ADOPTED,
 	STEP_STATE_LOCKED, /* step numbers are absolute and the schedule applies */
-	/* the anchor has not occurred for long: journals again, returns to LOCKED if it occurs, and
-	 * waits for a new anchor_generation */
+	/* the anchor has not occurred for long: the library journals launches and copies again. It
+	 * returns to LOCKED if the anchor occurs, and adopts a new anchor if there is one. */
 	STEP_STATE_LOST,
 };
 
+/* Returns whether launches and copies are journaled in this enum step_state for learning. */
 static inline _Bool step_state_is_learning(uint32_t state)
 {
 	return state == STEP_STATE_LEARNING || state == STEP_STATE_ADOPTED ||
@@ -523,131 +585,158 @@ static inline _Bool step_state_is_learning(uint32_t state)
 }
 
 /*
- * Step detection (auto). The collector writes an anchor: the hash of three successive launches of
- * one thread (core/runtime/token.h), the last of which ends a step. The library adopts it and
- * writes STEP_COUNTED 1, 2, 3... as it occurs, each meaning that a step begins at its `ticks`. The
- * step that begins with STEP_COUNTED k has the number base + k. The collector therefore writes base
- * = (anchors completed by launches that began before the ticks of STEP_COUNTED 1) - 1: the run's
- * first anchor ends step 0. An iteration in which the anchor fails to occur is counted by its
- * backup. (The record may be in another thread's stream than the anchor: it is written with the
- * next launch of any thread.) Each generation is stored last (release) and read first (acquire).
+ * How steps are detected (mode auto).
+ *
+ * The collector chooses an anchor: the hash of three successive launches of one thread
+ * (core/runtime/token.h), of which the last ends a step. The library adopts the anchor. From then
+ * on, it writes a STEP_COUNTED record each time the anchor occurs, with the numbers 1, 2, 3 and so
+ * on. A STEP_COUNTED means that a step begins at the record's `ticks`. The record is written at the
+ * next launch, which may be on another thread than the anchor. If the anchor fails to occur in an
+ * iteration, the anchor's backup counts the step (core/runtime/iteration.h).
+ *
+ * The step that begins with STEP_COUNTED k gets the number `base` + k, and the run's first anchor
+ * ends step 0. To compute `base`, the collector counts the anchors whose last launch began before
+ * the ticks of STEP_COUNTED 1, and subtracts 1.
+ *
+ * Anchors are numbered from 1; the number is the anchor's generation. The collector stores
+ * anchor_generation (release) after the fields of the anchor, and base_generation (release) after
+ * `base`. The library reads these generations (acquire) before the fields.
  *
  * If the program switches to other work, the anchor stops occurring. The library then increments
- * `lost`, and detection starts anew from the current step, `current`, which the first new anchor
- * ends: base = current + anchors - 1.
+ * `lost`, and the collector looks for a new anchor. The first occurrence of the new anchor ends the
+ * step `current`. So `base` is computed as above, and `current` is added.
  *
- * Long before that the anchor is overdue: the library journals again, and the collector looks for
- * steps that another optimizer ends. It accepts no others, because the program may only be
- * evaluating. If the anchor occurs first, nothing changes; else the library adopts the new one as
- * above. Steps that no optimizer ends are checked in this way from time to time (preload/doubt.h)
- * although the anchor occurs. The library decides how many; it goes on until looked_ticks has
- * passed them, and longer if sees_optimizer is set.
+ * Long before the anchor counts as lost, it counts as overdue. The library then journals launches
+ * and copies again, and the collector looks for steps that another optimizer ends. This search is
+ * called a look. The collector accepts no other steps, because the program may only be evaluating.
+ * If the anchor occurs before the collector has found such steps, nothing changes. Otherwise the
+ * library adopts the new anchor as above.
  *
- * An anchor may be provisional: it is counted and the schedule runs on it, while the library keeps
- * journaling and the collector keeps learning, until sure_generation confirms it. If a newer anchor
- * replaces it, everything counted by it is void: numbers and schedule return to where they were
- * before it, as if the newer anchor were the first.
+ * If no optimizer ends the steps, a look also takes place from time to time although the anchor
+ * occurs (preload/doubt.h). The library decides how many steps the look covers. The look lasts
+ * until looked_ticks has passed these steps, and longer if sees_optimizer is set.
+ *
+ * An anchor may be provisional. The library counts its steps and applies the schedule to them, but
+ * keeps journaling, and the collector keeps learning, until sure_generation confirms the anchor. If
+ * a newer anchor replaces a provisional anchor, all steps that the provisional anchor counted are
+ * void. Step number and schedule return to their state before that anchor, and then follow the
+ * newer anchor.
  */
 
 /* Whether an optimizer ends the steps. */
 enum step_optimizer {
 	STEP_OPTIMIZER_NONE,
-	/* judged by what follows the backward pass; a kernel name would prove it */
+	/* likely, because some work follows the backward pass; no kernel name proves it */
 	STEP_OPTIMIZER_LIKELY,
 	STEP_OPTIMIZER_SURE
 };
 
+/* The steps for which a rank asks for a common start step. */
 enum start_of {
-	START_OF_STEPS,	   /* unknown whether an optimizer ends them */
-	START_OF_TRAINING, /* one does */
-	/* one does, and none ended the earlier steps, whose number may differ by rank */
+	START_OF_STEPS,	   /* steps of which it is unknown whether an optimizer ends them */
+	START_OF_TRAINING, /* steps that an optimizer ends */
+	/* steps that an optimizer ends, after other steps that no optimizer ended; the ranks may
+	 * have made different numbers of those other steps */
 	START_BEHIND_OTHERS
 };
 
+/* The state of step detection. Comments say which side writes a field: the library or the
+ * collector. */
 struct journal_steps {
 	/* written by the collector */
 	_Atomic uint32_t anchor_generation;
 	_Atomic uint32_t base_generation;
 	_Atomic uint64_t anchor;
 	_Atomic uint64_t base;
-	_Atomic uint32_t calls_per_step; /* of the median step, measured by the collector */
+	_Atomic uint32_t calls_per_step; /* calls of the median step */
 	_Atomic uint32_t confidence_permille;
 	/* written by the library */
 	uint32_t mode;		  /* enum step_mode */
 	_Atomic uint32_t state;	  /* enum step_state */
-	_Atomic uint64_t current; /* number of the step under way */
-	/* by how many steps the schedule was moved, because its first window was over already */
+	_Atomic uint64_t current; /* number of the current step */
+	/* number of steps by which the schedule was delayed, because its first window had passed
+	 * already */
 	_Atomic uint64_t schedule_shift;
 	/*
-	 * Several ranks of one job: a rank that has detected its steps increments waits_for_start
-	 * and records nothing yet. The collector chooses the step on which the schedule's first
-	 * recorded step falls, the same for all ranks: it writes `start`, then sets start_is_named
-	 * to waits_for_start. A rank asks again when training follows other steps (start_of).
+	 * If a job has several ranks, all ranks record the same steps. A rank that has detected its
+	 * steps increments waits_for_start and does not record yet. The collector chooses the step
+	 * that is the schedule's first recorded step in all ranks. It writes this step to `start`,
+	 * then copies waits_for_start to start_is_named. If training follows other steps, a rank
+	 * asks again (start_of).
 	 */
 	_Atomic uint32_t waits_for_start; /* by the library */
 	_Atomic uint32_t start_is_named;  /* by the collector */
-	_Atomic uint64_t start;
+	_Atomic uint64_t start;		  /* by the collector */
 	/* by the library: only steps that an optimizer ends are accepted */
 	uint32_t wants_optimizer;
 	_Atomic uint32_t lost;	   /* by the library: how often the anchor stopped occurring */
 	_Atomic uint32_t boundary; /* by the collector: enum level_boundary (core/steps/levels.h) */
-	/* by the collector, with each anchor: struct iteration_anchors
-	 * (core/runtime/iteration.h) */
+	/* by the collector, with each anchor: `within`, `backup` and `thread` of struct
+	 * iteration_anchors (core/runtime/iteration.h) */
 	_Atomic uint32_t backup_within;
-	_Atomic uint64_t backup; /* 0: none */
+	_Atomic uint64_t backup; /* 0: no backup */
 	_Atomic uint32_t anchor_thread;
-	/* by the collector: steps have been sought for long enough */
+	/* by the collector: no steps have been found for long, time slices are to be recorded */
 	_Atomic uint32_t wants_slices;
-	/* by the library: time slices recorded in place of the schedule's steps */
+	/* by the library: number of time slices recorded in place of the schedule's steps */
 	_Atomic uint32_t slices;
-	uint32_t wants_function; /* by the library: PROF_STEP=python:, every launch takes a stack */
-	/* by the collector: */
-	_Atomic uint32_t sure_generation; /* this anchor is confirmed; a newer one is provisional */
-	/* the newest anchor that counted steps and proved wrong, 0: none */
+	/* by the library: PROF_STEP=python: is set, so every launch takes a stack */
+	uint32_t wants_function;
+	/* by the collector: generation of the newest confirmed anchor; a newer anchor is
+	 * provisional */
+	_Atomic uint32_t sure_generation;
+	/* by the collector: generation of the newest anchor that counted steps and proved wrong; 0:
+	 * no such anchor */
 	_Atomic uint32_t void_generation;
-	/* anchors that proved wrong, and calls per step of the last */
+	/* by the collector: number of anchors that proved wrong, and calls_per_step of the newest
+	 * of these */
 	_Atomic uint32_t n_corrected, void_calls_per_step;
-	/* by the library: since when the anchor is overdue; 0: it has occurred */
+	/* by the library: since when the anchor is overdue or a look takes place; 0: neither */
 	_Atomic uint64_t overdue_ticks;
 	_Atomic uint32_t by_optimizer; /* by the collector, with each anchor: enum step_optimizer */
-	/* by the collector: whether an optimizer has run since overdue_ticks; reset by the
-	 * library */
+	/* set by the collector if an optimizer has run since overdue_ticks; reset by the library */
 	_Atomic uint32_t sees_optimizer;
-	/* by the collector: how far it has looked since overdue_ticks */
+	/* by the collector: time up to which it has read the records since overdue_ticks */
 	_Atomic uint64_t looked_ticks;
-	/* by the collector, with each anchor: struct iteration_anchors */
+	/* by the collector, with each anchor: `apart` of struct iteration_anchors */
 	_Atomic uint32_t anchors_apart;
 	_Atomic uint32_t start_of; /* by the library, with waits_for_start: enum start_of */
-	/* By the collector, with each anchor. `end`: a step's last two calls as token_pair_hash()
-	 * if the anchor's own last calls belong to the next step, else 0. `is_late`: the anchor
-	 * occurred before the first step's end, so it never follows the last step's end. */
+	/*
+	 * By the collector, with each anchor. `end`: not 0 if the anchor's last calls belong to the
+	 * next step. It is then the token_pair_hash() of a step's last two calls. `is_late`: the
+	 * anchor occurred before the end of the first step, so it never follows the end of the last
+	 * step.
+	 */
 	_Atomic uint64_t end;
 	_Atomic uint32_t is_late;
 };
 
-/* How a request was answered. */
+/* How the library answers a request for steps. */
 enum trigger_answer {
-	TRIGGER_BY_STEPS,  /* steps `first` to `first` + `n` - 1 are recorded */
-	TRIGGER_BY_TIME,   /* no steps detected: time slices are recorded, numbered alike */
-	TRIGGER_FROM_KEPT, /* flight recorder: the kept steps are written, and the next `n` */
+	TRIGGER_BY_STEPS,  /* the steps from `first` to `first` + `n` - 1 are recorded */
+	TRIGGER_BY_TIME,   /* no steps are detected: time slices with these numbers are recorded */
+	TRIGGER_FROM_KEPT, /* flight recorder: the kept steps and the next `n` are written */
 };
 
-/* Requests for steps. `profrun trigger` stores how many steps it wants and from which one on, then
- * increments `asked` (release). The library checks it when a step begins and, while it learns, at
- * each launch. It stores its answer, then the request's number in `taken` (release). */
+/*
+ * Requests for recorded steps. `profrun trigger` stores asked_steps and asked_from, then increments
+ * `asked` (release). The library checks `asked` when a step begins. While the library learns, it
+ * also checks `asked` at each launch. The library stores its answer (`answer`, `n_warmup`, `first`,
+ * `n`), then copies `asked` to `taken` (release).
+ */
 struct journal_trigger {
 	_Atomic uint32_t asked;
-	_Atomic uint32_t asked_steps; /* 0: as many as the schedule's active */
-	/* first step allowed, so that several ranks record the same ones; 0: at once */
+	_Atomic uint32_t asked_steps; /* number of steps; 0: as many as `active` of the schedule */
+	/* first step that may be recorded, so that several ranks record the same steps; 0: any */
 	_Atomic uint64_t asked_from;
 	/* written by the library */
-	_Atomic uint32_t accepts; /* 1 << enum trigger_cause: enabled by PROF_TRIGGER */
-	_Atomic uint32_t signals; /* received, counted by their handler */
-	_Atomic uint32_t signals_taken;
+	_Atomic uint32_t accepts; /* a bit 1 << enum trigger_cause for each cause that is enabled */
+	_Atomic uint32_t signals; /* SIGUSR2 received; counted by the signal handler */
+	_Atomic uint32_t signals_taken; /* value of `signals` at the last answer to a signal */
 	_Atomic uint32_t taken;
-	_Atomic uint32_t answer; /* enum trigger_answer */
-	_Atomic uint32_t n_warmup;
-	_Atomic uint64_t first, n;
+	_Atomic uint32_t answer;   /* enum trigger_answer */
+	_Atomic uint32_t n_warmup; /* warm-up steps before `first` */
+	_Atomic uint64_t first, n; /* the recorded steps, see enum trigger_answer */
 };
 
 struct journal_header {
@@ -656,19 +745,20 @@ struct journal_header {
 	uint32_t header_bytes; /* sizeof(struct journal_header) of the writer */
 	uint32_t chunk_bytes, n_chunks;
 	uint64_t directory_offset, dictionary_offset, dictionary_bytes, chunks_offset, file_bytes;
-	/* sizes of the two largest records, checked by both sides */
+	/* sizes of struct rec_call and struct rec_gpu; the reader checks them */
 	uint32_t call_bytes, gpu_bytes;
 	uint32_t pid, ppid;
 	/* field 22 of /proc/PID/stat: distinguishes a process from a later one with the same pid */
 	uint64_t process_start;
 	struct journal_clock clock;
-	_Atomic uint64_t ended_ticks; /* orderly exit of the process; 0: alive or killed */
+	_Atomic uint64_t ended_ticks; /* when the process exited; 0: it is alive or was killed */
 	_Atomic uint64_t dictionary_used_bytes;
 	_Atomic uint32_t chunks_backed; /* chunks below this index have disk space */
-	/* pid of the collector that reads and recycles chunks, 0: none */
+	/* pid of the collector that reads and recycles chunks; 0: no collector */
 	_Atomic uint32_t collector;
-	_Atomic uint64_t chunk_claims;	     /* counts the claims: orders a thread's chunks */
-	_Atomic uint64_t dropped_records;    /* chunk records dropped for lack of room, in total */
+	/* how often a chunk was claimed; the claims order the chunks of a thread */
+	_Atomic uint64_t chunk_claims;
+	_Atomic uint64_t dropped_records;    /* chunk records dropped for lack of room */
 	_Atomic uint64_t dropped_dictionary; /* dictionary records dropped for lack of room */
 	struct journal_steps steps;
 	struct journal_trigger trigger;
@@ -677,21 +767,23 @@ struct journal_header {
 };
 
 enum chunk_state {
-	CHUNK_FREE,    /* the library may claim it (by compare and swap) */
-	CHUNK_WRITING, /* one thread appends */
-	/* full, or its thread ended; only the collector may free it, after reading it */
+	CHUNK_FREE,    /* a thread of the application may claim the chunk (compare and swap) */
+	CHUNK_WRITING, /* one thread appends records */
+	/* the chunk is full, or its thread has ended; only the collector may free the chunk, after
+	 * it has read the records */
 	CHUNK_SEALED,
 };
 
-/* One per chunk, a cache line each: its owner writes to it with every record. */
+/* The directory entry of a chunk. Each entry has a cache line of its own, because the chunk's
+ * thread writes to it with every record. */
 struct journal_chunk {
-	_Atomic uint32_t state;
+	_Atomic uint32_t state; /* enum chunk_state */
 	_Atomic uint32_t committed_bytes;
-	uint32_t thread; /* slot: DICT_THREAD */
+	uint32_t thread; /* `slot` of a DICT_THREAD */
 	uint32_t reserved;
-	/* Value of chunk_claims when it was taken: 1, 2, ... Stored (release) once `thread` is set;
-	 * a reader skips a chunk whose claim is 0. The collector sets claim and committed_bytes to
-	 * 0 before it stores CHUNK_FREE. */
+	/* Number, from 1, of the claim by which a thread took the chunk. Stored (release) after
+	 * `thread` is set. A reader skips a chunk whose claim is 0. The collector sets `claim` and
+	 * `committed_bytes` to 0 before it stores CHUNK_FREE. */
 	_Atomic uint64_t claim;
 	uint64_t padding[5];
 };

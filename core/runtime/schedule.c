@@ -1,7 +1,7 @@
 /*
- * The schedule's parser and evaluator (core/runtime/schedule.h). Runs in the application, in its
- * collector and in tests. The semantics are torch's, checked against torch's own results in
- * test/steps/torch_schedule.tsv.
+ * Parses and evaluates the schedule (core/runtime/schedule.h). Runs in the application, in the
+ * collector and in tests. The semantics are those of torch.profiler.schedule. Tests compare the
+ * results with PyTorch's own results in test/steps/torch_schedule.tsv.
  */
 #include "core/runtime/schedule.h"
 
@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More than any job has, and sums of a few such numbers do not overflow. */
+/* The largest number that is accepted: more steps than any job has, and so small that sums of a few
+ * such numbers do not overflow. */
 #define SCHEDULE_MAX_STEPS 1000000000000ull
 
 #define SCHEDULE_ACCEPTED                      \
@@ -43,7 +44,7 @@ static const struct {
 	[KEY_FLIGHT] = { "flight", 1, 0 },
 };
 
-/* A piece of the text, not terminated. */
+/* A part of the setting's text, without a terminating NUL. */
 struct piece {
 	const char *at;
 	size_t length;
@@ -63,7 +64,7 @@ static bool piece_is(struct piece p, const char *word)
 	return strlen(word) == p.length && !memcmp(p.at, word, p.length);
 }
 
-/* Returns how many bytes of a wrong piece an error message shows. */
+/* Returns how many bytes of an invalid piece an error message shows. */
 static int piece_shown(struct piece p)
 {
 	return p.length < 40 ? (int)p.length : 40;
@@ -83,7 +84,8 @@ static bool piece_number(struct piece p, uint64_t *out)
 	return p.length > 0;
 }
 
-/* Refuses an unknown word or key; `words` are the known ones. */
+/* Fails with a message about an unknown word or key. `words` are the known ones, separated by '|'.
+ */
 static int schedule_refuse(struct piece p, const char *what, const char *words, struct err *e)
 {
 	char word[48], meant[SPELLING_MEANT_BYTES];
@@ -119,8 +121,8 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 	return 0;
 }
 
-/* The flight recorder records every step from the first recorded one on, so nothing ends or
- * repeats. */
+/* Fills `out` for the flight recorder, which records every step from the first recorded step on. So
+ * its recording does not end, and `repeat` is not allowed. */
 static int schedule_fly(const uint64_t values[KEY_COUNT], unsigned seen, struct schedule *out,
 			struct err *e)
 {
@@ -183,7 +185,8 @@ static uint64_t schedule_cycle(const struct schedule *s)
 	return s->wait + s->warmup + s->active;
 }
 
-/* Returns the steps since the first cycle began; only for steps after skip_first. */
+/* Returns the number of steps since the first cycle began. `step` must not be one of the first
+ * `skip_first` steps. */
 static uint64_t schedule_phase(const struct schedule *s, uint64_t step)
 {
 	return step - s->skip_first + (s->skip_first_wait ? s->wait : 0);

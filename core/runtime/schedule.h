@@ -1,7 +1,7 @@
 /*
- * PROF_SCHEDULE: which steps are recorded, with the semantics of torch.profiler.schedule. Holds the
- * parsed schedule and returns the action of a step by its number. Pure arithmetic on the caller's
- * struct: any thread, no memory, no locks. Only schedule_parse() formats text, once at startup.
+ * PROF_SCHEDULE: decides which steps are recorded, with the semantics of torch.profiler.schedule.
+ * The functions only compute on the caller's struct. They allocate no memory and take no locks, and
+ * any thread may call them. Only schedule_parse(), which is called once at startup, formats text.
  */
 #ifndef CORE_SCHEDULE_H
 #define CORE_SCHEDULE_H
@@ -18,12 +18,14 @@
 #define SCHEDULE_NEVER UINT64_MAX
 
 /*
- * After `skip_first` steps: cycles of `wait` skipped, `warmup` warm-up and `active` recorded steps,
- * `repeat` times (0: forever). `skip_first_wait` omits the wait of the first cycle.
+ * A parsed schedule. The first `skip_first` steps are skipped. Then cycles follow, each of which
+ * has `wait` skipped steps, `warmup` warm-up steps and `active` recorded steps. There are `repeat`
+ * cycles; 0: cycles until the program ends. `skip_first_wait` omits the skipped steps of the first
+ * cycle.
  *
- * The flight recorder (`flight` not 0) records every step from the first recorded one on, keeps the
- * last `flight` of them and writes those when triggered. `active` is then how many more are written
- * after that, 0 if not given.
+ * If `flight` is not 0, the flight recorder is used. It records every step from the first recorded
+ * step on and keeps the last `flight` steps. When triggered, it writes the kept steps and the next
+ * `active` steps (0 if not given).
  */
 struct schedule {
 	bool off;    /* nothing is ever recorded */
@@ -34,20 +36,22 @@ struct schedule {
 };
 
 /*
- * Parses "always", "off" or "key=N,key=N...", keys in any order, flight=N among them. A missing key
- * gets torch's default where torch has one (skip_first=0, repeat=0, skip_first_wait=0), else
- * wait=0, warmup=0, active=1: steps that are not named are not skipped. Returns 0, or -EINVAL with
- * one line in `e` (may be NULL) and `out` unchanged.
+ * Parses "always", "off" or "key=N,key=N...". The keys, of which flight is one, may be in any
+ * order. A missing key gets PyTorch's default if PyTorch has one (skip_first=0, repeat=0,
+ * skip_first_wait=0). Otherwise it gets the value with which no steps are skipped (wait=0,
+ * warmup=0, active=1). Returns 0, or -EINVAL with one line in `e` (may be NULL) and `out`
+ * unchanged.
  */
 int schedule_parse(const char *text, struct schedule *out, struct err *e);
 
 /* Returns the action of step `step`, counted from 0. */
 enum sched_action schedule_action(const struct schedule *s, uint64_t step);
 
-/* Returns the first step that is not SCHED_NONE, or SCHEDULE_NEVER. */
+/* Returns the first step whose action is not SCHED_NONE (a warm-up or recorded step), or
+ * SCHEDULE_NEVER. */
 uint64_t schedule_first_recorded(const struct schedule *s);
 
-/* Returns whether every step from `step` on is SCHED_NONE. */
+/* Returns whether the action of every step from `step` on is SCHED_NONE. */
 bool schedule_done(const struct schedule *s, uint64_t step);
 
 #endif

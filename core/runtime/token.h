@@ -1,8 +1,9 @@
 /*
- * Tokens: a launch or copy as 64 bits for step detection, and the hash of three in a row (a
- * trigram, or anchor). Shared by the application, which counts an anchor with one compare per
- * launch, and the collector, which chooses it: both must mix alike, so both include this. The
- * mixing need not resist attacks; tokens only have to differ where launches do.
+ * Tokens, for step detection. A token represents a launch or copy as 64 bits. A trigram is the hash
+ * of three tokens in a row. An anchor is a trigram that the collector has chosen. The library in
+ * the application counts how often the anchor occurs, with one comparison per launch. Both sides
+ * must compute the same hashes, so both include this file. The hashes need not resist attacks; it
+ * is enough that tokens of different launches differ.
  */
 #ifndef CORE_TOKEN_H
 #define CORE_TOKEN_H
@@ -12,14 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Odd, with well spread bits. Three different ones, so that equal numbers in different places do
- * not cancel. */
+/* Factors of the hashes: odd numbers with well spread bits. There are three different ones, so that
+ * equal numbers in different places of a launch do not cancel each other. */
 #define TOKEN_K0 0x9e3779b97f4a7c15ull
 #define TOKEN_K1 0xd6e8feb86659fd93ull
 #define TOKEN_K2 0xa0761d6478bd642full
 
-/* Multiplies and folds. The high half of a product depends on every bit of both factors, so folding
- * it into the low half gives a full mix in one step. */
+/*
+ * Mixes two numbers: multiplies them and combines both halves of the product by exclusive or. The
+ * high half of the product depends on every bit of both factors. So one such step mixes all bits.
+ */
 static inline uint64_t token_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -31,9 +34,12 @@ static inline uint64_t token_pair(uint32_t low, uint32_t high)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Returns the token of a kernel launch: function handle, grid and block as requested. The three
- * products are independent, so they overlap in the CPU. Shared memory and stream are left out: the
- * function determines the former, the caller's stream allocation the latter. */
+/*
+ * Returns the token of a kernel launch, by the function's handle and the requested grid and block.
+ * The three products do not depend on each other, so the CPU computes them at the same time. Shared
+ * memory is left out, because the function determines it. The stream is left out, because it
+ * depends on how the application assigns streams.
+ */
 static inline uint64_t token_launch_of(uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
 				       uint32_t bx, uint32_t by, uint32_t bz)
 {
@@ -43,30 +49,33 @@ static inline uint64_t token_launch_of(uint64_t function, uint32_t gx, uint32_t 
 	return xy ^ (zx << 1 | zx >> 63) ^ yz;
 }
 
-/* Takes arrays instead. Costs 5 ns more if the arrays were stored just before, because two 32-bit
- * stores do not forward to one 64-bit load. */
+/*
+ * Like token_launch_of(), but takes arrays. Takes 5 ns longer if the arrays were stored just
+ * before, because the CPU cannot forward two 32-bit stores to one 64-bit load.
+ */
 static inline uint64_t token_launch(uint64_t function, const uint32_t grid[3],
 				    const uint32_t block[3])
 {
 	return token_launch_of(function, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
 }
 
-/* Tokens without a function handle. Sizes are left out: the last copy of a batch is often
- * shorter. */
 enum token_family { TOKEN_FAMILY_COPY = 1, TOKEN_FAMILY_GRAPH };
 
+/* Returns the token of an operation that has no function handle. */
 static inline uint64_t token_of(enum token_family family, uint64_t what)
 {
 	return token_fold(what ^ TOKEN_K2, TOKEN_K0 + (uint64_t)family * 2);
 }
 
-/* `kind`: enum record_copy */
+/* Returns the token of a copy. `kind` is an enum record_copy. The size is left out, because the
+ * last copy of a batch is often shorter. */
 static inline uint64_t token_copy(uint32_t kind)
 {
 	return token_of(TOKEN_FAMILY_COPY, kind);
 }
 
-/* Returns the token of a graph launch: one piece of work, identified by its exec handle. */
+/* Returns the token of a graph launch. It counts as one launch, identified by the graph's exec
+ * handle. */
 static inline uint64_t token_graph(uint64_t exec)
 {
 	return token_of(TOKEN_FAMILY_GRAPH, exec);
@@ -85,19 +94,24 @@ static inline uint64_t token_pair_hash(uint64_t first, uint64_t second)
 	return token_trigram(0, first, second);
 }
 
-/* An anchor of another kind: the first copy to the device after a copy to the host, whatever was
- * launched in between. A server with dynamic batching copies a result to the host, then the next
- * input to the device, and two of its iterations may have nothing else in common. */
+/*
+ * An anchor that is not a trigram. It stands for the first copy to the device after a copy to the
+ * host, regardless of the launches in between. It is meant for servers with dynamic batching: they
+ * copy a result to the host, then the next input to the device, and two iterations may have nothing
+ * else in common.
+ */
 #define TOKEN_EXCHANGE 0x65786368616e6765ull
 
-/* A thread's last tokens; all zeros at its start. */
+/* The last tokens of a thread. All zeros at the thread's start. */
 struct token_window {
 	uint64_t before_last, last;
-	bool was_read; /* its last copy between host and device was to the host */
+	bool was_read; /* the thread's last copy between host and device was to the host */
 };
 
-/* Appends `token` and returns the trigram hash that it completes. Before a thread's third token
- * this practically never equals an anchor. */
+/*
+ * Appends `token` and returns the hash of the trigram that ends with it. For a thread's first two
+ * tokens, this hash practically never equals an anchor.
+ */
 static inline uint64_t token_window_push(struct token_window *w, uint64_t token)
 {
 	uint64_t hash = token_trigram(w->before_last, w->last, token);
@@ -106,8 +120,8 @@ static inline uint64_t token_window_push(struct token_window *w, uint64_t token)
 	return hash;
 }
 
-/* Returns whether `token`, the next one, is a copy that TOKEN_EXCHANGE stands for. Need not be
- * called for launches. */
+/* Returns whether the thread's next token, `token`, is a copy that TOKEN_EXCHANGE stands for. May
+ * be omitted for launches. */
 static inline bool token_window_exchanges(struct token_window *w, uint64_t token)
 {
 	bool is_fed = token == token_copy(COPY_H2D), is_read = token == token_copy(COPY_D2H);
@@ -117,8 +131,8 @@ static inline bool token_window_exchanges(struct token_window *w, uint64_t token
 	return exchanges;
 }
 
-/* Appends a token of any kind. Returns TOKEN_EXCHANGE if that is `anchor` and `token` completes it,
- * else the trigram hash. */
+/* Appends a token of any kind. Returns TOKEN_EXCHANGE if this is the `anchor` and `token` is such a
+ * copy. Otherwise returns the trigram hash. */
 static inline uint64_t token_window_push_for(struct token_window *w, uint64_t token,
 					     uint64_t anchor)
 {
@@ -127,9 +141,12 @@ static inline uint64_t token_window_push_for(struct token_window *w, uint64_t to
 	return exchanges && anchor == TOKEN_EXCHANGE ? TOKEN_EXCHANGE : hash;
 }
 
-/* Returns whether a thread's last calls end a step whose anchor would be completed by the next
- * step. That is so if they are the two calls that `end` stands for (0: unknown) or, if the anchor
- * is TOKEN_EXCHANGE, if the last one copied to the host. */
+/*
+ * Returns whether a thread's last calls end a step, for an anchor that is only completed by calls
+ * of the next step. For TOKEN_EXCHANGE, the last call must have copied to the host. For other
+ * anchors, the last two calls must have the token_pair_hash() `end`; if `end` is 0, this hash is
+ * unknown and the function returns false.
+ */
 static inline bool token_window_is_at_end(const struct token_window *w, uint64_t anchor,
 					  uint64_t end)
 {

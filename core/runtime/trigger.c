@@ -1,4 +1,4 @@
-/* See trigger.h. Runs in the application, once, and in the tools. */
+/* See trigger.h. Runs once in the application, at startup, and in the tools. */
 #include "core/runtime/trigger.h"
 
 #include "core/runtime/spelling.h"
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With a smaller factor every other step would be slow; with a larger one none would. */
+/* With a factor below SLOW_LEAST about every second step would be slow. With a factor above
+ * SLOW_MOST no step would be. */
 #define SLOW_LEAST 1.1
 #define SLOW_MOST  1000.0
 

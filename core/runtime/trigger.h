@@ -1,4 +1,4 @@
-/* PROF_TRIGGER: what requests recorded steps, other than the schedule. */
+/* PROF_TRIGGER: what starts a recording besides the schedule. */
 #ifndef CORE_TRIGGER_H
 #define CORE_TRIGGER_H
 
@@ -6,15 +6,17 @@
 
 #include <stdbool.h>
 
+/* A parsed value of PROF_TRIGGER: the causes that start a recording. */
 struct trigger_config {
-	bool file, signal;
-	double slow; /* a step is slow if it takes this many times the running median; 0: never */
+	bool file, signal; /* `profrun trigger`; SIGUSR2 */
+	double slow;	   /* a step that takes this factor times the running median; 0: no step */
 };
 
 /* Parses a comma-separated list of "file", "signal" and "slow:FACTOR", or "none". Returns 0, or
  * -EINVAL with one line in `e` (may be NULL) and `out` unchanged. */
 int trigger_parse(const char *text, struct trigger_config *out, struct err *e);
 
+/* Returns whether any cause is enabled. */
 static inline bool trigger_is_any(const struct trigger_config *t)
 {
 	return t->file || t->signal || t->slow > 0;
