@@ -1,7 +1,7 @@
 /*
- * A stack is a list of pointers to frames. A frame is resolved the first time it occurs, by its
- * 64-bit key from the source. A run of a million events has about 10,000 stacks of about 3,000
- * different frames.
+ * A stack is a list of pointers to frames. The stack's source gives a 64-bit key for each frame. A
+ * key is resolved when it first occurs, and the result is kept. A run of a million events has about
+ * 10,000 stacks, which consist of about 3,000 different frames.
  */
 #include "core/symbols/frames.h"
 
@@ -16,49 +16,53 @@
 
 enum { BLOCK_FRAMES = 256 };
 
-/* `native.frame` must come first: known() casts a pointer to it back. */
+/* A resolved frame. native.frame must come first, because known() casts a pointer to native.frame
+ * to a pointer to the known_frame. */
 struct known_frame {
 	struct source_frame native;
-	const char *module_name; /* see frame_module_name() */
-	uint16_t about[ABOUT_DEPTHS];
-	uint8_t phase_part;
+	const char *module_name;      /* see frame_module_name() */
+	uint16_t about[ABOUT_DEPTHS]; /* see stack_about_match() */
+	uint8_t phase_part;	      /* enum phase_part */
 	bool is_framework;
-	bool is_apply; /* of torch.autograd.Function or a class derived from it */
+	bool is_apply; /* apply() of torch.autograd.Function or of a class derived from it */
 };
 
+/* The frames of one key: inlined functions, then the function that contains them. */
 struct group {
-	uint32_t first, n; /* in `members`: inlined functions, then the one that contains them */
+	uint32_t first, n; /* `n` elements of `members`, from members[first] on */
 };
 
 struct stack {
-	const struct frame **at;
+	const struct frame **at; /* innermost frame first */
 	size_t n;
 	uint32_t site;
 	bool is_truncated;
 };
 
-/* The copy of a shared frame for stacks in which it has a different operator name. */
+/* A copy of a frame, for stacks in which the frame has another operator name. */
 struct named_frame {
-	const struct known_frame *of;
-	struct known_frame *frame;
+	const struct known_frame *of; /* the original */
+	struct known_frame *frame;    /* the copy */
 };
 
 struct frames {
 	struct stack_source source;
 	const struct tables *tables;
 	struct strtab texts;
-	struct strtab site_keys;	  /* a key's id is the site's number */
-	struct source lines;		  /* the text of source files */
-	VEC(struct known_frame *) blocks; /* frames never move */
-	size_t n_in_block;
+	struct strtab site_keys; /* keys of site_of(); a key's id is the site's number */
+	struct source lines;	 /* the text of source files */
+	/* blocks of BLOCK_FRAMES frames each, so that a frame never moves */
+	VEC(struct known_frame *) blocks;
+	size_t n_in_block; /* frames in the last block */
 	VEC(struct named_frame) named;
-	VEC(struct known_frame *) members;
+	VEC(struct known_frame *) members; /* the frames of all groups */
 	VEC(struct group) groups;
-	/* key -> index in groups; [1]: return addresses and Python frames, [0]: interrupted ones */
+	/* key of a frame -> index in `groups`; [0] is for frames that were interrupted by a signal,
+	 * [1] for all others */
 	struct map group_of[2];
 	VEC(struct stack) stacks;
-	struct map stack_of;	/* the source's number -> index in stacks */
-	VEC(struct site) sites; /* [0]: unknown */
+	struct map stack_of;	/* the source's number of a stack -> index in `stacks` */
+	VEC(struct site) sites; /* the index is the site's number; sites[0]: unknown */
 };
 
 struct frames *frames_new(struct stack_source source, const struct tables *tables)
@@ -127,8 +131,7 @@ static struct known_frame *add_frame(struct frames *f, const struct source_frame
 	return to;
 }
 
-/* Returns "Linear" for "Linear.forward"; without a qualified name the place of the function's first
- * line. */
+/* See frame_module_name(). */
 static const char *module_name(struct frames *f, const struct source_frame *from)
 {
 	const struct frame *frame = &from->frame;
@@ -149,6 +152,7 @@ static const char *module_name(struct frames *f, const struct source_frame *from
 	return strtab_text(&f->texts, strtab_intern(&f->texts, dot ? dot + 1 : text));
 }
 
+/* Returns the group of a key. Resolves the key if this is its first occurrence. */
 static struct group group_of(struct frames *f, uint64_t raw, bool is_return)
 {
 	bool is_new;
@@ -170,13 +174,16 @@ static struct group group_of(struct frames *f, uint64_t raw, bool is_return)
 
 /* ---- Stacks ---- */
 
+/* The state of assemble(). */
 struct assembly {
 	struct frames *f;
-	const uint64_t *raw;
+	const uint64_t *raw; /* the stack's keys, innermost frame first */
 	size_t n_raw;
-	size_t next_python; /* is_by_name: the next one of the Python frames, which come last */
-	bool is_by_name;
-	VEC(const struct frame *) out;
+	/* is_by_name: index in `raw` of the next Python frame; the Python frames come after all
+	 * native frames */
+	size_t next_python;
+	bool is_by_name;	       /* as in struct stack_shape */
+	VEC(const struct frame *) out; /* the resulting frames */
 };
 
 static void put_group(struct assembly *a, struct group group)
@@ -204,6 +211,8 @@ static bool is_evaluator(const struct frames *f, struct group group)
 	return f->members.at[group.first + group.n - 1]->native.role == FRAME_EVALUATOR;
 }
 
+/* Resolves the keys into `out`. If is_by_name is set, puts each Python frame at the position of the
+ * native frame that evaluated it. */
 static void assemble(struct assembly *a)
 {
 	bool is_return = true;
@@ -229,9 +238,12 @@ static struct known_frame *known(const struct frame *frame)
 	return (struct known_frame *)frame;
 }
 
-/* The host function with a kernel's name only launches it, so it is marked as library code: the
- * user wrote the launch where that function is called. Templates have one more function between it
- * and nvcc's stub. */
+/*
+ * Marks the host functions that only launch a kernel as library code. For each kernel, nvcc makes a
+ * host function with the kernel's name, which calls nvcc's stub. The user wrote the launch where
+ * this host function is called. For templates, there is one more function between the host function
+ * and the stub.
+ */
 static void mark_stubs(const struct stack *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -248,7 +260,7 @@ static void mark_stubs(const struct stack *s)
 
 enum { WRAPPERS_MOST = 8 }; /* Python frames of decorators between apply() and forward() */
 
-/* Returns a copy of the frame with that operator name. */
+/* Returns a copy of the frame that has `operator` as its operator name. */
 static const struct frame *named(struct frames *f, const struct frame *frame, const char *operator)
 {
 	for (size_t i = 0; i < f->named.n; i++)
@@ -262,8 +274,8 @@ static const struct frame *named(struct frames *f, const struct frame *frame, co
 	return &to->native.frame;
 }
 
-/* Writes the name of the torch.autograd.Function whose apply() is frame `i`: its forward() or
- * backward() is further in. */
+/* Writes the name of the torch.autograd.Function whose apply() is frame `i`. Takes the name from
+ * its forward() or backward(), which is a frame further in. Returns false if there is none. */
 static bool applied(const struct stack *s, size_t i, char *to, size_t room)
 {
 	for (size_t n = 0; i-- > 0 && n < WRAPPERS_MOST && !*known(s->at[i])->native.operator;) {
@@ -276,7 +288,10 @@ static bool applied(const struct stack *s, size_t i, char *to, size_t room)
 	return false;
 }
 
-/* Names apply() frames of torch.autograd.Function, and their nodes, by frames further in. */
+/*
+ * Gives apply() frames of torch.autograd.Function an operator name, which is found with applied().
+ * The native frames of the autograd node around such a frame get the same name.
+ */
 static void name_functions(struct frames *f, const struct stack *s)
 {
 	static const char any[] = "torch::autograd::PyNode";
@@ -296,13 +311,15 @@ static void name_functions(struct frames *f, const struct stack *s)
 
 /* How useful a frame is to show where a call was made; lower is better. */
 enum tier {
-	TIER_USER_LINE,
-	TIER_USER,
-	TIER_PYTHON,	/* of a library that is not a framework */
-	TIER_FRAMEWORK, /* Python code of PyTorch and others */
-	TIER_OPERATOR,	/* "AddmmBackward0": autograd's threads have no Python frames */
-	TIER_LINE,
-	TIER_NAMED,
+	TIER_USER_LINE, /* user code whose line is known */
+	TIER_USER,	/* user code without a line */
+	TIER_PYTHON,	/* Python code of a library that is not a framework */
+	TIER_FRAMEWORK, /* Python code of a framework, such as PyTorch */
+	/* the entry of an operator, such as "AddmmBackward0"; threads of the autograd engine have
+	 * no Python frames */
+	TIER_OPERATOR,
+	TIER_LINE,  /* native code whose line is known */
+	TIER_NAMED, /* native code whose function is known */
 	TIER_ADDRESS,
 };
 
@@ -319,8 +336,11 @@ static enum tier tier_of(const struct frame *frame)
 	return strstr(frame->function, "+0x") ? TIER_ADDRESS : TIER_NAMED;
 }
 
-/* Returns the innermost frame of the best tier; of operators the outermost one, which is closest to
- * the user's code. */
+/*
+ * Returns the innermost frame of the best tier that occurs in the stack; NULL if the stack is
+ * empty. For operators, returns the outermost such frame, because it is the closest to the user's
+ * code.
+ */
 static const struct frame *site_frame(const struct stack *s)
 {
 	const struct frame *best = NULL;
@@ -333,8 +353,11 @@ static const struct frame *site_frame(const struct stack *s)
 	return best;
 }
 
-/* Whether a function is inside `of`: "fit.<locals>.<genexpr>" is inside "fit". Without qualified
- * names, "<genexpr>" counts as inside any function. */
+/*
+ * Returns whether a Python function is defined inside the function `of`. For example,
+ * "fit.<locals>.<genexpr>" is inside "fit". If names are not qualified, "<genexpr>" counts as
+ * inside every function.
+ */
 static bool is_part_of(const char *function, const char *of)
 {
 	size_t n = strlen(of);
@@ -342,6 +365,7 @@ static bool is_part_of(const char *function, const char *of)
 	       (!strncmp(function, of, n) && !strncmp(function + n, ".<locals>", 9));
 }
 
+/* Returns the number of the stack's site. Adds the site if it is new. */
 static uint32_t site_of(struct frames *f, const struct stack *s)
 {
 	const struct frame *best = site_frame(s);
@@ -468,7 +492,8 @@ size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size
 	size_t n = 0;
 	for (size_t i = s->n; i-- > 0 && n < most;) {
 		const char *name = known(s->at[i])->native.operator;
-		if (*name && !(n && !strcmp(out[n - 1], name))) /* a redispatch is the same call */
+		/* two frames in a row with the same name are one call that was redispatched */
+		if (*name && !(n && !strcmp(out[n - 1], name)))
 			out[n++] = name;
 	}
 	return n;

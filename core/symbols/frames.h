@@ -1,6 +1,6 @@
 /*
- * Resolves the stacks of a source into readable frames and finds the site of each stack. Every
- * frame is resolved once and kept. One owner, no locks.
+ * Resolves the stacks of a source into readable frames and finds the site of each stack. Each frame
+ * is resolved once and kept. A struct frames has no locks, so only one thread at a time may use it.
  */
 #ifndef CORE_FRAMES_H
 #define CORE_FRAMES_H
@@ -13,27 +13,32 @@
 #include <stdint.h>
 
 /*
- * Where a call was made: the innermost frame of user code, preferably one with a line. Without user
- * code the best of the others, in this order: Python outside frameworks, any Python, the outermost
- * operator, native code with a line, native code with a name. Sites are numbered from 1; 0:
- * unknown. Stacks with the same such frame have the same site.
+ * The place at which a call was made. It is the innermost frame of user code whose line is known,
+ * otherwise the innermost frame of user code. If there is no user code, it is the first of these
+ * that the stack has: Python code outside frameworks, any Python code, the outermost operator,
+ * native code whose line is known, native code whose function is known. Sites are numbered from 1;
+ * 0: unknown. Calls at the same place have the same site.
  */
 struct site {
 	const char *file; /* "": unknown */
 	const char *function;
 	uint32_t line;
-	bool is_user; /* user code, not a library's */
+	bool is_user; /* user code, not library code */
 };
 
 struct frames;
 
-/* Takes ownership of the source. `tables` (for the working directory) may be NULL, and must outlive
- * the result. */
+/*
+ * Takes ownership of the source. `tables`, which contain the working directory of the process, may
+ * be NULL. They must outlive the result. Free the result with frames_free().
+ */
 struct frames *frames_new(struct stack_source source, const struct tables *tables);
 void frames_free(struct frames *f);
 
-/* Python and native frames merged, innermost first, with inlined functions. Empty for 0 and for
- * unknown stacks. */
+/*
+ * The frames of a stack, innermost first: Python and native frames merged, with inlined functions.
+ * Owned by struct frames. Empty for stack 0 and for unknown stacks.
+ */
 struct frame_list {
 	const struct frame *const *at;
 	size_t n;
@@ -41,37 +46,53 @@ struct frame_list {
 };
 struct frame_list frames_of(struct frames *f, uint32_t stack);
 
+/* Returns the number of the stack's site, 0 if it is unknown. */
 uint32_t frames_site(struct frames *f, uint32_t stack);
+/* Returns the site with this number, which is valid until another stack is resolved. If there is no
+ * such site, returns one with empty texts. */
 const struct site *frames_site_at(const struct frames *f, uint32_t site);
-uint32_t frames_n_sites(const struct frames *f); /* sites are 1..n */
+/* Returns the number of sites found so far. Their numbers are 1 to this number. */
+uint32_t frames_n_sites(const struct frames *f);
 
-/* Returns the text of a source line without the whitespace around it, "" if the file is not
- * readable. */
+/* Returns the text of a source line without the whitespace around it; "" if the file cannot be read
+ * or has no such line. */
 const char *frames_source(struct frames *f, const char *file, uint32_t line);
 
-/* Returns one line about the i-th object whose functions could not be named, and why; NULL after
- * the last. Complete only after all stacks of interest were looked up. */
+/*
+ * Returns one line about the `i`-th object file whose functions could not be named, with the
+ * reason; NULL after the last. The list is complete only after all stacks of interest were
+ * resolved.
+ */
 const char *frames_diagnostic(const struct frames *f, size_t i);
 
-/* Returns the framework operator that made the call: "aten::linear", "AddmmBackward0"; "": none.
- * The innermost of nested ones, or the outermost. */
+/*
+ * Returns the framework operator in which the call was made, such as "aten::linear" or
+ * "AddmmBackward0"; "" if there is none. Of nested operators, returns the innermost or, if
+ * `outermost` is set, the outermost.
+ */
 const char *frames_operator(struct frames *f, uint32_t stack, bool outermost);
 
-/* Returns the operator that this frame is the entry of, "" if none. */
+/* The functions that begin with frame_ need a frame from frames_of(). */
+
+/* Returns the operator whose entry function this frame is; "" if there is none. */
 const char *frame_operator(const struct frame *frame);
 
 /* Returns the frame's own enum phase_part, see phase_rules.h. */
 uint8_t frame_phase_part(const struct frame *frame);
 
-/* Returns the frame's own bits of enum stack_about, see stack_about.h. `i`: its position from the
- * innermost frame. */
+/* Returns the frame's own bits of enum stack_about, see stack_about.h. `i` is the frame's position
+ * in its stack, from 0 for the innermost frame. */
 uint16_t frame_about(const struct frame *frame, size_t i);
 
-/* For a Python function named forward, returns its class ("Linear"), or "forward (model.py:12)" if
- * that is unknown. Else "". */
+/*
+ * For a Python method named forward, returns the name of its class, such as "Linear". If Python
+ * gives no qualified name, the class is unknown and the result is a place such as "forward
+ * (model.py:12)". For all other frames, returns "".
+ */
 const char *frame_module_name(const struct frame *frame);
 
-/* Writes all operators around a call, outermost first, at most `most`. Returns how many. */
+/* Writes the names of all operators in which the call was made, outermost first, but at most `most`
+ * names. Returns the number of names written. */
 size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most);
 
 #endif

@@ -1,5 +1,7 @@
-/* Matches functions against a table of forms. A form has a begin, an end, and a function that makes
- * the operator's name from the part in between. */
+/*
+ * Matches the names of functions against a table of forms. A form consists of a begin, an end, and
+ * a function that makes the operator's name from the part between the two.
+ */
 #include "core/symbols/operators.h"
 
 #include <ctype.h>
@@ -25,11 +27,17 @@ static bool is_one_of(struct part p, const char *const *table, size_t n)
 	return false;
 }
 
-/* ---- ATen: "add_" and overload "Tensor" are one identifier, add__Tensor ---- */
+/*
+ * ---- ATen ----
+ * The identifiers join an operator's name and its overload: add__Tensor is the overload "Tensor" of
+ * "add_".
+ */
 
-/* Overload names that do not end operator names; those with a capital need no row. These tables
- * split 98 % of the 3,110 operators of PyTorch 2.15 as their schemas do; the others keep their
- * overload. */
+/*
+ * Names of overloads. A name that begins with a capital needs no row. With this table and the next,
+ * 98 % of the 3,110 operators of PyTorch 2.15 are split as in their schemas. The names of the other
+ * operators keep their overload.
+ */
 static const char *const overloads[] = {
 	"out",
 	"grad_input",
@@ -101,7 +109,7 @@ static const char *const overloads[] = {
 	"dtype_layout",
 };
 
-/* Operators whose names end like an overload. */
+/* Operators whose own names end like an overload, and so must not be split. */
 static const char *const whole[] = {
 	"_add_batch_dim",
 	"_remove_batch_dim",
@@ -141,7 +149,8 @@ static bool is_of_underscores(struct part p)
 	return true;
 }
 
-/* Returns the length of the trailing overload name with the underscore before it, 0: none. */
+/* Returns the length of the overload at the end of the name, including the underscore before it; 0
+ * if there is no overload. */
 static size_t overload_bytes(struct part name)
 {
 	size_t most = 0, last = name.n;
@@ -168,7 +177,7 @@ static bool aten(struct part name, char *to, size_t room)
 	return true;
 }
 
-/* ---- The others ---- */
+/* ---- Other operators ---- */
 
 static bool is_identifier(struct part p)
 {
@@ -184,13 +193,15 @@ static bool as_it_is(struct part name, char *to, size_t room)
 	return is_identifier(name);
 }
 
-/* AccumulateGrad, CopySlices and others, with the names that torch.profiler uses. */
+/* Writes the name that torch.profiler uses for a node of the autograd engine: AccumulateGrad,
+ * CopySlices and others. */
 static bool engine_node(struct part name, char *to, size_t room)
 {
 	snprintf(to, room, "torch::autograd::%.*s", (int)name.n, name.at);
 	return is_identifier(name);
 }
 
+/* Writes the name of a collective, if the method of a ProcessGroup is one. */
 static bool collective(struct part name, char *to, size_t room)
 {
 	static const char *const names[] = {
@@ -223,8 +234,11 @@ static bool collective(struct part name, char *to, size_t room)
 	return is_one_of(method, names, sizeof(names) / sizeof(*names));
 }
 
-/* Takes the last name after "&" in a template's arguments: the function that was registered with
- * the dispatcher. Skips PyTorch's own functions, which have better names from at::_ops. */
+/*
+ * Writes the name of the function that was registered with PyTorch's dispatcher. It is the last
+ * name after ", &" in the arguments of a template. Returns false for PyTorch's own functions,
+ * because their at::_ops functions give better names.
+ */
 static bool registered(struct part arguments, char *to, size_t room)
 {
 	static const char mark[] = "CompileTimeFunctionPointer<";
@@ -232,7 +246,7 @@ static bool registered(struct part arguments, char *to, size_t room)
 	const char *at = memmem(arguments.at, arguments.n, mark, sizeof(mark) - 1);
 	if (!at || !(at = memmem(at, arguments.n - (size_t)(at - arguments.at), ", &", 3)))
 		return false;
-	/* the name follows the last ", &": earlier ones may be in the function's own parameters */
+	/* take the last ", &", because earlier ones may be in the function's parameters */
 	const char *end = arguments.at + arguments.n;
 	for (const char *next = at; next; next = memmem(at + 1, (size_t)(end - at - 1), ", &", 3))
 		at = next;
@@ -302,8 +316,12 @@ bool operator_of_function(const char *qualified, char *to, size_t room)
 
 /* ---- Operators and their nodes ---- */
 
-/* PyTorch's code generator converts an operator's name without "_forward" to CamelCase and numbers
- * the overloads. So names are compared in lower case without underscores. */
+/*
+ * Writes a name in the spelling in which operators and nodes are compared: in lower case, without
+ * underscores and without "_forward" at the end. PyTorch's code generator makes a node's name from
+ * that of its operator: it removes "_forward", converts the rest to CamelCase, and appends
+ * "Backward" and a number for the overload. is_node() removes "Backward" and the number.
+ */
 static void spell(struct part name, char *to, size_t room)
 {
 	static const char forward[] = "forward";
@@ -316,8 +334,8 @@ static void spell(struct part name, char *to, size_t room)
 	to[n] = 0;
 }
 
-/* Whether `name` is like "AddmmBackward0" or "CopyBackwards". `of` gets the part before
- * "Backward". */
+/* Returns whether `name` is that of a node, such as "AddmmBackward0" or "CopyBackwards". Writes the
+ * part before "Backward" to `of`. */
 static bool is_node(struct part name, struct part *of)
 {
 	static const char backward[] = "Backward";
@@ -344,7 +362,7 @@ enum operator_role operator_kind(const char *name, char *kind, size_t room)
 	if (!strncmp(name, engine_prefix, sizeof(engine_prefix) - 1))
 		return strcmp(name, adding_up) ? OPERATOR_NODE : OPERATOR_ENGINE;
 	if (!is_node(all, &of)) {
-		if (!strstr(name, "::")) /* a function with a backward pass in Python */
+		if (!strstr(name, "::")) /* a torch.autograd.Function of Python code */
 			spell(all, kind, room);
 		return OPERATOR_FORWARD;
 	}

@@ -1,28 +1,36 @@
-/* Detects PyTorch operators by the native functions that every call of one passes through. */
+/* Detects PyTorch operators by the native functions through which every call of an operator
+ * passes. */
 #ifndef CORE_OPERATORS_H
 #define CORE_OPERATORS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes the operator whose entry a function is (demangled by demangle_function):
- * "at::_ops::add__Tensor::call" gives "aten::add_". Returns false for any other function. */
+/*
+ * Writes the name of the operator whose entry is `function`, a name that demangle_function() has
+ * demangled. For "at::_ops::add__Tensor::call", writes "aten::add_". Returns false if the function
+ * is not an operator's entry.
+ */
 bool operator_name(const char *function, char *to, size_t room);
 
-/* Writes PyTorch's name of a Python torch.autograd.Function or its node, from a method's qualified
- * name: "f.<locals>.Doubled.forward" gives "Doubled", its backward() gives "DoubledBackward".
- * Returns false for any other function. */
+/*
+ * Writes PyTorch's name of a torch.autograd.Function of Python code, or of its node. `qualified` is
+ * the qualified name of a method. For "f.<locals>.Doubled.forward", writes "Doubled". For
+ * "f.<locals>.Doubled.backward", writes "DoubledBackward". Returns false for any other method.
+ */
 bool operator_of_function(const char *qualified, char *to, size_t room);
 
 enum operator_role {
-	OPERATOR_FORWARD, /* of ATen */
-	OPERATOR_NODE,	  /* of autograd */
-	OPERATOR_ENGINE,  /* of autograd, not created by an operator: AccumulateGrad */
+	OPERATOR_FORWARD, /* an operator that is not a node of autograd */
+	OPERATOR_NODE,	  /* a node of autograd */
+	OPERATOR_ENGINE,  /* a node of autograd that no operator created: AccumulateGrad */
 };
 
-/* Returns the role of an operator by its name. `kind` gets the same text for an operator and the
- * node that it creates: "addmm" for "aten::addmm" and "AddmmBackward0". It is empty if the operator
- * creates no node, or the node's operator is unknown. */
+/*
+ * Returns the role of an operator by its name. Writes to `kind` a text that is the same for an
+ * operator and for the node that it creates: "addmm" for both "aten::addmm" and "AddmmBackward0".
+ * Writes "" if the operator creates no node, or if it is unknown which operator created the node.
+ */
 enum operator_role operator_kind(const char *name, char *kind, size_t room);
 
 #endif

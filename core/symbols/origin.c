@@ -1,6 +1,7 @@
 /*
- * User code is everything that no row here names as a library. A missing row shows a library's line
- * as user code; a wrong row hides user code. So rows name places where users do not write code.
+ * All code that no row of these tables matches is user code. If a row is missing, a library's line
+ * is shown as user code. If a row matches too much, user code is hidden. So a row must name a place
+ * in which users do not write code.
  */
 #include "core/symbols/origin.h"
 
@@ -13,7 +14,8 @@
 enum how {
 	BEGINS,	  /* the path begins with the text */
 	CONTAINS, /* the path contains the text */
-	/* the file's name up to '.' or '-' is the text: libcudart.so.13, libcudart-d5f2.so */
+	/* the file's name without version and suffix is the text: "libcudart" matches
+	 * libcudart.so.13 and libcudart-d5f2.so */
 	NAMED,
 	NAMED_AS, /* the file's name begins with the text */
 };
@@ -51,7 +53,8 @@ static bool any_matches(const struct row *rows, size_t n, const char *path)
 
 #define is_in(rows, path) any_matches(rows, sizeof(rows) / sizeof(*(rows)), path)
 
-/* ".../lib/python3.12/...": the standard library and installed packages. */
+/* Returns whether the path is like ".../lib/python3.12/...". That folder contains the standard
+ * library and installed packages. */
 static bool is_in_python_lib(const char *path)
 {
 	static const char *const places[] = { "/lib/python", "/lib64/python", "/pypy" };
@@ -67,14 +70,16 @@ static bool is_in_python_lib(const char *path)
 	return false;
 }
 
-/* pip's stub that starts an installed command: ".../bin/torchrun". */
+/* Returns whether the file is a script that pip made to start an installed command, such as
+ * ".../bin/torchrun". */
 static bool is_command_stub(const char *file)
 {
 	const char *name = path_base(file);
 	return name - file >= 5 && !strncmp(name - 5, "/bin/", 5) && !strchr(name, '.');
 }
 
-/* "<string>" (python -c), "<stdin>" and "<ipython-input-...>" are user code. */
+/* Files of Python code. "<string>" (python -c), "<stdin>" and "<ipython-input-...>" must not match,
+ * because they are user code. */
 static const struct row python_libraries[] = {
 	{ CONTAINS, "/site-packages/" },
 	{ CONTAINS, "/dist-packages/" },
@@ -97,6 +102,7 @@ bool origin_is_python_library(const char *file)
 	return is_in(python_libraries, file) || is_in_python_lib(file) || is_command_stub(file);
 }
 
+/* Names of packages, see origin_is_framework(). */
 static const char *const frameworks[] = {
 	"torch",
 	"torchgen",
@@ -153,6 +159,7 @@ bool origin_is_framework(const char *file)
 	return false;
 }
 
+/* Executables and shared libraries. */
 static const struct row native_libraries[] = {
 	{ BEGINS, "/lib/" },
 	{ BEGINS, "/lib64/" },
@@ -179,7 +186,7 @@ static const struct row native_libraries[] = {
 	{ CONTAINS, "/torchinductor_" },
 	{ CONTAINS, "/.triton/" },
 	{ CONTAINS, "/pytorch/torch/lib/" },
-	/* in any folder: */
+	/* files in any folder */
 	{ NAMED, "python" },
 	{ NAMED, "python3" },
 	{ NAMED, "libpython3" },
@@ -219,6 +226,7 @@ bool origin_is_native_library(const char *path)
 	return is_in(native_libraries, path) || is_in_python_lib(path) || origin_is_profrun(path);
 }
 
+/* Source files of native code. */
 static const struct row library_sources[] = {
 	{ BEGINS, "/usr/include/" },
 	{ BEGINS, "/usr/lib/" },
@@ -231,7 +239,7 @@ static const struct row library_sources[] = {
 	{ CONTAINS, "/targets/x86_64-linux/include/" },
 	{ CONTAINS, "/targets/sbsa-linux/include/" },
 	{ CONTAINS, "/cuda/include/" },
-	{ CONTAINS, "/rustc/" }, /* Rust's standard library, with the path of rustc's own build */
+	{ CONTAINS, "/rustc/" }, /* Rust's standard library: the path where rustc was built */
 	{ CONTAINS, "/.cargo/registry/" },
 	{ NAMED_AS, "tmpxft_" }, /* nvcc's stubs */
 	{ NAMED, "crtstuff.c" },

@@ -1,7 +1,8 @@
 /*
- * Names that frameworks have used for years. A Python row matches a file by the end of its path or
- * a folder in it, and a function by its last name, which is the same with and without qualified
- * names (Python 3.11). A native row matches a demangled function by its begin and end.
+ * The tables contain names that frameworks have used for years. A Python row matches a file by the
+ * end of its path or by a folder in the path. It matches a function by the last part of its name,
+ * because only Python 3.11 and later give qualified names. A native row matches a demangled
+ * function by its begin and end.
  */
 #include "core/symbols/phase_rules.h"
 
@@ -42,9 +43,10 @@ const char *phase_name(enum phase phase)
 
 #define ANY NULL
 
-/* The first matching row counts. */
+/* If several rows match a frame, the first of these rows counts. */
 static const struct python_row {
-	const char *file; /* the end of the path; with a leading '/': any part of it */
+	/* the end of the path; if this begins with '/', any part of the path */
+	const char *file;
 	const char *function;
 	uint8_t part;
 } python_rows[] = {
@@ -85,10 +87,11 @@ static const struct python_row {
 	{ "torch/cuda/amp/grad_scaler.py", "apply_scale", PART_FUNCTIONAL },
 	{ "torch/cuda/amp/grad_scaler.py", ANY, PART_SCALER },
 	{ "torch/distributed/fsdp/sharded_grad_scaler.py", ANY, PART_SCALER },
-	/* the optimizer's step calls it; logging in it does not belong to the optimizer */
+	/* the optimizer's step() calls this closure, but what the closure does, such as logging,
+	 * does not belong to the optimizer */
 	{ "pytorch/loops/optimization/automatic.py", "closure", PART_FUNCTIONAL },
 	{ "pytorch_lightning/loops/optimization/automatic.py", "closure", PART_FUNCTIONAL },
-	/* only step(): the scheduler's wrapper is also around the optimizer's step */
+	/* only step(), because a wrapper in this file is also around the optimizer's step() */
 	{ "torch/optim/lr_scheduler.py", "step", PART_SCHEDULER },
 	{ "torch/optim/swa_utils.py", "update_parameters", PART_AVERAGE },
 	{ "diffusers/training_utils.py", "step", PART_AVERAGE },
@@ -132,7 +135,7 @@ static const struct python_row {
 	{ "safetensors/torch.py", ANY, PART_FILE },
 };
 
-/* "": any begin or end. */
+/* As begin or end, "" matches every function. */
 static const struct native_row {
 	const char *begin, *end;
 	uint8_t part;

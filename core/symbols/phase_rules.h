@@ -1,4 +1,4 @@
-/* Finds the phase of a training step that a frame or stack belongs to. The table is in
+/* Determines to which phase of a training step a frame or stack belongs. The tables are in
  * phase_rules.c. */
 #ifndef CORE_PHASE_RULES_H
 #define CORE_PHASE_RULES_H
@@ -22,7 +22,8 @@ enum phase {
 		PHASES_N
 };
 
-/*        id         phase      name: "" is the phase's plain part */
+/* A part of a phase. The name is shown after the phase; "" if only the phase is shown. */
+/*        id         phase      name */
 #define PHASE_PARTS(X)                             \
 	X(NONE, OTHER, "")                         \
 	X(LOADER, DATA, "loader")                  \
@@ -53,49 +54,60 @@ enum phase_part {
 		PHASE_PARTS_N
 };
 
+/* Returns the phase of an enum phase_part. */
 enum phase phase_of_part(uint8_t part);
+/* Returns "forward", ... for a phase. */
 const char *phase_name(enum phase phase);
+/* Returns the name of an enum phase_part, which may be "". */
 const char *phase_part_name(uint8_t part);
 
-/* Returns a frame's enum phase_part; PART_NONE for most frames. Scans the table, so it is called
- * once per frame, see frame_phase_part(). */
+/*
+ * Returns the enum phase_part of a frame; PART_NONE for most frames. Searches a table, so it is
+ * called only once per frame; use frame_phase_part() instead.
+ */
 uint8_t phase_rules_match(const struct frame *frame);
 
-/* "Adam.step" -> "step". */
+/* Returns the last part of a function's name: "step" for "Adam.step". */
 const char *phase_rules_last_name(const char *function);
 
-/* ---- phase_rules_whole.c ---- */
+/* ---- Whole stacks: phase_rules_whole.c ---- */
 
 /* The phase of a whole stack. */
 struct phase_stack {
-	uint8_t part;
-	bool is_worker; /* of a thread of the autograd engine */
-	/* Python code of the user, or a closure of a library, is between the frame that decided
-	 * `part` and the call */
+	uint8_t part;	/* enum phase_part */
+	bool is_worker; /* the stack is that of a thread of the autograd engine */
+	/* Python code of the user, or a closure of a library, is between the call and the innermost
+	 * frame that has a part */
 	bool via_user_code;
-	bool in_closure;    /* in the closure that an optimizer's step was given to run */
-	bool is_certain;    /* decided by frames; else guessed from operator names */
-	const char *module; /* the outermost one: see phase_rules_module(); "": none */
+	bool in_closure;    /* the call was made in a closure that an optimizer's step() ran */
+	bool is_certain;    /* `part` was derived from frames; false: guessed from operator names */
+	const char *module; /* the outermost module, see phase_rules_module(); "": no module */
 };
 struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack);
 
-/* Where the Python frames of two stacks first differ, from the outermost one inwards. */
+/* The first difference between the Python frames of two stacks, compared from the outermost frame
+ * inwards. */
 struct phase_parting {
-	const struct frame *at, *other; /* NULL: that stack has no further frame */
-	const struct frame *inner;	/* the first stack's next frame inside `at`; NULL: none */
-	bool is_within_module;		/* both are inside the same call of a module */
+	/* the frames that differ: `at` of the stack `stack`, `other` of the stack `other`; NULL:
+	 * the stack has no further frame */
+	const struct frame *at, *other;
+	const struct frame *inner; /* the next frame of `stack` inside `at`; NULL: none */
+	bool is_within_module; /* the difference is inside a module call that both stacks share */
 };
 struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint32_t other);
 
-/* Returns whether they differ at two lines of the same function. */
+/* Returns whether the two differing frames are at two lines of the same function. */
 bool phase_rules_differ_by_line(const struct phase_parting *p);
 
-/* Returns whether the two stacks differ by line and `stack` is at the later line. */
+/* Returns whether the two stacks first differ at two lines of the same function, and `stack` is at
+ * the later line. */
 bool phase_rules_is_after(struct frames *f, uint32_t stack, uint32_t other);
 
-/* If the frame is the forward() of an nn.Module that was called as a module, returns its class
- * ("Linear"; without qualified names "forward (model.py:12)"). Else "". `i` counts from the
- * innermost frame. */
+/*
+ * If frame `i` is the forward() of an nn.Module, and was called through the module's __call__(),
+ * returns the name of the module's class, as frame_module_name() does. Otherwise returns "". `i`
+ * counts from the innermost frame.
+ */
 const char *phase_rules_module(const struct frame_list *list, size_t i);
 
 #endif

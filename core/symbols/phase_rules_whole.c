@@ -1,4 +1,4 @@
-/* Derives the phase of a whole stack from the parts that phase_rules.c assigns to its frames. */
+/* Derives the phase of a whole stack from the parts that phase_rules.c gives its frames. */
 #include "core/symbols/origin.h"
 #include "core/symbols/phase_rules.h"
 
@@ -10,9 +10,11 @@ static bool is_forward(uint8_t part)
 }
 
 /*
- * A module called within a backward pass is recomputed. One called within a loader transforms data.
- * Within an optimizer's step a module is still forward: L-BFGS, and Lightning with any optimizer,
- * run the whole pass in a closure there.
+ * Returns the part of a forward frame `inner` that was called within `outer`. A module that is
+ * called within a backward pass is recomputed. A module that is called within a data loader
+ * transforms data. A module that is called within an optimizer's step() is still forward, because
+ * L-BFGS, and Lightning with any optimizer, run the whole forward and backward pass in a closure
+ * that step() calls.
  */
 static uint8_t within(uint8_t inner, uint8_t outer)
 {
@@ -29,21 +31,24 @@ static uint8_t within(uint8_t inner, uint8_t outer)
 	}
 }
 
+/* Returns the part of the frames so far, of which `inner` is the part, together with the next frame
+ * outwards, of which `outer` is the part. */
 static uint8_t add_outer(uint8_t inner, uint8_t outer)
 {
 	if (inner == PART_NONE || inner == PART_GRAPH)
 		return outer == PART_NONE ? inner : outer == PART_WORKER ? PART_BACKWARD : outer;
 	if (inner == PART_FUNCTIONAL && outer == PART_MODULE)
 		return outer;
-	/* a loader that copies its batches itself then waits for the next one (accelerate) */
+	/* Accelerate's data loader copies a batch to the device itself and then waits for the next
+	 * batch. So all its calls belong to the loader. */
 	if (inner == PART_TO_DEVICE && outer == PART_LOADER)
 		return outer;
 	return is_forward(inner) ? within(inner, outer) : inner;
 }
 
 /*
- * Guesses the part for stacks without Python frames. Weak evidence: clipping and averaging use
- * these operators too.
+ * Guesses the part of a stack without Python frames by its operators. The operators of optimizers
+ * are weak evidence, because gradient clipping and weight averaging use them, too.
  */
 static uint8_t guess(struct frames *f, uint32_t stack)
 {
@@ -56,8 +61,8 @@ static uint8_t guess(struct frames *f, uint32_t stack)
 }
 
 /*
- * Returns whether a frame may be a callback, such as an optimizer's closure: user code, or a local
- * function of a library that is not a framework (skorch).
+ * Returns whether a frame may be a callback, such as an optimizer's closure. It may be if it is
+ * user code, or a local function of a library that is not a framework, such as skorch.
  */
 static bool may_be_callback(const struct frame *frame)
 {
@@ -68,8 +73,9 @@ static bool may_be_callback(const struct frame *frame)
 }
 
 /*
- * Returns whether this is an optimizer's own step(), which may call a closure. PyTorch's wrapper
- * around every step() does not count: user code that it calls is a step() that the user wrote.
+ * Returns whether the frame is an optimizer's own step(), which may call a closure. PyTorch's
+ * wrapper around every step() does not count, because user code that the wrapper calls is a step()
+ * that the user wrote, not a closure.
  */
 static bool runs_closures(const struct frame *frame, uint8_t part)
 {
@@ -91,7 +97,7 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 		found.is_worker |= part == PART_WORKER;
 		if (has_left_forward)
 			continue;
-		/* end of the closure: frames further out belong to the optimizer's caller */
+		/* The closure ends here: the frames further out called the optimizer. */
 		has_left_forward = is_forward(found.part) && part == PART_OPTIMIZER;
 		found.in_closure |= has_left_forward;
 		if (part != PART_NONE && found.part == PART_NONE)
@@ -113,7 +119,8 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 	return found;
 }
 
-/* Moves `i` to the next Python frame further in and returns it; start with `i` = list->n. */
+/* Moves `i` inwards to the next Python frame and returns this frame; NULL if there is none. Start
+ * with `i` = list->n, outside the outermost frame. */
 static const struct frame *next_python(const struct frame_list *list, size_t *i)
 {
 	while (*i > 0)
@@ -152,7 +159,8 @@ bool phase_rules_is_after(struct frames *f, uint32_t stack, uint32_t other)
 
 /* ---- Modules ---- */
 
-/* Limit of Python frames, of hooks and decorators, between a module's call and its forward(). */
+/* The most Python frames, of hooks and decorators, between a module's __call__() and its forward().
+ */
 enum { BETWEEN_MOST = 8 };
 
 const char *phase_rules_module(const struct frame_list *list, size_t i)

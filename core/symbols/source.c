@@ -1,4 +1,5 @@
-/* Keeps whole files in memory, within limits: a report shows lines of about ten files. */
+/* See source.h. Keeps whole files in memory, within limits. A report shows lines of about ten
+ * files. */
 #include "core/symbols/source.h"
 
 #include <ctype.h>
@@ -8,15 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than any line is indented. */
+/* Instead of an indentation: the line has no code. It compares as larger than any indentation. */
 #define NO_CODE SIZE_MAX
 
 enum {
-	FILE_MOST_BYTES = 4 << 20,
-	ALL_MOST_BYTES = 64 << 20,
-	SHOWN_MOST_BYTES = 200,
+	FILE_MOST_BYTES = 4 << 20, /* larger files are not read */
+	ALL_MOST_BYTES = 64 << 20, /* if the files take more than this, no further file is read */
+	SHOWN_MOST_BYTES = 200,	   /* a longer line is cut */
 };
 
+/* Returns the text of a file with a NUL at its end; NULL if the file cannot be read or is too
+ * large. The caller frees the text. */
 static char *read_whole(const char *path, size_t *bytes)
 {
 	struct stat st;
@@ -37,6 +40,7 @@ static char *read_whole(const char *path, size_t *bytes)
 	return text;
 }
 
+/* Reads the file and finds the begins of its lines. Leaves `f` empty if it cannot be read. */
 static void load(struct source *s, struct source_file *f, const char *folder, const char *file)
 {
 	char path[PATH_MAX];
@@ -56,6 +60,8 @@ static void load(struct source *s, struct source_file *f, const char *folder, co
 	}
 }
 
+/* Returns the line that begins at `from`, without the whitespace around it and without control
+ * characters. */
 static const char *show(struct strtab *texts, const char *from)
 {
 	char text[SHOWN_MOST_BYTES + 1];
@@ -67,7 +73,7 @@ static const char *show(struct strtab *texts, const char *from)
 		if (text[n] != ' ')
 			end = n + 1;
 	}
-	if (n == SHOWN_MOST_BYTES) /* do not cut a UTF-8 character */
+	if (n == SHOWN_MOST_BYTES) /* do not cut within a UTF-8 character */
 		while (end && ((unsigned char)from[end] & 0xc0) == 0x80)
 			end--;
 	text[end] = 0;
@@ -97,7 +103,7 @@ const char *source_line(struct source *s, struct strtab *texts, const char *fold
 	return line <= f->lines.n ? show(texts, f->text + f->lines.at[line - 1]) : "";
 }
 
-/* Returns the line's indentation; NO_CODE: it is empty or only a comment. */
+/* Returns the line's indentation in characters; NO_CODE if it is empty or only a comment. */
 static size_t indent_of(const char *line)
 {
 	size_t n = strspn(line, " \t");

@@ -1,30 +1,35 @@
-/* Finds lines of source files to show, and the loop around a line of Python. Each file is read
- * once. */
+/* Returns lines of source files, to show them to the user, and finds the loop around a line of
+ * Python. Each file is read only once. */
 #ifndef CORE_SOURCE_H
 #define CORE_SOURCE_H
 
 #include "core/util/strtab.h"
 
 struct source_file {
-	uint32_t path;	     /* in the strtab */
-	char *text;	     /* NULL: not readable */
-	VEC(uint32_t) lines; /* offsets in `text` */
+	uint32_t path;	     /* id of the path in the `texts` that callers pass */
+	char *text;	     /* NULL: the file cannot be read */
+	VEC(uint32_t) lines; /* offsets of the lines in `text` */
 };
 
-/* All zeros is empty. */
+/* The files read so far. All zeros is a valid start. */
 struct source {
 	VEC(struct source_file) files;
-	size_t bytes;
+	size_t bytes; /* size of all files */
 };
 
-/* Returns a line without the whitespace around it, interned in `texts`; "": there is no such line.
- * `folder`: that a relative path is relative to. */
+/*
+ * Returns a line, counted from 1, without the whitespace around it; "" if there is no such line.
+ * The result is owned by `texts`. Pass the same `texts` in all calls. A relative path `file` is
+ * relative to `folder`.
+ */
 const char *source_line(struct source *s, struct strtab *texts, const char *folder,
 			const char *file, uint32_t line);
 
-/* Returns the line of the outermost loop (`for`, `while`) that contains or begins at `line`, within
- * the Python function that begins at `first_line`, detected by indentation. 0: there is none, or no
- * such file. */
+/*
+ * Returns the first line of the outermost loop (`for`, `while`) that contains `line` or begins at
+ * it, in the Python function that begins at `first_line`. Detects loops by indentation. Returns 0
+ * if there is no loop or the file cannot be read. `texts` and `folder` are as in source_line().
+ */
 uint32_t source_loop(struct source *s, struct strtab *texts, const char *folder, const char *file,
 		     uint32_t first_line, uint32_t line);
 

@@ -1,26 +1,31 @@
 /*
- * Names that frameworks and libraries have used for years. A row says which part of a frame must
- * contain a text, and how far from the innermost frame: a library's own wait is made by the
- * innermost frames, a loader may be many frames further out.
+ * The table contains names that frameworks and libraries have used for years. A row says which part
+ * of a frame must contain a text. It also says how far the frame may be from the innermost frame of
+ * its stack. If a library waits on its own account, the innermost frames are the library's. A data
+ * loader, in contrast, may be many frames further out.
  */
 #include "core/symbols/stack_about.h"
 
 #include <string.h>
 
+/* The part of a frame that must contain the text. */
 enum part {
 	FUNCTION,
-	METHOD, /* the function's last name is the text; excludes functions defined within it */
+	/* the last part of the function's name must equal the text; so functions that are defined
+	 * within the method do not match */
+	METHOD,
 	FILE_NAME,
 	MODULE,
 };
 
 struct row {
 	uint16_t about;
-	uint8_t part, depth; /* depth: matches only this many innermost frames, 0: all */
+	/* `depth`: if not 0, only this number of frames, the innermost ones, can match */
+	uint8_t part, depth;
 	const char *text;
 };
 
-enum { NEAR = 4, CLOSE = 16 };
+enum { NEAR = 4, CLOSE = 16 }; /* the values of `depth` besides 0 */
 
 static const struct row rows[] = {
 	{ ABOUT_INPUT, FILE_NAME, 0, "torch/utils/data/" },

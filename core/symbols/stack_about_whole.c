@@ -1,13 +1,13 @@
 /*
- * Derives why a call was made from its whole stack: from the frames (stack_about.c), the operators
- * and the phase.
+ * Determines why a call was made from its whole stack: from the frames (stack_about.c), the
+ * operators and the phase.
  */
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 
 #include <string.h>
 
-/* Operators that return a value, or a size that depends on one, to the CPU. */
+/* Operators that return a value of a tensor to the CPU, or a size that depends on such values. */
 static const char *const reading[] = {
 	"aten::item",
 	"aten::_local_scalar_dense",
