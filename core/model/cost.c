@@ -24,7 +24,8 @@
 #include <math.h>
 
 enum {
-	/* steps after a window that do not count: GPU timing stops and the last records arrive */
+	/* number of steps after a window that do not count, because GPU timing stops and the last
+	 * records arrive during them */
 	SETTLING = 2,
 	LEAST_PLAIN = 4,   /* a window with fewer neighbours does not count */
 	LEAST_BEFORE = 32, /* with fewer steps before the first window, `left` is unknown */
@@ -178,11 +179,12 @@ static double percent(double logarithm)
 }
 
 /*
- * Appends to `noise` how far runs of neighbours deviate from the median of all neighbours, and
- * returns the new number of values. A run is treated like a window. So its deviation shows how far
- * the logarithm of a ratio is from 0 without recording, and includes the correlation of successive
- * steps. A run has as many steps as the window, but at most an eighth of the neighbours. A longer
- * window is thus compared with shorter runs, which vary more.
+ * Splits the neighbours into runs of successive steps. Appends to `noise` by how much the median of
+ * each run deviates from the median of all neighbours, and returns the new number of values. This
+ * deviation shows how far the logarithm of a window's ratio would be from 0 if nothing was
+ * recorded. It includes the correlation of successive steps. A run is as long as the window, but
+ * not longer than an eighth of the neighbours. If the window is longer, its runs are shorter than
+ * the window and vary more.
  */
 static size_t add_stretches(const struct cost_samples *s, float *noise, size_t n)
 {
@@ -225,7 +227,7 @@ static bool find_interval(const struct cost *c, struct cost_found *f, struct int
 	return !f->is_doubtful;
 }
 
-/* Returns the median time of plain steps near the newest window that has any. */
+/* Returns the median time, in ms, of the neighbours of the newest window that has neighbours. */
 static double plain_ms(const struct cost *c)
 {
 	struct cost_samples s = { .n_plain = 0 };

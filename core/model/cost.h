@@ -16,7 +16,8 @@ enum {
 	COST_WINDOW_STEPS = 128, /* only the first 128 recorded steps of a window count */
 	/* windows kept with all step times, besides the newest; of others only the ratio is kept */
 	COST_WHOLE = 7,
-	COST_WINDOWS = 256, /* most ratios kept; of more windows a random sample is kept */
+	/* upper limit of the ratios kept; with more windows, a random sample of the ratios */
+	COST_WINDOWS = 256,
 	COST_LEFT = 64, /* most steps before, and after, the first window that `left` compares */
 };
 

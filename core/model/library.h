@@ -35,7 +35,7 @@ double library_bus_factor(const struct model_library *l, const struct tables *d)
 
 /*
  * Returns the name of a data type: "f32", "bf16", ...; "" if unknown. `facts` is the call's enum
- * library_facts, which determines the library that defines `type`.
+ * library_facts. It determines whether `type` is a cudaDataType_t or a ncclDataType_t.
  */
 const char *library_type_name(uint8_t facts, uint8_t type);
 

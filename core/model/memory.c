@@ -1,7 +1,7 @@
 /*
  * See memory.h. Blocks are found by address, which is unique in a process (unified addressing). A
- * handle of the virtual memory management API (VMM) is not an address and may equal one. So the key
- * of a handle has bit 63 inverted.
+ * handle of the virtual memory management API (VMM) is not an address, but may have the same value
+ * as an address. So bit 63 is inverted in the key of a handle.
  */
 #include "core/model/memory.h"
 
@@ -177,7 +177,7 @@ struct memory_change memory_apply(struct memory *m, const struct memory_call *ca
 	enum memory_group group = group_of(call->space);
 	if (call->category != CAT_ALLOC || group == MEMORY_NONE || !call->address)
 		return nothing;
-	remove_block(m, key); /* a block whose free was not recorded */
+	remove_block(m, key); /* an earlier block with this address, whose free was not recorded */
 	return add_block(m, key,
 			 &(struct memory_block){ .bytes = call->bytes,
 						 .place = place_of(m, call->stack),

@@ -67,9 +67,9 @@ struct memory {
 	uint64_t n_retries; /* allocations that ran out of memory and succeeded after a free */
 	bool has_freed;	    /* device memory was freed since the last device allocation */
 	uint32_t freed_by;  /* stack of the newest such free; 0: unknown */
-	/* device allocations that found has_freed set, except those in n_retries */
+	/* device allocations at which has_freed was set, without the allocations in n_retries */
 	uint64_t n_reused;
-	uint64_t n_reused_known; /* those of n_reused that found freed_by known */
+	uint64_t n_reused_known; /* part of n_reused: allocations at which freed_by was known */
 };
 
 /* The change that a call made. If there was no change, `group` is MEMORY_NONE. */
@@ -106,7 +106,8 @@ struct allocator {
 	struct memory_growth growth; /* of the sum of allocated_bytes over all devices */
 	uint64_t n_steps;	     /* steps that have ended */
 	uint64_t n_out_of_memory;    /* allocations that failed */
-	uint32_t n_lost;	     /* live blocks that were not listed when recording began */
+	/* live blocks that were not listed when recording began, because there were too many */
+	uint32_t n_lost;
 };
 
 /* Returns whether the process has used a framework's caching allocator. */

@@ -148,8 +148,8 @@ static void sort_by_begin(struct model_work *works, size_t n)
 	}
 }
 
-/* Sorts the works by stream. `place` maps a stream's key to the index for the stream's first work.
- */
+/* Sorts the works by stream. `place` maps a stream's key to the index for the stream's first
+ * work. */
 static void move_works(struct model_step *m, struct map *place)
 {
 	struct model_work *sorted = mem_zero(m->works.n * sizeof(*sorted));

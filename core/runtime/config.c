@@ -99,8 +99,8 @@ static const struct {
 };
 
 /*
- * Returns whether the text looks like a library's path. A text that does not, and is not one of the
- * setting's words, is more likely a typing error.
+ * Returns whether the text looks like a library's path. Any other text that is not one of the
+ * setting's words is probably a typing error, not a path.
  */
 static bool is_library_path(const char *text)
 {

@@ -96,8 +96,8 @@ static inline bool iteration_is_moved(struct iteration *t, const struct iteratio
 	return false;
 }
 
-/* Returns whether a launch that completes `hash` ends a step. It is launch number `at` of `thread`.
- */
+/* Returns whether a launch that completes `hash` ends a step. It is launch number `at` of
+ * `thread`. */
 static inline bool iteration_take(struct iteration *t, const struct iteration_anchors *a,
 				  uint32_t thread, uint32_t at, uint64_t hash)
 {

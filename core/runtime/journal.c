@@ -345,8 +345,8 @@ static bool back_dictionary(uint64_t end)
 	}
 }
 
-/* Returns room for `bytes` in the dictionary. If there is no room, counts a drop and returns NULL.
- */
+/* Returns room for `bytes` in the dictionary. If there is no room, counts a drop and returns
+ * NULL. */
 static uint8_t *reserve_dictionary(uint64_t bytes)
 {
 	struct journal_header *h = g.header;
@@ -593,7 +593,8 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 	struct journal_header h = layout(budget_bytes);
 	h.pid = (uint32_t)getpid();
 	h.ppid = (uint32_t)getppid();
-	/* read before the journal is created: only one descriptor may be left */
+	/* read before the journal is created, because the process may have only one free descriptor
+	 * left */
 	h.process_start = process_start();
 	h.pid_namespace = pid_namespace();
 	int fd = create_file(folder, e);

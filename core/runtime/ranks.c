@@ -8,7 +8,7 @@
 /*
  * The variables in which launchers pass a process its rank. The first one that is set counts. RANK,
  * which torchrun sets, comes first: torchrun may itself run under Slurm. LOCAL_RANK comes last,
- * because only launchers for a single machine set it without another one.
+ * because only launchers for a single machine set it without any of the other variables.
  */
 static const char *const rank_variables[] = {
 	"RANK",		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
@@ -97,8 +97,8 @@ struct span {
 	const char *end; /* the comma after the element, or the end of the list */
 };
 
-/* Returns the element that begins at `text`. Blanks are allowed around an element, but not within.
- */
+/* Returns the element that begins at `text`. Blanks are allowed around an element, but not
+ * within. */
 static struct span span_at(const char *text)
 {
 	text += strspn(text, " ");

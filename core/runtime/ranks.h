@@ -20,8 +20,8 @@ typedef const char *ranks_lookup(void *context, const char *name);
  * `text` is not a rank. */
 long ranks_number(const char *text);
 
-/* Returns whether the `length` bytes at `name` are the name of a variable that this module reads.
- */
+/* Returns whether the `length` bytes at `name` are the name of a variable that this module
+ * reads. */
 bool ranks_is_variable(const char *name, size_t length);
 
 /*

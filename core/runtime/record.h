@@ -88,8 +88,8 @@ struct rec_head {
  */
 struct rec_call {
 	uint8_t kind, words;
-	uint16_t hook;	/* DICT_HOOK */
-	uint32_t stack; /* DICT_STACK, 0: no stack was taken */
+	uint16_t hook;	/* id of the function's DICT_HOOK */
+	uint32_t stack; /* id of a DICT_STACK; 0: no stack was taken */
 	uint64_t begin_ticks;
 	uint64_t duration : 40; /* packed, see record_duration() */
 	uint64_t status : 16;	/* result code that the call returned, 0: success */
@@ -219,7 +219,7 @@ struct rec_external {
 	uint16_t reserved;
 	uint32_t correlation;
 	uint32_t seq;
-	uint32_t thread; /* slot */
+	uint32_t thread; /* `slot` of the thread's DICT_THREAD */
 };
 
 /* CUPTI's own record of an API call. */
@@ -564,16 +564,18 @@ enum step_mode {
 /* Key of a DICT_INFO. The fact is recorded when a range of PROF_STEP=nvtx:NAME first begins. */
 #define JOURNAL_INFO_STEP_RANGE "step range"
 
-/* What the library does about steps. Fields are those of struct journal_steps. */
+/* What the library currently does to detect steps. The fields are in struct journal_steps. */
 enum step_state {
-	STEP_STATE_OWN,	     /* it finds the step boundaries itself (every mode except auto) */
-	STEP_STATE_LEARNING, /* it journals launches and copies, and waits for an anchor */
-	/* it counts how often the anchor occurs, still journals launches and copies, and waits
-	 * until base_generation equals anchor_generation */
+	/* The library finds the step boundaries without the collector (all modes except auto). */
+	STEP_STATE_OWN,
+	/* The library journals launches and copies, and waits for an anchor. */
+	STEP_STATE_LEARNING,
+	/* The library counts how often the anchor occurs, still journals launches and copies, and
+	 * waits until base_generation equals anchor_generation. */
 	STEP_STATE_ADOPTED,
 	STEP_STATE_LOCKED, /* step numbers are absolute and the schedule applies */
-	/* the anchor has not occurred for long: the library journals launches and copies again. It
-	 * returns to LOCKED if the anchor occurs, and adopts a new anchor if there is one. */
+	/* The anchor has not occurred for long. The library journals launches and copies again. It
+	 * returns to STEP_STATE_LOCKED if the anchor occurs, or adopts a new anchor. */
 	STEP_STATE_LOST,
 };
 

@@ -84,8 +84,8 @@ static bool piece_number(struct piece p, uint64_t *out)
 	return p.length > 0;
 }
 
-/* Fails with a message about an unknown word or key. `words` are the known ones, separated by '|'.
- */
+/* Fails with a message about an unknown word or key. `words` are the known ones, separated by
+ * '|'. */
 static int schedule_refuse(struct piece p, const char *what, const char *words, struct err *e)
 {
 	char word[48], meant[SPELLING_MEANT_BYTES];

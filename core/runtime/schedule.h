@@ -28,8 +28,8 @@
  * `active` steps (0 if not given).
  */
 struct schedule {
-	bool off;    /* nothing is ever recorded */
-	bool always; /* every step is recorded; the numbers below are unused */
+	bool off;    /* the schedule records no step */
+	bool always; /* every step is recorded; only the flight recorder uses the numbers below */
 	bool skip_first_wait;
 	uint64_t skip_first, wait, warmup, active, repeat;
 	uint64_t flight;

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Returns the Levenshtein distance of two words. If a word has more than 40 characters, returns 40.
- */
+/* Returns the Levenshtein distance of two words. If a word has more than 40 characters, returns
+ * 40. */
 unsigned spelling_distance(const char *a, const char *b);
 
 /* Returns the largest distance at which `word` counts as a mistyped form of another word. It is

@@ -8,8 +8,10 @@
 
 /* A parsed value of PROF_TRIGGER: the causes that start a recording. */
 struct trigger_config {
-	bool file, signal; /* `profrun trigger`; SIGUSR2 */
-	double slow;	   /* a step that takes this factor times the running median; 0: no step */
+	bool file, signal; /* `profrun trigger` and SIGUSR2 start a recording */
+	/* a step that takes more than `slow` times the running median starts a recording; 0: slow
+	 * steps do not start recordings */
+	double slow;
 };
 
 /* Parses a comma-separated list of "file", "signal" and "slow:FACTOR", or "none". Returns 0, or

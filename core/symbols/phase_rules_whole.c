@@ -159,8 +159,8 @@ bool phase_rules_is_after(struct frames *f, uint32_t stack, uint32_t other)
 
 /* ---- Modules ---- */
 
-/* The most Python frames, of hooks and decorators, between a module's __call__() and its forward().
- */
+/* The most Python frames, of hooks and decorators, between a module's __call__() and its
+ * forward(). */
 enum { BETWEEN_MOST = 8 };
 
 const char *phase_rules_module(const struct frame_list *list, size_t i)
