@@ -32,8 +32,8 @@ uint64_t *map_find(const struct map *m, uint64_t key);
 
 /*
  * Remembers the last key that was looked up, and its value. This makes lookups fast if most keys
- * are the same as the key before. The map must not change in the meantime. Initialize `map`, and
- * all other members to zero.
+ * are the same as the key before. The map must not change in the meantime. Set `map` at the start,
+ * and all other members to zero.
  */
 struct map_memo {
 	const struct map *map;

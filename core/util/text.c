@@ -19,7 +19,7 @@ static locale_t utf8(void)
 
 /*
  * Returns the number of columns of the first character of `text`; negative: it is not printable.
- * Sets *bytes to its length, which is at least 1.
+ * Sets *bytes to the length of this character in bytes, at least 1.
  */
 static int next_character(const char *text, size_t *bytes)
 {

@@ -53,12 +53,12 @@ struct replay_op {
 	float gap_ns;
 	float cost_ns; /* host time within the call, without its wait */
 	float exit_ns; /* from the end of the awaited work to the return of the call */
-	uint32_t call; /* in the timeline's calls; REPLAY_NONE: an orphan */
+	uint32_t call; /* index in the timeline's calls; REPLAY_NONE: an orphan */
 	/* Op of another lane that this call probably waited for, or REPLAY_NONE. */
 	uint32_t anchor;
 	/* `target`: stream, event or device, see enum replay_role; `stream`: index in streams. */
 	uint32_t target, stream;
-	uint32_t first_work, n_work; /* in works: the GPU work that the call submits */
+	uint32_t first_work, n_work; /* GPU work that the call submits: range in works */
 	uint16_t lane;		     /* 0: the main lane */
 	uint8_t role;		     /* enum replay_role */
 };
@@ -72,11 +72,11 @@ struct replay_op {
  */
 struct replay_work {
 	float duration_ns, latency_ns, after_ns, dep_ns;
-	/* In works: work of another stream that this work waits for, inferred from the recorded
-	 * times; or REPLAY_NONE. */
+	/* Index in works of the work of another stream that this work waits for, inferred from the
+	 * recorded times; or REPLAY_NONE. */
 	uint32_t dep;
-	uint32_t work;	 /* in the timeline's works */
-	uint16_t stream; /* in streams */
+	uint32_t work;	 /* index in the timeline's works */
+	uint16_t stream; /* index in streams */
 	/* `is_chained`: second or later piece of its call. `overlaps`: is_chained, and began before
 	 * the end of the piece before it. */
 	bool is_chained, overlaps;
@@ -85,7 +85,7 @@ struct replay_work {
 /* A run of successive steps. */
 struct replay_run {
 	uint32_t first_op, n_ops, n_steps;
-	uint32_t first_step;	   /* in the timeline's steps */
+	uint32_t first_step;	   /* index in the timeline's steps */
 	uint64_t begin_ns, end_ns; /* as recorded */
 	double iteration_ns;	   /* time of all steps of the run together in the last play */
 	float *tail_ns;		   /* by lane: the host's own work after the lane's last call */
@@ -115,8 +115,8 @@ struct replay {
 	uint32_t n_lanes, n_events, n_steps;
 	struct replay_learned learned;
 	double measured_ns; /* recorded time per step */
-	/* End of each op and of each piece of work in the last play. The play writes them, and they
-	 * are kept for the next play, because allocating fresh pages took a seventh of a play. */
+	/* End of each op and of each piece of work in the last play. Every play reuses these two
+	 * arrays, because allocating fresh pages took a seventh of a play. */
 	double *op_end, *work_end;
 	uint32_t *step; /* by op: number of its step within the run, from 0 */
 };

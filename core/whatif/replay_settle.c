@@ -9,7 +9,7 @@
 
 /*
  * If work begins more than DEP_LEAST_NS later than its launch and its stream allow, it probably
- * waited for work of another stream that ended less than DEP_NEAR_NS before. find_dep() searches
+ * waited for work of another stream that ended less than DEP_NEAR_NS before. find_dep() looks for
  * this other work among the last DEP_BACK pieces of work in each stream.
  */
 #define DEP_LEAST_NS 15e3

@@ -265,8 +265,8 @@ static void join_launches(struct whatif *w, uint32_t site)
 	}
 }
 
-/* Returns the edit (enum replay_edit_flag) that makes the call cost nothing in the sense of `what`;
- * 0: the call is not affected. */
+/* Returns how the call is edited (enum replay_edit_flag) so that everything of the kind `what`
+ * costs nothing; 0: the call is not affected. */
 static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timeline_call *c,
 			 uint8_t what)
 {

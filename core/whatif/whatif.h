@@ -17,8 +17,8 @@ enum whatif_kind {
 	/*
 	 * The waits of a line are removed, but the line's work is still done. A value that was read
 	 * stays on the device, a synchronization is deleted, a copy becomes asynchronous, and a
-	 * buffer is kept instead of freed and allocated again. The host time of removed calls goes,
-	 * too.
+	 * buffer is kept instead of freed and allocated again. The host time of removed calls
+	 * is removed, too.
 	 */
 	WHATIF_WAIT,
 	/* The line is removed, with its calls, their GPU work and their host time. */
