@@ -262,6 +262,12 @@ struct rec_gpu {
 	uint32_t peer;
 };
 
+/* Returns the CUpti_ActivityMemoryKind of the memory that a REC_MEMSET sets. */
+static inline uint32_t record_memset_memory(const struct rec_gpu *g)
+{
+	return g->extra >> 8 & 0xff;
+}
+
 /* Time that CUPTI or the driver spent on its own work. */
 struct rec_overhead {
 	uint8_t kind, words;

@@ -97,6 +97,12 @@ class Pairing(Case):
         self.assertEqual((losses["calls_without_gpu_work"], losses["gpu_work_without_call"]),
                          (0, 0))
 
+    def test_a_memset_names_the_memory_that_it_sets(self):
+        run = self.profiled([prog("order"), "irregular"], **EVERYTHING)
+        names = {s.name for path in run.traces() for s in Trace(path).slices}
+        self.assertEqual({name for name in names if name.startswith("Memset")},
+                         {"Memset (Device)"})
+
     def test_two_devices(self):
         settings = {**EVERYTHING, "PROFSIM_DEVICES": "2"}
         by_id = self.check_none_is_wrong([prog("order"), "devices"], **settings)

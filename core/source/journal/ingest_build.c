@@ -194,7 +194,7 @@ static uint32_t work_name(struct build *b, const struct rec_gpu *g, uint32_t cal
 		model_copy_name(text, sizeof(text), g->name & 0xff, g->name >> 8 & 0xff,
 				g->name >> 16 & 0xff);
 	else if (g->kind == REC_MEMSET)
-		model_memset_name(text, sizeof(text), g->extra);
+		model_memset_name(text, sizeof(text), record_memset_memory(g));
 	else
 		snprintf(text, sizeof(text), "%s", model_sync_kind(g->name));
 	return strtab_intern(&d->t.names, text);
@@ -243,7 +243,9 @@ static void build_work(struct build *b, const struct rec_gpu *g, uint32_t call)
 	} else {
 		w.bytes = (uint64_t)g->bytes_high << 32 | g->bytes_low;
 		w.source = g->kind == REC_MEMCPY ? g->name >> 8 & 0xff : 0;
-		w.target = g->kind == REC_MEMCPY ? g->name >> 16 & 0xff : g->extra & 0xff;
+		w.target = g->kind == REC_MEMCPY   ? g->name >> 16 & 0xff
+			   : g->kind == REC_MEMSET ? record_memset_memory(g)
+						   : 0;
 		w.value = g->kind == REC_MEMSET ? g->name : 0;
 	}
 	vec_push(&b->m->works, w);
