@@ -8,7 +8,7 @@ import test_torch
 from at_exit import again
 from harness import LAUNCHER, SIM, Case, environment
 
-STEPS_OFF = 1  # a first or last turn that differs from the others may be none
+STEPS_OFF = 1  # a first or last iteration that differs from the others may not count
 PRELOADED = " ".join(os.path.join(SIM, name)
                      for name in ("libcudart.so.13", "libcupti.so.13", "libprofsim_libs.so"))
 

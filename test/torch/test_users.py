@@ -18,6 +18,8 @@ from trace import Trace
 
 SCHEDULE = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
 ARMED = 3
+# Makes the steps long enough that profrun detects them before step 20 on a busy machine, too.
+SLOW_LAUNCHES = {"PROFSIM_LAUNCH_US": 200}
 MEASURED = re.compile(r"(_runtime|_per_second)': '[0-9.e+-]+'")  # speeds that a program prints
 PHASES = {"forward", "backward", "optimizer"}
 
@@ -50,7 +52,7 @@ class Program:
                           os.path.join(cls.base, "kineto.json"))
         cls.run_alone = case.alone(program)
         cls.seen = case.alone([os.path.join(HERE, "oracle.py"), trace, *program])
-        cls.run_ = case.under_profrun(program, SCHEDULE)
+        cls.run_ = case.under_profrun(program, SCHEDULE, **SLOW_LAUNCHES)
         if cls.run_alone.status == cls.seen.status == cls.run_.status == 0:
             cls.kineto = Kineto(trace)
             cls.process, = report_of(cls.run_)["processes"]
