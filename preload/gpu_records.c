@@ -65,7 +65,8 @@ static struct {
 	uint32_t first_id; /* first id of this CUPTI session: struct rec_gpu_state */
 	_Atomic bool saw_copy_on_device;
 	_Atomic enum gpu_wanted wanted;
-	double ticks_per_ns; /* with `origin`: converts CUPTI's own clock, without own_clock */
+	/* Both convert CUPTI's timestamps into ticks, if own_clock is not set. */
+	double ticks_per_ns;
 	struct journal_clock_point origin;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

@@ -67,8 +67,10 @@ static enum phase made_in(const struct adding *a, const struct model_block *b)
 	return phase;
 }
 
-/* Returns the part of the thread's last call before the free. PART_NONE if there is none, or if the
- * thread allocated a block after that call. */
+/*
+ * Returns the enum phase_part of the last call that the freeing thread made before it freed `b`.
+ * Returns PART_NONE if there is no such call, or if the thread allocated a block after that call.
+ */
 static uint8_t part_of_call_before(const struct adding *a, const struct model_block *b)
 {
 	if (b->thread >= a->m->threads.n)

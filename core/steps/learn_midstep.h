@@ -2,8 +2,9 @@
  * Finds the start of the first whole step if the search began in the middle of a step. If the
  * search saw a part of an optimizer's phase first, it would take the optimizer's loop over
  * parameters for the step (core/steps/levels.h). So the first whole step begins after the first
- * optimizer phase. Threads are read one after the other. So launches are held until that moment is
- * known, and earlier launches of other threads can still be left out.
+ * optimizer phase. Because threads are read one after the other, the end of that phase may be found
+ * only after earlier launches of other threads were read. Launches are therefore held until the end
+ * is known, and those before it are discarded.
  */
 #ifndef CORE_LEARN_MIDSTEP_H
 #define CORE_LEARN_MIDSTEP_H

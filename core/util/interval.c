@@ -130,8 +130,11 @@ bool interval_of_pairs(const struct interval_pair *pairs, size_t n, struct inter
 
 /* ---- One sample ---- */
 
-/* Returns k for interval_of_values(); 0: too few values. Counts for each sum of positive ranks how
- * many of the 2^n combinations of signs give this sum. */
+/*
+ * Returns the k that interval_of_values() needs; 0: too few values. Uses the distribution of
+ * Wilcoxon's signed-rank statistic, the sum of the positive ranks: each sum is weighted with the
+ * number of combinations of signs, out of 2^n, that give this sum.
+ */
 static size_t tail_of_signs(size_t n)
 {
 	enum { EXACT = 50 };

@@ -30,8 +30,11 @@ void whatif_place_close(struct whatif_place *p)
 	map_free(&p->of_stack);
 }
 
-/* Returns true if the change applies to calls with this stack: the stack contains the changed line
- * or, if `inner` is set, its library line is `inner`. */
+/*
+ * Returns true if the change applies to calls with this stack. If `inner` is set, the stack's line
+ * in a library (inner_line_of()) must be `inner`. Otherwise the stack must contain the changed
+ * line.
+ */
 static bool is_below(const struct whatif_place *p, uint32_t stack)
 {
 	const struct whatif_change *c = p->change;

@@ -286,7 +286,8 @@ static bool find_start(struct ranks_start *r, struct driver *const *all, size_t 
 	return true;
 }
 
-/* Returns the common start in the numbers of rank `i`. */
+/* Returns the common start as a step number, or slice number, of rank `i`. Each rank counts from
+ * its own first one. */
 static uint64_t start_of_rank(const struct ranks_start *r, struct driver *const *all, size_t i)
 {
 	if (r->second && driver_has_slices(all[i]))
