@@ -63,6 +63,9 @@ class Provisional(ProvisionalCase):
         live.do("wgan 1")
         # Recorded with the wrong steps, and held back.
         self.assertEqual(Run(0, "", "", live.folder).trace_steps(), [])
+        # Else the second window might begin before the first one's GPU work has been read.
+        self.eventually("CUPTI is off", lambda: "off" in {
+            r.state for r in self.journal(live).of(GPU_STATE)})
         made = 3 + self.until_sure(live, "wgan 1")
         live.do("wgan 20")
         run = live.end()

@@ -194,7 +194,8 @@ class Example(Case):
         self.assertLessEqual(len(lines), 24)
         self.assert_page("\n".join(line for line in lines if line.startswith("  ")))
         self.assertTrue([line for line in lines if line.startswith("  step ")], self.run_.err)
-        self.assertTrue([line for line in lines if "-bound (confidence " in line], self.run_.err)
+        # Two of the example's causes cost nearly the same: the verdict may name both or neither.
+        self.assertTrue([line for line in lines if " (confidence " in line], self.run_.err)
 
     def test_top(self):
         short = self.tool("report", self.run_.folder, "--top", "2").out

@@ -28,8 +28,10 @@ static inline struct journal_header *known_journal(void)
 }
 
 enum {
-	KNOWN_SURE_AFTER = 150
-}; /* steps: by then the collector has seen enough of them to be sure */
+	KNOWN_SURE_AFTER =
+		150,	  /* steps: enough for the collector to be sure, once it has read them */
+	SURE_PACES = 200, /* how much longer than for other steps to wait for that */
+};
 
 static inline bool known_is_all(const struct journal_header *journal, int n_steps)
 {
@@ -44,7 +46,8 @@ static inline bool known_is_all(const struct journal_header *journal, int n_step
 /*
  * Waits until profrun has detected the steps and, if several ranks start recording together, has
  * chosen when. It waits at most PACE_MS milliseconds (an environment variable), by default not at
- * all. Called once per step, it gives the collector time on a busy machine.
+ * all; at step KNOWN_SURE_AFTER, SURE_PACES times as long. Called once per step, it gives the
+ * collector time on a busy machine.
  */
 static inline void known_pace(void)
 {
@@ -57,7 +60,8 @@ static inline void known_pace(void)
 	if (!journal)
 		journal = known_journal();
 	n_steps++;
-	for (int ms = 0; ms < pace_ms && !known_is_all(journal, n_steps); ms++)
+	int most_ms = n_steps == KNOWN_SURE_AFTER ? SURE_PACES * pace_ms : pace_ms;
+	for (int ms = 0; ms < most_ms && !known_is_all(journal, n_steps); ms++)
 		usleep(1000);
 }
 
