@@ -5,7 +5,7 @@
  */
 #include "export/trace_walk_parts.h"
 
-/* Position in a thread: indexes of the next call, span and mark. Each kind is ordered by begin. */
+/* Position in a thread: indexes of the next call, span and mark. Each kind is ordered by start. */
 struct thread_walk {
 	struct walk *w;
 	const struct model_thread *thread;

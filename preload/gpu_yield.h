@@ -30,9 +30,9 @@ void *gpu_yield_wrapper(const char *name);
 
 /*
  * Returns whether dlsym may return the wrapper of `name` instead of `found`, the function that the
- * real dlsym found in a CUPTI library. It may if the wrapper calls `found` for a caller that
- * returns to `caller`. If there are two CUPTIs and the wrapper calls the other one, the application
- * uses `found` itself, and profrun's CUPTI is never taken down again.
+ * real dlsym found in a CUPTI library. dlsym may do so if the wrapper, called by the code at return
+ * address `caller`, would itself call `found`. If there are two CUPTIs and the wrapper calls the
+ * other one, the application uses `found` itself, and profrun's CUPTI is never taken down again.
  */
 bool gpu_yield_stands_for(const char *name, void *found, void *caller);
 

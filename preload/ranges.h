@@ -1,7 +1,7 @@
 /*
  * The application's own ranges (NVTX). Open ranges are tracked at all times, but written to the
  * journal only while steps are recorded. A range that was opened earlier is written late, with its
- * thread's first record. If the begin of a range was written, its end is written too, even if
+ * thread's first record. If the start of a range was written, its end is written too, even if
  * recording has stopped by then. The reader therefore sees only complete ranges.
  */
 #ifndef PRELOAD_RANGES_H

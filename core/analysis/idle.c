@@ -55,7 +55,7 @@ struct walk {
 	struct idle_tracker *k;
 	const struct timeline *t;
 	const struct timeline_step *step;
-	const struct idle_item *items; /* the device's work, sorted by begin */
+	const struct idle_item *items; /* the device's work, sorted by start */
 	size_t n, i;
 	uint64_t until_ns;	      /* when all work that has begun will have ended */
 	const struct idle_item *last; /* work that ends at until_ns; NULL: none or unrecorded */
@@ -181,7 +181,7 @@ static void gather(struct idle_tracker *k, const struct timeline *t,
 	}
 }
 
-/* Copies the items of one device to `out`, sorted by begin. Returns their number. */
+/* Copies the items of one device to `out`, sorted by start. Returns their number. */
 static size_t pick_device(const idle_items *items, uint32_t device, struct idle_item *out)
 {
 	struct order_key *keys = mem_resize(NULL, items->n * sizeof(*keys));

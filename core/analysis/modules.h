@@ -1,6 +1,6 @@
 /*
  * Finds the calls of modules (nn.Module) around a thread's CUDA calls, as nested spans. Like an
- * operator, a module is visible only while it makes CUDA calls. Its span lasts from the begin of
+ * operator, a module is visible only while it makes CUDA calls. Its span lasts from the start of
  * its first CUDA call to the end of its last one. If one line calls a module several times in a
  * row, these calls share a span, unless modules.c can distinguish them.
  */
@@ -30,7 +30,7 @@ struct module_stack {
 	uint64_t pause_ns; /* see spans_pause_ns() */
 };
 
-/* The spans of one thread, sorted by begin, outer spans first. All zeros is empty. */
+/* The spans of one thread, sorted by start, outer spans first. All zeros is empty. */
 struct module_list {
 	VEC(struct module_span) at;
 };

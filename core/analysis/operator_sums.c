@@ -1,6 +1,6 @@
 /*
  * An operator's self time is its total time minus the total times of the operators directly inside
- * it. One pass over the spans finds these, because spans are sorted by begin, outer spans first,
+ * it. One pass over the spans finds these, because spans are sorted by start, outer spans first,
  * and no span crosses another one.
  */
 #include "core/analysis/operator_sums.h"

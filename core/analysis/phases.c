@@ -196,7 +196,7 @@ static uint64_t handover_ns(const struct phases *p, uint32_t thread, uint64_t fr
 
 /*
  * Returns true if the step began with a batch from another thread: the copy of that batch ended
- * before the lane's first call, which came soon after the step's begin. The next step is assumed to
+ * before the lane's first call, which came soon after the step's start. The next step is assumed to
  * begin like this one, so the lane spent the time at the end of this step (`gap_ns`) waiting for a
  * batch.
  */

@@ -59,7 +59,7 @@ static size_t first_of(const struct model_step *m, uint8_t kind, size_t thread)
 }
 
 /* Returns the number, from 1, of the thread's call during which `ns` lies; 0: no call. The thread's
- * calls are sorted by begin. */
+ * calls are sorted by start. */
 static size_t call_around(const struct model_step *m, const struct model_thread *t, uint64_t ns)
 {
 	size_t n = model_first_call(m, t, ns);
@@ -370,7 +370,7 @@ static void add_operators(struct spans *s, const struct model_step *m, size_t th
 
 /* ---- The whole thread ---- */
 
-/* Compares spans by begin, outer spans first. During sorting, `depth` is still the nesting depth
+/* Compares spans by start, outer spans first. During sorting, `depth` is still the nesting depth
  * among operators, which shows the outer one of two operators with the same begin and end. */
 static int by_begin(const void *a, const void *b)
 {

@@ -2,7 +2,7 @@
  * Finds what surrounds the calls of a thread, as nested spans: ranges that the application marked,
  * operators and autograd nodes of the framework, and library functions. Operators and nodes are
  * derived from stacks, so they are visible only while they make calls. The span of an operator
- * lasts from the begin of its first call to the end of its last one. The span is longer if library
+ * lasts from the start of its first call to the end of its last one. The span is longer if library
  * functions enclose these calls, or if the operator allocated blocks before its first call.
  */
 #ifndef CORE_SPANS_H
@@ -40,7 +40,7 @@ struct span_operator {
 
 /* The spans of one thread. All zeros is empty. */
 struct span_list {
-	/* Sorted by begin, outer spans first. No span crosses another span or a call. */
+	/* Sorted by start, outer spans first. No span crosses another span or a call. */
 	VEC(struct span) at;
 	/* Ranges that cross a call or another range: indexes in the model's ranges, sorted by
 	 * begin. */
@@ -73,7 +73,7 @@ void spans_free(struct spans *s);
 uint64_t spans_pause_ns(const char *operator);
 
 /*
- * Sets `begin_ns` and `last_end_ns` to the begin and end of a call, clipped so that calls do not
+ * Sets `begin_ns` and `last_end_ns` to the start and end of a call, clipped so that calls do not
  * overlap. The calls of a thread overlap only in a damaged journal; a call then begins when the
  * previous call ends. Call this for a thread's calls in order, with `last_end_ns` 0 before the
  * first call.

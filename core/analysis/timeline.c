@@ -123,7 +123,7 @@ static void add_call(struct timeline *t, const struct model_call *c, uint32_t th
 			    });
 }
 
-/* Appends the step's calls, sorted by begin. Fills `call_of`: index of a call in the model -> index
+/* Appends the step's calls, sorted by start. Fills `call_of`: index of a call in the model -> index
  * in the timeline. */
 static void add_calls(struct timeline *t, const struct model_step *m, uint32_t *call_of)
 {

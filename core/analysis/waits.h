@@ -39,8 +39,10 @@ void waits_free(struct waits *w);
 /* Returns how long the CPU was blocked in the wait's calls, in ns. */
 uint64_t wait_blocked_ns(const struct timeline *t, const struct wait *w);
 
-/* Returns the call whose line is shown for the wait: the synchronization, unless the copy is on
- * another line and blocked, too. Then it is the copy. */
+/*
+ * Returns the call whose line is shown for the wait. For a copy and the synchronization after it,
+ * this is the copy if it is on another line and blocked as well; otherwise the synchronization.
+ */
 const struct timeline_call *wait_shown_call(const struct timeline *t, const struct wait *w);
 
 /* Returns true if the CPU waits on the call's own line: inside the call, or in the synchronization

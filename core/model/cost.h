@@ -22,7 +22,7 @@ enum {
 };
 
 enum cost_kind {
-	COST_PLAIN, /* an unrecorded step: the journal contains only its begin */
+	COST_PLAIN, /* an unrecorded step: the journal contains only its start */
 	COST_RECORDED,
 	/* a warm-up step, or a step while step boundaries are being learned: has overhead, but a
 	 * different one from a recorded step's */

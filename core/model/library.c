@@ -124,7 +124,7 @@ static void add_work(struct model_library *l, const struct model_step *m, uint32
 	l->gpu_ns += ns;
 }
 
-/* Links the library call to the CUDA calls that its thread made between its begin and end. */
+/* Links the library call to the CUDA calls that its thread made between its start and end. */
 static void link_own(struct model_library *l, const struct model_step *m)
 {
 	const struct model_thread *t = &m->threads.at[l->thread];

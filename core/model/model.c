@@ -195,7 +195,7 @@ static void split_streams(struct model_step *m)
 	map_free(&place);
 }
 
-/* Assigns each work the first free lane. Works must be sorted by begin. Returns the number of
+/* Assigns each work the first free lane. Works must be sorted by start. Returns the number of
  * lanes. */
 static uint32_t assign_lanes(struct model_work *works, size_t n)
 {
@@ -276,7 +276,7 @@ static void link_calls(struct model_step *m)
 	}
 }
 
-/* ---- Launches in flight: from the begin of the launching call to the end of its last work ---- */
+/* ---- Launches in flight: from the start of the launching call to the end of its last work ---- */
 
 static int by_ns(const void *a, const void *b)
 {

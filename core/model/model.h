@@ -32,7 +32,7 @@ struct model_call {
 	 * is an index in `works` */
 	uint32_t first_link, n_work;
 	/* Not 0: the call stands for a loop that polled an event or stream, and this is the number
-	 * of its queries that returned "not ready". begin_ns is then the begin of the loop. All
+	 * of its queries that returned "not ready". begin_ns is then the start of the loop. All
 	 * other fields describe the loop's last query. */
 	uint32_t polls;
 	uint16_t status; /* result code of the API, 0: success */
@@ -128,7 +128,7 @@ struct model_library {
 	/* `family`: enum record_library; `facts`: enum library_facts, which says what `type` and
 	 * `compute` are */
 	uint8_t family, facts, type, compute;
-	bool begins_before; /* the call began before the step; begin_ns is the step's begin */
+	bool begins_before; /* the call began before the step; begin_ns is the step's start */
 	bool is_grouped;    /* a member of a group, for which the group's last call launched */
 };
 
@@ -150,7 +150,7 @@ struct model_counter {
 
 /*
  * An event of a framework's allocator: a block was allocated or freed, an allocation failed, or a
- * block was live at the step's begin.
+ * block was live at the step's start.
  */
 struct model_block {
 	uint64_t ns; /* BLOCK_LIVE: approximate time of the block's allocation */
@@ -163,7 +163,7 @@ struct model_block {
 	uint8_t device;
 };
 
-/* A device allocation from the driver that was live at the step's begin. There are segments only if
+/* A device allocation from the driver that was live at the step's start. There are segments only if
  * the process uses a framework's allocator. */
 struct model_segment {
 	uint64_t address, bytes;

@@ -20,7 +20,7 @@
  */
 struct journal_writer {
 	uint8_t *cursor, *limit;     /* the next record's place; the end of the chunk */
-	uint8_t *base;		     /* the begin of the chunk */
+	uint8_t *base;		     /* the start of the chunk */
 	struct journal_chunk *chunk; /* NULL: the thread has no chunk */
 	uint32_t slot;	/* the thread's number in the journal, from 1; 0: not assigned yet */
 	uint32_t pause; /* how many records to drop before a free chunk is searched again */

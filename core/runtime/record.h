@@ -354,7 +354,7 @@ struct rec_block {
 };
 
 /*
- * The totals of PyTorch's caching allocator on a device at the begin of a step, whether or not the
+ * The totals of PyTorch's caching allocator on a device at the start of a step, whether or not the
  * step is recorded. Written only if the totals have changed.
  */
 struct rec_memory {

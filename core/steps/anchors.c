@@ -73,7 +73,10 @@ struct finder {
 	uint32_t apart, n_early_backups;
 	anchor_hits hits;     /* ticks: begin of the launch after the hit */
 	VEC(uint64_t) begins; /* ticks at which steps begin, in ascending order */
-	/* Ticks of STEP_COUNTED 1, and of the first step that the library numbered itself. */
+	/*
+	 * first_counted: ticks of the STEP_COUNTED record numbered 1. first_numbered: ticks of the
+	 * first step whose number the library assigned itself.
+	 */
 	uint64_t first_counted, first_numbered;
 	/* Highest step number that an earlier generation used, and when that step began. */
 	uint64_t floor, floor_ticks;

@@ -390,7 +390,7 @@ static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t 
 }
 
 /*
- * Counts the steps that ended before `first`, the begin of a step's first launch. The library
+ * Counts the steps that ended before `first`, the start of a step's first launch. The library
  * counts a step that lacks its anchor by the backup. So where the backup precedes the anchor, a
  * step has ended even if the last hit before `first` is a backup.
  */

@@ -17,7 +17,8 @@
 #define OFTEN_EVENTS	  16384u
 #define VOTE_OFTEN	  1.125
 #define VOTE_GROWTH	  1.25
-/* Votes follow sooner if a loop needs a few more iterations, or has to win a second vote. */
+/* If a loop lacks only a few iterations, or still has to win a second vote, the next vote may come
+ * earlier: once the number of events has grown by this factor. */
 #define VOTE_LEAST 1.03
 
 /* Votes in a row that a level must win: while the program runs, and at its end. */

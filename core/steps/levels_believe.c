@@ -59,8 +59,9 @@
 /* A level with a smaller level_strength() is not accepted. */
 #define MIN_STRENGTH 0.3
 /*
- * A level that has ended is not accepted. At the end of the events it may have missed one
- * iteration, and one more for every ITERATIONS_PER_STALE iterations, as when the program evaluates.
+ * A level that has ended is not accepted. It has ended if its last iteration lies too far back:
+ * more than one iteration, plus one for every ITERATIONS_PER_STALE iterations. The allowance covers
+ * pauses such as an evaluation.
  */
 #define ITERATIONS_PER_STALE 4u
 #define MAX_STALE_ITERATIONS 3u

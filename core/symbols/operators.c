@@ -1,5 +1,5 @@
 /*
- * Matches the names of functions against a table of forms. A form consists of a begin, an end, and
+ * Matches the names of functions against a table of forms. A form consists of a start, an end, and
  * a function that makes the operator's name from the part between the two.
  */
 #include "core/symbols/operators.h"

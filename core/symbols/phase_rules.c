@@ -2,7 +2,7 @@
  * The tables contain names that frameworks have used for years. A Python row matches a file by the
  * end of its path or by a folder in the path. It matches a function by the last part of its name,
  * because only Python 3.11 and later give qualified names. A native row matches a demangled
- * function by its begin and end.
+ * function by its start and end.
  */
 #include "core/symbols/phase_rules.h"
 

@@ -19,7 +19,7 @@ size_t text_clean(char *to, size_t bytes, const char *text);
 /* Returns the number of columns that the text takes on a terminal once it is cleaned. */
 size_t text_width(const char *text);
 
-/* Returns how many bytes from the begin of a cleaned text fit into `columns`. No character is
+/* Returns how many bytes from the start of a cleaned text fit into `columns`. No character is
  * split. */
 size_t text_head_bytes(const char *text, size_t columns);
 

@@ -66,9 +66,9 @@ static double taken_here_ms(const struct judge *j, uint32_t site)
 }
 
 /*
- * Adds advice on the CPU work before the calls of one line. If the work is done between these
- * calls, code without this work (fused or compiled) also makes one launch in place of several. The
- * savings then include those of fewer launches.
+ * Adds advice on the CPU work before the calls of one line. If the CPU does the work between the
+ * line's own calls, fusing or compiling the code removes the work and also merges several launches
+ * into one. The estimated savings then include those launches.
  */
 void advise_pause(struct judge *j)
 {

@@ -1,4 +1,4 @@
-/* Plays the model that replay.h describes: passes over the calls in the order of their begin, and
+/* Plays the model that replay.h describes: passes over the calls in the order of their start, and
  * computes when each call and each piece of GPU work ends. */
 #include "core/whatif/replay.h"
 
@@ -17,7 +17,7 @@ struct play {
 	const struct replay *r;
 	const struct replay_edit *edit;
 	/* By lane and by stream: when its last op or work so far ends. By event: when it occurs.
-	 * All in ns since the begin of the run's first iteration. */
+	 * All in ns since the start of the run's first iteration. */
 	double *lane, *stream, *event;
 	double host_scale;
 };

@@ -10,7 +10,7 @@ enum { PERIOD_MOST = 4 };
 /* ---- Steps ---- */
 
 /* Adds the step's calls to the model, and its work without a known call (orphans), in the order of
- * their begin. */
+ * their start. */
 static void trace_step(struct replay_trace *m, const struct timeline_step *step)
 {
 	const struct timeline *t = m->t;

@@ -30,7 +30,7 @@ struct replay_stream_state {
 };
 
 /* The model under construction, and the state of CPU and GPU in the current run. Times of the run
- * are ns since its begin, origin_ns. */
+ * are ns since its start, origin_ns. */
 struct replay_trace {
 	struct replay *r;
 	const struct timeline *t;
@@ -51,7 +51,7 @@ struct replay_trace {
 	struct replay_samples exit;
 };
 
-/* Converts a time of CLOCK_MONOTONIC to ns since the begin of the run. */
+/* Converts a time of CLOCK_MONOTONIC to ns since the start of the run. */
 static inline double replay_at(const struct replay_trace *m, uint64_t ns)
 {
 	return (double)(int64_t)(ns - m->origin_ns);
@@ -65,7 +65,7 @@ void replay_trace_free(struct replay_trace *m);
 /* Starts a new run of steps, independent of earlier ones. */
 void replay_trace_run(struct replay_trace *m, uint64_t begin_ns);
 /* Adds the timeline's call `index`, or the orphan (work without a known call) `index`. Add both in
- * the order of their begin. */
+ * the order of their start. */
 void replay_trace_call(struct replay_trace *m, uint32_t index);
 void replay_trace_orphan(struct replay_trace *m, uint32_t index);
 /* Returns the time at which all streams of the device are done with their work so far, or NAN if

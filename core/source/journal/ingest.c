@@ -362,7 +362,7 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 }
 
 /*
- * Returns the time in the record, 0 if it has none. If it has a begin and an end, returns the
+ * Returns the time in the record, 0 if it has none. If it has a start and an end, returns the
  * begin. The record was written then or later.
  */
 static uint64_t record_ticks(const struct rec_head *head)

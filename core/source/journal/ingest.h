@@ -28,7 +28,7 @@ struct ingest_thread {
 	size_t n_cut;		    /* the first n_cut calls belong to the step being closed */
 };
 
-/* The begin of a step, or of a time outside all steps. */
+/* The start of a step, or of a period outside all steps. */
 struct step_mark {
 	uint64_t ticks, number;
 	uint32_t generation; /* generation of the anchor that marked it, 0: no anchor did */

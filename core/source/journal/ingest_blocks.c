@@ -84,7 +84,7 @@ static void add_event(struct adding *a, const struct block_record *record)
 
 /*
  * Returns whether the record belongs to a list of the live blocks. The list is valid from the
- * step's begin, although it is written a little later.
+ * step's start, although it is written a little later.
  */
 static bool is_listing(const struct rec_block *r)
 {

@@ -371,7 +371,7 @@ static struct memory_call memory_call_of(const struct hook_entry *hook, const st
 }
 
 /*
- * Adds the memory held at the step's begin, and then each change, in time order across all threads.
+ * Adds the memory held at the step's start, and then each change, in time order across all threads.
  */
 static void build_memory(struct build *b)
 {

@@ -8,7 +8,7 @@
 #include "core/source/journal/pair_sides.h"
 
 /*
- * Sets `is_disturbed` of the calls in `s`, which must be sorted by begin. `waits` says whether a
+ * Sets `is_disturbed` of the calls in `s`, which must be sorted by start. `waits` says whether a
  * call waits for the GPU. A wait takes its number when it begins.
  */
 void pair_note_disturbed(struct sides *s,

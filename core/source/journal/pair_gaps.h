@@ -49,7 +49,7 @@ enum {
 	COST_MISSING = 160,	/* calls without work; plus COST_STEP for each call */
 	COST_FOREIGN = 160,	/* work without a call; plus COST_STEP for each group */
 	COST_WAITED = 41,	/* work that begins late although the GPU was idle */
-	/* Work without a call, at most one group for each lost record of a call. */
+	/* Work whose calls may have been dropped: no more groups than lost call records. */
 	COST_LOST = 8,
 	COST_EARLIER = 8, /* work of unrecorded calls, whatever its amount */
 	/* COST_STEP counts at most this often: a library makes hundreds of launches of its own */

@@ -339,7 +339,7 @@ static int wait_order(const void *a, const void *b)
 }
 
 /*
- * Sorts the waits by key and begin. Sets the end of each to the earliest end of it and of the later
+ * Sorts the waits by key and start. Sets the end of each to the earliest end of it and of the later
  * ones with its key, because a later wait covers the same work.
  */
 static void sort_waits(struct listing *l)

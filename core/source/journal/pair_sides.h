@@ -45,8 +45,8 @@ struct caller {
 	uint8_t category;
 	bool is_alone; /* no other call overlaps it in time */
 	/*
-	 * The thread's call before it, among calls that can have GPU work, had none, or its record
-	 * is missing.
+	 * The thread's previous call that could have had GPU work had none, or the record of
+	 * that call is missing.
 	 */
 	bool follows_call_without_work;
 	/*
