@@ -6,10 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	LISTED = 4096
-}; /* largest number of names in run.json if there is no limit; further
-			 * traces are only counted */
+/* Without a limit on traces, run.json lists this many names, and only counts further traces. */
+enum { LISTED = 4096 };
 
 static uint64_t size_of(const char *folder, const char *name)
 {

@@ -104,7 +104,7 @@ static void begin_with_peers(void)
 {
 	if (!g->arm.is_held || g->agree.waits)
 		return;
-	enum start_of of = g->begins_training ? START_BEHIND_OTHERS
+	enum start_of of = g->begins_training ? START_AFTER_OTHERS
 			   : g->by_optimizer  ? START_OF_TRAINING
 					      : START_OF_STEPS;
 	agree_begin(&g->agree, g->shared, of, g->number);

@@ -524,9 +524,9 @@ static void explain_until(struct idle_host *h, uint32_t lane, uint64_t from_ns, 
 /* ---- Gaps ---- */
 
 /*
- * Explains the time from `from_ns` to the end of the gap, after the launch of the work that ends
- * the gap. If the work was launched before the gap began, the CPU was not late, so no wait is the
- * cause.
+ * Explains the part of a gap in which the work that ends the gap was already launched: from
+ * `from_ns` to the end of the gap. If the launch came before the gap began, the CPU was not late,
+ * and no wait on the CPU is the cause.
  */
 static void explain_device(struct idle_host *h, uint32_t lane, uint64_t from_ns, uint32_t call)
 {

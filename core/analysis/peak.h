@@ -13,8 +13,8 @@ double peak_tflops(const struct run_device *device, uint8_t type, bool by_tensor
 /* Returns whether the table has the device. */
 bool peak_has_device(const struct run_device *device);
 
-/* Returns the GB/s that a large copy between pinned memory and the device reaches if the device has
- * all PCI Express lanes of its generation; 0: not known. */
+/* Returns the GB/s that a large copy between pinned memory and the device reaches if the
+ * machine connects all PCI Express lanes that the device has; 0: not known, or not PCI Express. */
 double peak_pinned_gbps(const struct run_device *device);
 
 #endif

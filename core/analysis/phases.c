@@ -259,9 +259,9 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 
 /*
  * Sets the part of calls without a stack to the part of the lane's next call. `own` is the lane's
- * own thread. If most of its calls have no stack (PROF_STACKS), the other calls of the lane are
- * mostly those of autograd's threads, which are recognized by their names. Those calls say nothing
- * about the calls between them. In this case, calls without a stack become PART_NONE.
+ * own thread. If most of its calls have no stack (PROF_STACKS), the calls with a known part are
+ * mostly those of autograd's threads, whose part follows from the thread's name. They say nothing
+ * about the calls of `own`, so calls without a stack become PART_NONE.
  */
 static void settle_unknown(struct phases *p, const struct model_thread *own)
 {

@@ -338,8 +338,7 @@ struct rec_block {
 	uint8_t kind, words;
 	uint8_t event; /* enum block_event */
 	uint8_t device;
-	uint32_t
-		stack; /* MADE, LIVE: id of a DICT_STACK of the allocation; 0: no stack was taken */
+	uint32_t stack; /* MADE, LIVE: DICT_STACK id of the allocation; 0: no stack was taken */
 	uint64_t ticks;
 	uint64_t address, bytes; /* `bytes`: the size as rounded by the allocator */
 	union {
@@ -645,7 +644,7 @@ enum start_of {
 	START_OF_TRAINING, /* steps that an optimizer ends */
 	/* steps that an optimizer ends, after other steps that no optimizer ended; the ranks may
 	 * have made different numbers of those other steps */
-	START_BEHIND_OTHERS
+	START_AFTER_OTHERS
 };
 
 /* The state of step detection. Comments say which side writes a field: the library or the

@@ -390,9 +390,9 @@ static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t 
 }
 
 /*
- * Counts the steps that ended before `first`, the start of a step's first launch. The library
- * counts a step that lacks its anchor by the backup. So where the backup precedes the anchor, a
- * step has ended even if the last hit before `first` is a backup.
+ * Counts the steps that ended before `first`, the start of a step's first launch. If a step has no
+ * anchor, the library counts it at its backup launch. If the backup comes before the anchor, a
+ * backup that is the last hit before `first` therefore counts as the end of a step.
  */
 static uint64_t count_ended(struct learn *l, uint64_t first)
 {
@@ -477,9 +477,9 @@ static void restart_search(struct learn *l)
 }
 
 /*
- * Searches for the anchor that follows the current one. Creates an empty store, because the stored
- * launches belong to other work. levels_relearn() alone would also demand more iterations of the
- * next anchor.
+ * Searches for the anchor that follows the current one. Starts with an empty store, because the
+ * stored launches belong to other work. levels_relearn() would keep them, and would also demand
+ * more iterations before it accepts an anchor.
  */
 static void search_next_anchor(struct learn *l)
 {

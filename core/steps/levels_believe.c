@@ -68,8 +68,9 @@
 
 /*
  * The number of iterations demanded for a final answer (`iterations`) and for a provisional one
- * (`early`). by_round: if neighbouring iterations differ, whole rounds of iterations are counted
- * instead, because the loop of whole rounds needs that time to be found as a level.
+ * (`early`). by_round: if neighbouring iterations differ but the difference repeats after several
+ * iterations (a round), rounds are counted instead of iterations. A loop whose iteration is a round
+ * needs that time to be found as a level.
  */
 static const struct {
 	uint32_t iterations, early;

@@ -33,8 +33,10 @@ bool whatif_runs_go_on(struct whatif_runs *r, uint16_t lane, uint32_t stack, uin
 	return goes_on;
 }
 
-/* Two successive calls also count as in one run of the changed line if they are in one run of the
- * site that they are attributed to (IS_OF_RUN). That site may be a line below the changed one. */
+/*
+ * A changed line runs once for several successive calls if the site of these calls runs once
+ * (IS_OF_RUN). Their site may be a line in a function that the changed line calls.
+ */
 void whatif_cut_runs(struct whatif *w, struct whatif_place *place)
 {
 	struct whatif_runs runs;

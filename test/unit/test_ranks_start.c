@@ -155,7 +155,7 @@ static void all_begin_anew_when_all_train(void **state)
 	begin(&j);
 	knows_its_steps(j.first);
 	serve(&j, now_ms);
-	asks_for(j.first, START_BEHIND_OTHERS);
+	asks_for(j.first, START_AFTER_OTHERS);
 	are_in_step(&j, 8, 400, false);
 	serve(&j, ++now_ms);
 	assert_false(has_begun(j.first));
@@ -183,13 +183,13 @@ static void ranks_that_began_wait_until_all_train(void **state)
 	knows_its_steps(j.second);
 	serve(&j, FIRST_MS);
 	assert_true(has_begun(j.first) && has_begun(j.second));
-	asks_for(j.second, START_BEHIND_OTHERS);
+	asks_for(j.second, START_AFTER_OTHERS);
 	for (uint64_t i = 0; i < 100; i++) {
 		are_in_step(&j, 10 + i, 0, false);
 		serve(&j, FIRST_MS + i);
 	}
 	assert_false(has_begun(j.second));
-	asks_for(j.first, START_BEHIND_OTHERS);
+	asks_for(j.first, START_AFTER_OTHERS);
 	for (uint64_t i = 0; i < 100; i++) {
 		are_in_step(&j, 110 + i, 0, false);
 		serve(&j, FIRST_MS + 100 + i);

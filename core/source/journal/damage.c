@@ -79,7 +79,6 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 	if (*to)
 		add(to, bytes,
 		    "; they were skipped, and there may be undetected damage: copy the journal "
-		    "file "
-		    "again if you can");
+		    "file again if you can");
 	return to;
 }

@@ -189,8 +189,8 @@ void ingest_finish(struct ingest *f, bool killed);
 bool ingest_takes_call(const struct ingest *f, const struct rec_call *c);
 
 /*
- * Adds a mark that was found later than its neighbours, in its place. Ignores a mark that lies
- * before the step under way.
+ * Inserts a mark between the marks that are known already, in the order of time. Ignores a mark
+ * that lies before the current step.
  */
 void ingest_add_mark(struct ingest *f, const struct step_mark *mark);
 

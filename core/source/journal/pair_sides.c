@@ -377,9 +377,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns when the call's work must have ended. Waits for a device or context apply to launches
- * only: a launch is certainly on the current device, but a copy may go to a stream of another
- * device.
+ * Returns the latest time at which the call's work can have ended: the end of the first wait for
+ * it. Waits for a device or context count for launches only. A launch is always on the current
+ * device, but a copy may go to a stream of another device.
  */
 static uint64_t deadline_of(struct listing *l, const struct caller *c, uint64_t key)
 {

@@ -190,7 +190,7 @@ static bool does_any_wait(struct driver *const *all, size_t n, bool *trains)
 /* Returns whether the two ranks number their steps alike. `q` is NULL if it has ended. */
 static bool are_numbers_alike(const struct driver *d, const struct driver *q)
 {
-	return !q || (start_of(d) != START_BEHIND_OTHERS && start_of(q) != START_BEHIND_OTHERS);
+	return !q || (start_of(d) != START_AFTER_OTHERS && start_of(q) != START_AFTER_OTHERS);
 }
 
 /*

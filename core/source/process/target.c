@@ -114,7 +114,7 @@ bool target_is_rank(const struct target *t)
 	return ranks_number(tables_fact(&t->dict.t, "rank")) >= 0 &&
 	       ranks_local_size(in_journal, (void *)(uintptr_t)&t->dict) > 1 &&
 	       (state == STEP_STATE_OWN || state == STEP_STATE_LOCKED) &&
-	       s->mode != STEP_MODE_TIME && atomic_load(&s->start_of) != START_BEHIND_OTHERS;
+	       s->mode != STEP_MODE_TIME && atomic_load(&s->start_of) != START_AFTER_OTHERS;
 }
 
 uint64_t target_step(const struct target *t)
