@@ -41,7 +41,8 @@ static void say_gpu(struct textout *o, const struct report_gpu *g)
 		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
 	if (g->late_ms > MOSTLY_LATE * busy_ms)
 		text_say(o, REPORT_UNDER,
-			 "%s ms of this GPU's work per step ran after the recorded steps",
+			 "%s ms per step of the GPU work launched in the recorded steps ran only "
+			 "after they had ended",
 			 report_ms(busy, sizeof(busy), g->late_ms));
 }
 

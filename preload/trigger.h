@@ -1,6 +1,6 @@
 /*
  * Requests for steps in addition to the schedule (PROF_TRIGGER). A request comes from `profrun
- * trigger`, which writes to the journal's header, from SIGUSR2, or from a step that took much
+ * trigger` (which writes to the journal's header), from SIGUSR2, or from a step that took much
  * longer than the others. The library checks for requests when a step begins, at the cost of a few
  * loads and no system call.
  */

@@ -1,7 +1,7 @@
 /*
- * Finds the library's line that a user's line called. In some programs one user's line makes most
- * of the launches through a library, such as Trainer.train(). The library's lines then distinguish
- * the launches.
+ * Finds the line of an installed package, other than PyTorch, through which the user's code made a
+ * call. In some programs a single line of the user's code, such as a call of Trainer.train(), makes
+ * most of the launches. The package's lines then distinguish the launches.
  */
 #ifndef CORE_INNER_LINE_H
 #define CORE_INNER_LINE_H

@@ -37,8 +37,8 @@
 #define LATEST_EVENTS	  16384u
 #define LATEST_ITERATIONS 9u
 /*
- * A tail is at least this many launches after the backward pass. A single launch may be the running
- * sum of the loss.
+ * A tail (see search_has_tail()) consists of at least this many launches. A single launch after the
+ * backward pass may be the running sum of the loss.
  */
 #define TAIL_CALLS 2u
 /*

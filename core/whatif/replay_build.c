@@ -3,8 +3,8 @@
 #include "core/whatif/replay_anchors.h"
 #include "core/whatif/replay_trace.h"
 
-/* Limit for the number of buffers that a program uses in rotation, a different one in each step:
- * two or three, rarely more. */
+/* A program may use several buffers in rotation, a different one in each step. There are usually
+ * two or three of them. This is the most that is searched for. */
 enum { PERIOD_MOST = 4 };
 
 /* ---- Steps ---- */

@@ -90,8 +90,8 @@ struct whatif_result {
 	/* What the change saves in a typical step; negative: the change costs time. If the change
 	 * takes effect in few steps only (is_of_mean), what it saves in the mean step. */
 	double gain_ms, gain_pct;
-	/* Range of gain_ms over single typical steps, where the tenth of the steps with the lowest
-	 * gain and the tenth with the highest gain are left out. Both 0: not known. */
+	/* Range of gain_ms over single typical steps, without the 10 % of them with the lowest gain
+	 * and the 10 % with the highest gain. Both 0: not known. */
 	double low_ms, high_ms;
 	double typical_gain_ms; /* what a typical step saves, whatever gain_ms refers to */
 	double mean_gain_ms;	/* what the mean step saves, whatever gain_ms refers to */

@@ -2,10 +2,10 @@
  * Derives the gain of a change from the gains of single steps. Often only few steps are recorded,
  * and some of them are disturbed: if other programs load the machine, a step takes several times as
  * long, and most changes would seem to save much of that time. Therefore the gain is a mean over
- * the typical steps, which take at most 1.5 times the median. The tenth of them with the lowest
- * gain and the tenth with the highest gain are left out. If a change takes effect in few steps
- * only, such as steps with a checkpoint, the gain is the mean over all steps, and
- * whatif_result.is_of_mean is set.
+ * the typical steps, which take at most 1.5 times the median. The 10 % of them with the lowest gain
+ * and the 10 % with the highest gain are left out. If a change takes effect in few steps only, such
+ * as steps with a checkpoint, the gain is the mean over all steps, and whatif_result.is_of_mean is
+ * set.
  */
 #include "core/whatif/whatif_parts.h"
 

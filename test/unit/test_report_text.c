@@ -668,11 +668,11 @@ static void test_work_after_the_steps(void **state)
 	(void)state;
 	json_object_set_new(gpu, "late_ms_per_step", json_real(3.2));
 	char *text = print(root, true, false, NULL);
-	assert_null(strstr(text, "of this GPU's work per step"));
+	assert_null(strstr(text, "after they had ended"));
 	free(text);
 	json_object_set_new(gpu, "busy_ms_per_step", json_real(0.01));
 	text = print(root, true, false, NULL);
-	assert_says(text, "3.200 ms of this GPU's work per step ran after the recorded steps\n");
+	assert_says(text, "3.200 ms per step of the GPU work launched in the recorded steps ran");
 	free(text);
 	json_decref(root);
 }

@@ -35,8 +35,8 @@ struct pair_thread {
 struct pair_opening {
 	uint64_t ticks;
 	/*
-	 * CUPTI's records include the work of all calls that were not recorded before `ticks`, and
-	 * these calls took seq numbers too.
+	 * The calls made before `ticks` that the library did not record took seq numbers too, and
+	 * CUPTI's records include the work of all of them.
 	 */
 	bool is_whole;
 };
