@@ -55,8 +55,8 @@ static bool is_left_over(const struct analysis *a, const struct model_step *m)
 }
 
 /* Returns whether the step's times count. A step whose end is unknown looks shorter than it is, so
- * its times count only if no step was kept before it. The step's memory counts in any case. */
-static bool is_kept(const struct analysis *a, const struct model_step *m)
+ * its times count only if no step was kept before it. */
+static bool is_whole(const struct analysis *a, const struct model_step *m)
 {
 	return !m->has_no_end || !a->analyzer.timeline.steps.n;
 }
@@ -65,8 +65,11 @@ const struct analyzed_step *analysis_step(struct analysis *a, const struct model
 {
 	mind_training(a);
 	bool counts = a->is_reported && !is_left_over(a, m) && m->number >= a->run->trains_from;
-	const struct analyzed_step *step = analyzer_add(&a->analyzer, m, counts && is_kept(a, m));
-	if (counts)
+	bool is_kept = is_whole(a, m);
+	const struct analyzed_step *step = analyzer_add(&a->analyzer, m, counts && is_kept);
+	/* A step that lasts until the process exits also frees what the process still holds. What a
+	 * killed process held counts. */
+	if (counts && (is_kept || m->is_cut))
 		block_summary_add(&a->blocks, m, step->phases, a->analyzer.timeline.frames);
 	return step;
 }

@@ -66,7 +66,7 @@ static void on_step(void *context, struct model_step *m)
 		return;
 	const struct analyzed_step *step = analysis_step(p->analysis, m);
 	choose_name(p);
-	for (int i = 0; i < p->output->n_formats; i++)
+	for (int i = 0; m->is_traced && i < p->output->n_formats; i++)
 		write_with(p, i, step);
 }
 

@@ -214,9 +214,12 @@ void report_steps_say(struct textout *o, const struct report_process *p)
 	const struct facts_steps *steps = &p->facts.steps;
 	if (!p->baseline.step_ms) {
 		text_say(o, "step     ", "%s ms; %s", report_ms(ms, sizeof(ms), report_step_ms(p)),
-			 !strcmp(steps->detector, "none")
+			 strcmp(steps->detector, "none")
+				 ? "too few steps to show how much step time varies"
+			 : isnan(steps->opening_s)
 				 ? "no steps detected: the whole run counts as one step"
-				 : "too few steps to show how much step time varies");
+				 : "no steps detected: the opening (PROF_OPENING) counts as one "
+				   "step; nothing was recorded after it");
 		return;
 	}
 	say_lengths(o, p->baseline.step_ms);

@@ -198,7 +198,9 @@ static void say_lines(struct textout *o, const struct report_process *p, const c
 		table_cell(&t, "%s", x->source);
 	}
 	text_line(o, TEXT_BOLD, "Time by line, %s%s",
-		  p->facts.steps.recorded.n ? "per step" : "in the whole run",
+		  p->facts.steps.recorded.n	    ? "per step"
+		  : isnan(p->facts.steps.opening_s) ? "in the whole run"
+						    : "in the opening",
 		  report_mean_of(mean, sizeof(mean), p));
 	table_end(&t, o);
 }

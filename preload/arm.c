@@ -50,6 +50,12 @@ bool arm_is_asked(const struct arm *a, uint64_t number)
 	return number + a->window.n_warmup >= a->window.first && is_to_come(a, number);
 }
 
+bool arm_is_done(const struct arm *a, uint64_t number)
+{
+	return !a->is_held && number >= a->shift &&
+	       schedule_done(&a->schedule, number - a->shift) && !is_to_come(a, number);
+}
+
 static enum sched_action asked(const struct arm *a, uint64_t number)
 {
 	if (!arm_is_asked(a, number))
@@ -60,13 +66,15 @@ static enum sched_action asked(const struct arm *a, uint64_t number)
 }
 
 /*
- * Returns the larger one of the two actions. enum sched_action is ordered by how much an action
- * does, so the larger one includes the other.
+ * Returns the largest of the actions that apply. enum sched_action is ordered by how much an action
+ * does, so the largest one includes the others.
  */
 enum sched_action arm_action(const struct arm *a, uint64_t number)
 {
-	enum sched_action one = scheduled(a, number), other = asked(a, number);
-	return one > other ? one : other;
+	enum sched_action one = scheduled(a, number), other = asked(a, number),
+			  least = a->is_opening ? SCHED_OPENING : SCHED_NONE;
+	enum sched_action most = one > other ? one : other;
+	return most > least ? most : least;
 }
 
 bool arm_is_flying(const struct arm *a, uint64_t number)
@@ -105,6 +113,11 @@ void arm_locked(struct arm *a, uint64_t next)
 		a->shift = next - first;
 }
 
+void arm_locked_in_opening(struct arm *a)
+{
+	a->is_held = false;
+}
+
 void arm_hold(struct arm *a)
 {
 	a->is_held |= !a->schedule.flight;
@@ -120,7 +133,9 @@ void arm_take_back(struct arm *a, const struct arm *then, uint64_t next)
 {
 	struct arm_window asked = a->window;
 	bool is_new = asked.n && (asked.first != then->window.first || asked.n != then->window.n);
+	bool is_opening = a->is_opening;
 	*a = *then;
+	a->is_opening = is_opening;
 	if (is_new)
 		a->window = (struct arm_window){ next + asked.n_warmup, asked.n, asked.n_warmup };
 }

@@ -19,6 +19,8 @@ struct arm {
 	bool may_be_asked; /* the settings allow requests for windows */
 	/* the schedule has not started: this or another rank has not detected its steps */
 	bool is_held;
+	/* everything is recorded, so the schedule's steps need not be moved (opening.h) */
+	bool is_opening;
 	uint64_t shift; /* number of steps by which the schedule was moved */
 	/* size of a requested window; n_active: if the request has none */
 	uint64_t n_warmup, n_active;
@@ -43,6 +45,12 @@ bool arm_is_always(const struct arm *a);
  * becomes `next`. Otherwise the user would lose recorded steps because steps were detected late.
  */
 void arm_locked(struct arm *a, uint64_t next);
+
+/* Starts the schedule with its first step, which may be over: the opening has recorded it. */
+void arm_locked_in_opening(struct arm *a);
+
+/* Returns whether the schedule records no step from `number` on, and no request does. */
+bool arm_is_done(const struct arm *a, uint64_t number);
 
 /* Stops the schedule until the next arm_locked(). Does not stop the flight recorder. */
 void arm_hold(struct arm *a);

@@ -44,10 +44,10 @@
 			names_copy((c)->arg, name); \
 	} while (0)
 
-#define got_context(c, status, out)          \
-	do {                                 \
-		got(c, status, out);         \
-		gpu_teardown_context_over(); \
+#define got_context(c, status, out)  \
+	do {                         \
+		got(c, status, out); \
+		context_begun();     \
 	} while (0)
 
 #define take_primary_context(c, device)             \
@@ -286,6 +286,13 @@ static inline void devices_reset(int status)
 	if (!status)
 		hook_thread.device = 0;
 }
+
+/*
+ * Called before and after a call that creates a context. context_begun() is also called after a
+ * call that takes a reference to a primary context.
+ */
+void context_beginning(void);
+void context_begun(void);
 
 /*
  * Called before a call that destroys or resets a context. Delivers the context's GPU records, which

@@ -51,6 +51,7 @@ enum {
 	YIELD_AT_MOST_MS = 500,	      /* longest wait in gpu_yield() */
 	/* longest wait of a window that begins while CUPTI is being taken down */
 	START_AT_MOST_MS = 50,
+	STOP_AT_MOST_MS = 2500, /* longest wait in gpu_stop_and_wait(): DRAIN_AT_MOST_MS and more */
 	FINISH_DRAIN_AT_MOST_MS = 100, /* the end of the process must not be delayed noticeably */
 };
 
@@ -582,19 +583,36 @@ void gpu_start(void)
 	leave(v);
 }
 
+/* Ends the window. Caller holds the lock. */
+static void stop(void)
+{
+	g.wanted = false;
+	if (!g.on)
+		return;
+	end_announcing(GPU_OFF);
+	g.order = AGENT_DRAIN;
+	pthread_cond_broadcast(&g.changed);
+	if (!g.agent_runs) {
+		flush(0);
+		close_window();
+	}
+}
+
 void gpu_stop(void)
 {
 	struct visit v = visit();
-	g.wanted = false;
-	if (g.on) {
-		end_announcing(GPU_OFF);
-		g.order = AGENT_DRAIN;
-		pthread_cond_broadcast(&g.changed);
-		if (!g.agent_runs) {
-			flush(0);
-			close_window();
-		}
-	}
+	stop();
+	leave(v);
+}
+
+void gpu_stop_and_wait(void)
+{
+	struct timespec until = deadline(STOP_AT_MOST_MS);
+	struct visit v = visit();
+	stop();
+	while (g.agent_runs && (g.on || g.going_down || g.took_over) &&
+	       !pthread_cond_timedwait(&g.changed, &g.lock, &until))
+		;
 	leave(v);
 }
 

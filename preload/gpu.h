@@ -30,6 +30,9 @@ void gpu_start(void);
  */
 void gpu_stop(void);
 
+/* Like gpu_stop(), but waits until CUPTI is off, and down if that is safe. Takes 2.5 s at most. */
+void gpu_stop_and_wait(void);
+
 /*
  * Called when the application's own profiler is about to use CUPTI. Delivers the records that
  * exist, stops profrun's GPU timing and leaves CUPTI to the application. Waits half a second at

@@ -51,6 +51,11 @@ void gpu_teardown_graph(void)
 		forbid(&g.has_graphs);
 }
 
+bool gpu_teardown_has_graphs(void)
+{
+	return atomic_load(&g.has_graphs);
+}
+
 void gpu_teardown_primary_context(void)
 {
 	if (!hook_thread.in_context)

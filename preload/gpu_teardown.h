@@ -23,8 +23,10 @@
 /*
  * Called before each call that creates, changes or launches a graph. If CUPTI is being taken down,
  * waits until it is down. After this call CUPTI is never taken down again. Any thread.
+ * gpu_teardown_has_graphs: returns whether there was such a call.
  */
 void gpu_teardown_graph(void);
+bool gpu_teardown_has_graphs(void);
 
 /*
  * gpu_teardown_context() is called before each call that creates or destroys a context, and

@@ -93,6 +93,7 @@ struct hook_thread {
 	struct hook_polls polls;
 	/* the thread is in a call that creates or destroys a context: gpu_teardown.h */
 	bool in_context;
+	bool stopped_gpu; /* GPU timing is off while the thread creates a context: steps.h */
 	bool calls_cupti; /* the thread calls CUPTI for profrun: gpu_yield.h */
 	/*
 	 * the last two launches that are not in `window` yet; token number n, from 0, is at n % 2

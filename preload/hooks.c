@@ -20,6 +20,7 @@
 #include "preload/lookup.h"
 #include "preload/ranges.h"
 #include "preload/stack.h"
+#include "preload/steps.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -228,8 +229,10 @@ bool hook_was_left(const void *frame)
 		struct launch_shape shape_of_call, *shape = &shape_of_call;                        \
 		shape->function = 0;                                                               \
 		hook_thread.depth = 1;                                                             \
-		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH)                \
+		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH) {              \
+			steps_before_graph();                                                      \
 			gpu_teardown_graph();                                                      \
+		}                                                                                  \
 		if (UNLIKELY(!atomic_load_explicit(&hook_switch.recorded, memory_order_acquire) && \
 			     !life_arm())) {                                                       \
 			hook_thread.entered = __builtin_dwarf_cfa();                               \

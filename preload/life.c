@@ -190,6 +190,7 @@ static void arm(void)
 	struct config_step step;
 	struct schedule schedule;
 	struct trigger_config trigger;
+	struct opening_limits opening;
 	/* the launcher has reported errors in the settings already */
 	bool launched = start_env_get("PROF_LAUNCHED") != NULL;
 	config_read(&g.config, start_env_entries(), launched ? NULL : complain, NULL);
@@ -199,6 +200,7 @@ static void arm(void)
 	bool all = step.mode == STEP_MODE_API && !g.config.schedule.set;
 	schedule_parse(all ? "always" : g.config.schedule.text, &schedule, NULL);
 	trigger_parse(g.config.trigger.text, &trigger, NULL);
+	opening_parse(g.config.opening.text, &opening, NULL);
 	/* without a collector, no program reads the steps that are counted for a trigger */
 	if (schedule.off && !launched && !g.config.trigger.set)
 		trigger = (struct trigger_config){ 0 };
@@ -219,7 +221,7 @@ static void arm(void)
 	if (at_quick_exit(life_finish))
 		log_line(LOG_INFO, "at_quick_exit() failed: the last GPU records are lost if the "
 				   "program ends with quick_exit()");
-	steps_start(&step, &schedule, &trigger);
+	steps_start(&step, &schedule, &trigger, &opening);
 }
 
 bool life_arm(void)
@@ -269,6 +271,20 @@ void life_finish(void)
 	journal_end();
 	hook_thread.depth = depth;
 	errno = saved;
+}
+
+void context_beginning(void)
+{
+	hook_thread.stopped_gpu = steps_before_context();
+	gpu_teardown_context();
+}
+
+void context_begun(void)
+{
+	gpu_teardown_context_over();
+	if (hook_thread.stopped_gpu)
+		steps_after_context();
+	hook_thread.stopped_gpu = false;
 }
 
 void context_ending(void)

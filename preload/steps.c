@@ -13,6 +13,7 @@
 #include "core/runtime/log.h"
 #include "preload/blocks.h"
 #include "preload/gpu.h"
+#include "preload/gpu_teardown.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
 #include "preload/plt.h"
@@ -240,6 +241,46 @@ void steps_see(uint64_t number)
 	hook_thread.tokens_then = hook_thread.tokens;
 }
 
+/* Returns whether a step with this action has GPU times. */
+static bool wants_gpu(enum sched_action action)
+{
+	return action != SCHED_NONE &&
+	       (action != SCHED_OPENING || atomic_load(&g->opening.has_gpu));
+}
+
+/*
+ * Ends the opening, at `ticks`. The caller then sets the action of the current or the new step, and
+ * switches GPU timing.
+ */
+static void end_opening(uint64_t ticks)
+{
+	g->arm.is_opening = false;
+	steps_write(STEP_OPENING_ENDED, g->number, ticks);
+}
+
+/* Ends the opening inside a step, because a limit is reached. */
+static void cut_opening(uint64_t ticks)
+{
+	bool had_gpu = wants_gpu(g->action);
+	end_opening(ticks);
+	g->action = arm_action(&g->arm, g->number);
+	if (had_gpu && !wants_gpu(g->action))
+		gpu_stop();
+	steps_set_switch();
+	log_line(LOG_INFO, "the opening has reached its limit (PROF_OPENING)");
+}
+
+/*
+ * Returns whether the opening ends before step `number`: the schedule's steps are over, and the
+ * collector has enough steps for stable figures.
+ */
+static bool is_opening_over(uint64_t number)
+{
+	return g->arm.is_opening && !steps_still_learning() && !g->agree.waits &&
+	       arm_is_done(&g->arm, number) &&
+	       (!atomic_load(&journal_header()->collector) || atomic_load(&g->shared->has_enough));
+}
+
 /* Begins step `number`. Writes the step's record after GPU timing is switched on, with the action
  * of the new step. */
 void steps_begin(uint64_t number, uint64_t ticks)
@@ -251,12 +292,14 @@ void steps_begin(uint64_t number, uint64_t ticks)
 	if (g->agree.waits && agree_is_over(&g->agree, g->shared, number, ticks, &start))
 		steps_begin_schedule(start);
 	answer_triggers(number, ticks);
+	if (is_opening_over(number))
+		end_opening(ticks);
 	g->action = arm_action(&g->arm, number);
-	if (g->action != SCHED_NONE && before == SCHED_NONE)
+	if (wants_gpu(g->action) && !wants_gpu(before))
 		gpu_start();
-	else if (g->action != SCHED_NONE)
+	else if (wants_gpu(g->action))
 		gpu_resume();
-	if (g->action == SCHED_NONE && before != SCHED_NONE)
+	if (!wants_gpu(g->action) && wants_gpu(before))
 		gpu_stop();
 	atomic_store_explicit(&g->shared->current, number, memory_order_relaxed);
 	steps_see(number);
@@ -332,6 +375,8 @@ static void cross(uint64_t ticks, bool by_anchor)
 
 static void begin_slices(unsigned ms, uint64_t ticks)
 {
+	if (g->arm.is_opening)
+		cut_opening(ticks);
 	g->slice_ms = ms;
 	/* With several ranks, time slices end with the first launch after a full second. A slice
 	 * lasts 1 ms longer than a second. Otherwise one slice might end just before a full second,
@@ -371,6 +416,14 @@ static bool slice_is_over(void)
 	       hook_ticks() - g->began_ticks >= g->slice_ticks;
 }
 
+static bool is_opening_used_up(void)
+{
+	return g->arm.is_opening && !(hook_thread.tokens % STEPS_LOOK_EVERY) &&
+	       opening_is_used_up(&g->opening, hook_ticks(),
+				  atomic_load_explicit(&journal_header()->chunk_claims,
+						       memory_order_relaxed));
+}
+
 /* Stores the function whose launch completes the anchor or the backup. It is the same function
  * every time. */
 static void note_function(uint64_t hash, uint64_t function)
@@ -404,7 +457,7 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 	enum lateness late = urgent ? IN_TIME : steps_lateness();
 	if (arm_is_off(&g->arm) ||
 	    !(urgent || late || slice_is_over() || has_waited_long() || wants_slices() ||
-	      (steps_still_learning() && steps_have_news())) ||
+	      is_opening_used_up() || (steps_still_learning() && steps_have_news())) ||
 	    !steps_enter_crossing(urgent))
 		return;
 	uint64_t ticks = hook_ticks();
@@ -422,6 +475,8 @@ void steps_notice(uint64_t hash, bool is_anchor, uint64_t function)
 		cross(ticks, false);
 	if (is_anchor)
 		steps_begin_with_this(ticks);
+	if (is_opening_used_up())
+		cut_opening(ticks);
 	if (has_waited_long())
 		begin_slices(SLICE_MS, ticks);
 	else if (wants_slices())
@@ -448,15 +503,53 @@ void steps_synced(void)
 	end_after_this();
 }
 
+/* ---- CUPTI in the opening ---- */
+
+void steps_before_graph(void)
+{
+	if (atomic_load_explicit(&g->opening.has_gpu, memory_order_relaxed) &&
+	    atomic_exchange(&g->opening.has_gpu, false) && g->action == SCHED_OPENING)
+		gpu_stop_and_wait();
+}
+
+bool steps_before_context(void)
+{
+	bool stops = g->arm.is_opening && g->action == SCHED_OPENING && wants_gpu(g->action);
+	if (stops)
+		gpu_stop_and_wait();
+	return stops;
+}
+
+void steps_after_context(void)
+{
+	if (wants_gpu(g->action))
+		gpu_start();
+}
+
 /* ---- Start ---- */
 
+/*
+ * Begins the opening, unless the schedule records every step anyway, or records none, or the
+ * program itself says what to record.
+ */
+static void start_opening(const struct schedule *schedule, const struct opening_limits *limits)
+{
+	if (schedule->off || schedule->always || schedule->flight || g->mode == STEP_MODE_API)
+		return;
+	g->arm.is_opening = opening_start(&g->opening, limits, ticks_of_ns(1000000000),
+					  journal_header()->chunk_bytes);
+	if (gpu_teardown_has_graphs())
+		atomic_store(&g->opening.has_gpu, false);
+}
+
 void steps_start(const struct config_step *step, const struct schedule *schedule,
-		 const struct trigger_config *trigger)
+		 const struct trigger_config *trigger, const struct opening_limits *opening)
 {
 	g->shared = &journal_header()->steps;
 	g->mode = (enum step_mode)step->mode;
 	g->has_peers = rank_has_peers();
 	arm_start(&g->arm, schedule, trigger_is_any(trigger), g->mode == STEP_MODE_AUTO);
+	start_opening(schedule, opening);
 	trigger_start(trigger, &journal_header()->trigger);
 	g->shared->mode = (uint32_t)g->mode;
 	g->shared->wants_optimizer = step->wants_optimizer;
@@ -475,7 +568,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 		steps_write(STEP_OUTSIDE, 0, now);
 	} else {
 		g->action = arm_action(&g->arm, 0);
-		if (g->action != SCHED_NONE)
+		if (wants_gpu(g->action))
 			gpu_start();
 		g->began_ticks = now;
 		steps_write(STEP_BEGIN, 0, now);

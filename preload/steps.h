@@ -7,6 +7,7 @@
 #define PRELOAD_STEPS_H
 
 #include "core/runtime/config.h"
+#include "core/runtime/opening.h"
 #include "core/runtime/schedule.h"
 #include "core/runtime/trigger.h"
 #include "preload/hook.h"
@@ -101,7 +102,17 @@ void steps_range(void);
 
 /* Applies the settings and begins the first step. Called at startup. */
 void steps_start(const struct config_step *step, const struct schedule *schedule,
-		 const struct trigger_config *trigger);
+		 const struct trigger_config *trigger, const struct opening_limits *opening);
+
+/*
+ * steps_before_graph: called before each call that captures, makes or launches a graph. The first
+ * call ends the opening's GPU timing, and waits until CUPTI is down. steps_before_context: called
+ * before each call that creates a context. If the opening's GPU timing is on, waits until CUPTI is
+ * down, and returns true; then steps_after_context() must be called after the call.
+ */
+void steps_before_graph(void);
+bool steps_before_context(void);
+void steps_after_context(void);
 
 /* Ends the step. Called when a synchronization has returned (PROF_STEP=sync, time). */
 void steps_synced(void);

@@ -130,10 +130,12 @@ static void lock_steps(void)
 		/* Delay the schedule by the steps that were not counted, because they must not use
 		 * up a window. With several ranks the schedule stays, so that all ranks record the
 		 * same steps. */
-		if (!g->has_peers)
+		if (!g->has_peers && !g->arm.is_opening)
 			arm_skip(&g->arm, next - 1 - g->number);
 		atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift,
 				      memory_order_relaxed);
+	} else if (g->arm.is_opening && !g->begins_training) {
+		arm_locked_in_opening(&g->arm);
 	} else if (!g->has_peers || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);
 	} else if (g->begins_training) {
@@ -207,10 +209,10 @@ enum lateness steps_lateness(void)
 }
 
 /* Ends the current window at `ticks`, because the next detected step may come much later. Does
- * nothing if recording never stops. */
+ * nothing if recording never stops, or not yet. */
 static void cut_window(uint64_t ticks)
 {
-	if (arm_is_always(&g->arm) || arm_is_flying(&g->arm, g->number))
+	if (arm_is_always(&g->arm) || arm_is_flying(&g->arm, g->number) || g->arm.is_opening)
 		return;
 	if (g->action != SCHED_NONE)
 		gpu_stop();

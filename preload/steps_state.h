@@ -10,13 +10,15 @@
 #include "preload/agree.h"
 #include "preload/arm.h"
 #include "preload/doubt.h"
+#include "preload/opening.h"
 #include "preload/steps.h"
 
 struct steps_state {
 	struct journal_steps *shared; /* in the journal's header */
 	enum step_mode mode;
 	struct arm arm;
-	struct agree agree; /* agreement with the job's other ranks on the start step */
+	struct opening opening; /* while arm.is_opening is set */
+	struct agree agree;	/* agreement with the job's other ranks on the start step */
 	bool has_peers;
 	atomic_flag crossing;
 	_Atomic bool pending; /* a step has ended; the next launch or copy begins the new step */

@@ -19,7 +19,8 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 const char *model_action_name(uint8_t action)
 {
-	static const char *const names[] = { "none", "warmup", "record", "record and save" };
+	static const char *const names[] = { "none", "warmup", "opening", "record",
+					     "record and save" };
 	return action < sizeof(names) / sizeof(*names) ? names[action] : "unknown";
 }
 

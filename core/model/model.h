@@ -214,6 +214,7 @@ struct model_step {
 	struct model_clock clock;
 	uint64_t number;      /* from 0 */
 	uint8_t action;	      /* enum sched_action */
+	bool is_traced;	      /* traces of this step are wanted */
 	const char *detector; /* what detects steps: "auto", "nvtx", ... (static text) */
 	enum model_part part;
 	bool is_cut;	   /* the process was killed during the step, or is_lost is set */

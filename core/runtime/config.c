@@ -5,6 +5,7 @@
 #include "core/runtime/config.h"
 
 #include "core/runtime/formats.h"
+#include "core/runtime/opening.h"
 #include "core/runtime/ranks.h"
 #include "core/runtime/record.h"
 #include "core/runtime/schedule.h"
@@ -52,6 +53,12 @@ static int check_trigger(const char *text, struct err *e)
 	return trigger_parse(text, &parsed, e);
 }
 
+static int check_opening(const char *text, struct err *e)
+{
+	struct opening_limits parsed;
+	return opening_parse(text, &parsed, e);
+}
+
 static int refuse_format(const char *at, size_t n, struct err *e)
 {
 #define X(format, what) "|" #format
@@ -95,7 +102,7 @@ static const struct {
 } checkers[] = {
 	{ "PROF_SCHEDULE", check_schedule }, { "PROF_STEP", check_step },
 	{ "PROF_TRIGGER", check_trigger },   { "PROF_FORMAT", check_format },
-	{ "PROF_RANKS", ranks_check },
+	{ "PROF_RANKS", ranks_check },	     { "PROF_OPENING", check_opening },
 };
 
 /*

@@ -69,8 +69,17 @@ enum record_entry_point { ENTRY_POINT_RUNTIME, ENTRY_POINT_DRIVER };
 
 enum record_copy { COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_D2D, COPY_H2H, COPY_P2P };
 
-/* What the schedule does with a step, in the order of torch.profiler's actions. */
-enum sched_action { SCHED_NONE, SCHED_WARMUP, SCHED_RECORD, SCHED_RECORD_AND_SAVE };
+/*
+ * What happens to a step: torch.profiler's actions, and SCHED_OPENING. An action includes all
+ * actions before it.
+ */
+enum sched_action {
+	SCHED_NONE,
+	SCHED_WARMUP,
+	SCHED_OPENING, /* recorded in the opening (preload/opening.h), not wanted by the schedule */
+	SCHED_RECORD,
+	SCHED_RECORD_AND_SAVE
+};
 
 /* Why steps are recorded that the schedule did not ask for. */
 enum trigger_cause { TRIGGER_NONE, TRIGGER_FILE, TRIGGER_SIGNAL, TRIGGER_SLOW, TRIGGER_CAUSES };

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define JOURNAL_MAGIC	"PROFRUN\n"
-#define JOURNAL_VERSION 1u
+#define JOURNAL_VERSION 2u
 
 /*
  * 64 KiB hold 1,365 calls. So the cost of taking a chunk, spread over its calls, is well under a
@@ -155,6 +155,8 @@ enum step_event {
 	/* the steps that the anchor of generation `detail` counted are void; the anchor of
 	 * generation `generation` replaces it */
 	STEP_CORRECTED,
+	/* the opening ended (preload/opening.h); if a limit ended it, this may be inside a step */
+	STEP_OPENING_ENDED,
 };
 
 /* Bits of `action` in a STEP_NUMBERED. */
@@ -716,6 +718,8 @@ struct journal_steps {
 	 */
 	_Atomic uint64_t end;
 	_Atomic uint32_t is_late;
+	/* by the collector: enough steps of the opening are recorded, so it may end */
+	_Atomic uint32_t has_enough;
 };
 
 /* How the library answers a request for steps. */

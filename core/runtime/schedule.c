@@ -217,6 +217,12 @@ uint64_t schedule_first_recorded(const struct schedule *s)
 	return s->skip_first + (s->skip_first_wait ? 0 : s->wait);
 }
 
+uint64_t schedule_first_active(const struct schedule *s)
+{
+	uint64_t first = schedule_first_recorded(s);
+	return s->always || first == SCHEDULE_NEVER ? first : first + s->warmup;
+}
+
 bool schedule_done(const struct schedule *s, uint64_t step)
 {
 	if (s->off || s->always)

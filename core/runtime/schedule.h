@@ -51,6 +51,9 @@ enum sched_action schedule_action(const struct schedule *s, uint64_t step);
  * SCHEDULE_NEVER. */
 uint64_t schedule_first_recorded(const struct schedule *s);
 
+/* Returns the first step whose action is SCHED_RECORD or more, or SCHEDULE_NEVER. */
+uint64_t schedule_first_active(const struct schedule *s);
+
 /* Returns whether the action of every step from `step` on is SCHED_NONE. */
 bool schedule_done(const struct schedule *s, uint64_t step);
 

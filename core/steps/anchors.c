@@ -18,11 +18,19 @@ uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 	}
 }
 
+/*
+ * Returns the action of a step that was detected after it had ended. In the opening, the schedule's
+ * steps are recorded, unless the library has moved the schedule because the opening was over.
+ */
 static uint8_t action_of(const struct ingest *f, uint64_t number, bool uses_schedule)
 {
 	if (f->schedule.always)
 		return SCHED_RECORD;
-	return uses_schedule ? (uint8_t)schedule_action(&f->schedule, number) : SCHED_NONE;
+	if (f->opening.is_any)
+		uses_schedule |= !atomic_load(&f->reader.header->steps.schedule_shift);
+	enum sched_action wanted = uses_schedule ? schedule_action(&f->schedule, number)
+						 : SCHED_NONE;
+	return f->opening.is_any && wanted < SCHED_OPENING ? SCHED_OPENING : (uint8_t)wanted;
 }
 
 void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const struct anchor *a)

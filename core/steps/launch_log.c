@@ -96,14 +96,24 @@ static void add_step(struct launch_log *log, const struct rec_step *s)
 		break;
 	case STEP_TRIGGERED:
 		break;
+	case STEP_OPENING_ENDED:
+		log->opening.end_ticks = s->ticks;
+		log->last_number = s->number;
+		break;
 	case STEP_BEGIN:
 		if (s->number)
 			add_begin(log, s);
-		log->has_steps |= s->number || s->action == SCHED_RECORD ||
-				  s->action == SCHED_RECORD_AND_SAVE;
+		log->opening.is_any |= s->action == SCHED_OPENING;
+		log->has_steps |= s->number || s->action > SCHED_OPENING;
+		log->has_wanted |= log->is_in_wanted;
+		log->is_in_wanted = s->action > SCHED_OPENING;
+		if (s->number > log->last_number && !log->opening.end_ticks)
+			log->last_number = s->number;
 		break;
 	default: /* STEP_OUTSIDE or STEP_CUT: a step has ended */
 		log->has_steps = true;
+		log->has_wanted |= log->is_in_wanted;
+		log->is_in_wanted = false;
 	}
 }
 

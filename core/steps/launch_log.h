@@ -38,7 +38,13 @@ struct launch_log {
 	anchors anchors;	   /* without the withdrawn ones, oldest first */
 	anchor_generations voided; /* generations of withdrawn anchors */
 	bool has_steps;		   /* the library marked a step after step 0, or recorded step 0 */
-	bool has_gpu_work;	   /* the journal has GPU work, or GPU timing was on */
+	/* the library recorded a complete step because the schedule or a request wanted it */
+	bool has_wanted;
+	bool is_in_wanted; /* the newest step is such a step */
+	/* highest number of a step that the library marked before the end of the opening */
+	uint64_t last_number;
+	struct ingest_opening opening; /* only is_any and end_ticks */
+	bool has_gpu_work;	       /* the journal has GPU work, or GPU timing was on */
 };
 
 /*

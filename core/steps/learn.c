@@ -582,13 +582,17 @@ static void publish_wants_slices(const struct learn *l, struct ingest *f)
 
 /*
  * Returns whether steps have been recorded; with `whole_window`, whether a window of recorded steps
- * has ended.
+ * has ended. Steps in the opening do not count: all of the opening is recorded, so it can be cut
+ * into other steps.
  */
 static bool has_recorded(const struct ingest *f, bool whole_window)
 {
+	const struct ingest_opening *o = &f->opening;
 	bool is_any = false;
 	for (size_t i = 0; i < f->marks.n; i++) {
-		bool is_recorded = f->marks.at[i].action != SCHED_NONE;
+		bool is_in_opening = o->is_any &&
+				     (!o->end_ticks || f->marks.at[i].ticks < o->end_ticks),
+		     is_recorded = f->marks.at[i].action != SCHED_NONE && !is_in_opening;
 		if (is_any && !is_recorded)
 			return true;
 		is_any |= is_recorded;

@@ -14,6 +14,7 @@ printf '%-34s %7s %7s\n' 'a memory report (half are frees)' 'ns' 'cold ns'
 state 'bare'
 state 'PROF_MEMORY=off' LD_PRELOAD="$library" PROF_SCHEDULE=always PROF_MEMORY=off
 state 'nothing ever recorded' LD_PRELOAD="$library" PROF_SCHEDULE=off
-state 'disarmed: the table' LD_PRELOAD="$library" PROF_SCHEDULE=skip_first=1000000000,active=1
+state 'disarmed: the table' LD_PRELOAD="$library" PROF_OPENING=off \
+	PROF_SCHEDULE=skip_first=1000000000,active=1
 state 'recorded, no stacks' LD_PRELOAD="$library" PROF_SCHEDULE=always PROF_STACKS=none
 state 'recorded, stacks of 33 frames' LD_PRELOAD="$library" PROF_SCHEDULE=always

@@ -21,7 +21,9 @@ state() { # name, budget, settings..., [-- arguments]
 
 printf '%-34s %7s %7s %7s %7s %7s\n' 'cudaLaunchKernel (ns a call)' bare hooked added budget ratio
 state 'disarmed' 15 PROF_SCHEDULE=off
-state 'disarmed, steps counted' 18 PROF_SCHEDULE=skip_first=1000000000,active=1 -- lock
-state 'learning steps' 60 PROF_SCHEDULE=skip_first=1000000000,active=1
+state 'disarmed, steps counted' 18 PROF_OPENING=off \
+	PROF_SCHEDULE=skip_first=1000000000,active=1 -- lock
+state 'learning steps' 60 PROF_OPENING=off \
+	PROF_SCHEDULE=skip_first=1000000000,active=1
 state 'active, no stack, no GPU timing' 60 PROF_SCHEDULE=always PROF_CUPTI=off PROF_STEP=graph
 "$build/test/bench/startup_bench" "$library"

@@ -50,6 +50,10 @@ def script(name):
     return [sys.executable, os.path.join(ROOT, "test", "prog", name)]
 
 
+# For tests of what is recorded after the opening, or without it.
+NO_OPENING = {"PROF_OPENING": "off"}
+
+
 def environment(**settings):
     """Returns this process's environment with `settings` in place of those of profrun and the
     simulated GPU. Programs find the simulated GPU's libraries first, unless PROFRUN_GPU=1."""
@@ -117,6 +121,8 @@ class Run:
 
 
 class Case(unittest.TestCase):
+    SETTINGS = {}  # of each run; those of the call win
+
     @classmethod
     def setUpClass(cls):
         cls.base = tempfile.mkdtemp(prefix="profrun-e2e-")
@@ -145,14 +151,18 @@ class Case(unittest.TestCase):
                       f"{err[-2000:]}")
         return Run(child.returncode, out, err, folder)
 
+    def environment(self, **settings):
+        return environment(**{**self.SETTINGS, **settings})
+
     def bare(self, command, stdin="", **settings):
-        return self.execute(command, self.folder(), environment(**settings), stdin)
+        return self.execute(command, self.folder(), self.environment(**settings), stdin)
 
     def preloaded(self, command, stdin="", **settings):
         """Runs `LD_PRELOAD=libprofrun.so CMD`, without launcher and collector."""
         folder = settings.get("PROF_OUT") or self.folder()
         return self.execute(command, folder,
-                            environment(**{"LD_PRELOAD": LIBRARY, "PROF_OUT": folder, **settings}),
+                            self.environment(**{"LD_PRELOAD": LIBRARY, "PROF_OUT": folder,
+                                                **settings}),
                             stdin)
 
     def launched(self, command, options=(), **settings):
@@ -160,7 +170,7 @@ class Case(unittest.TestCase):
         folder = self.folder()
         command = [command] if isinstance(command, str) else list(command)
         return [LAUNCHER, "--sim", "-o", folder, *options, "--",
-                *command], folder, environment(**settings)
+                *command], folder, self.environment(**settings)
 
     def profiled(self, command, options=(), stdin="", timeout=PATIENCE_S, **settings):
         line, folder, env = self.launched(command, options, **settings)

@@ -15,7 +15,7 @@ WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where other
  RANGE, LIBRARY, BLOCK, MEMORY) = range(1, 17)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded on_but_copies".split()
-STEP_EVENTS = "begin outside counted triggered numbered backup cut corrected".split()
+STEP_EVENTS = "begin outside counted triggered numbered backup cut corrected opening_ended".split()
 RANGE_EVENTS = "push pop start end mark".split()
 LIBRARIES = "nccl cublas cublasLt cudnn".split()
 BLOCK_EVENTS = "made freed known live oom".split()
@@ -50,7 +50,7 @@ class Journal:
          self.dictionary, self.dictionary_bytes, self.chunks, self.file_bytes, call_bytes,
          gpu_bytes, self.pid, self.ppid, self.process_start, self.clock_kind, _, *points,
          self.ended_ticks) = HEADER.unpack_from(self.data)
-        assert (magic == b"PROFRUN\n" and self.version == 1
+        assert (magic == b"PROFRUN\n" and self.version == 2
                 and (call_bytes, gpu_bytes) == (48, 64)), "not a journal"
         self.first_point, self.last_point = points[:3], points[3:]
         (self.dictionary_used, self.backed, self.collector, self.claims, self.dropped_records,

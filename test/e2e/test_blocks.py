@@ -8,7 +8,7 @@ import os
 import pickle
 import unittest
 
-from harness import EVERYTHING, Case, prog
+from harness import EVERYTHING, NO_OPENING, Case, prog
 from journal import BLOCK, MEMORY
 from trace import Trace
 
@@ -28,6 +28,8 @@ def reported(path):
 
 
 class Blocks(Case):
+    SETTINGS = NO_OPENING
+
     def test_both_generations(self):
         for generation in ("new", "old"):
             alone = self.bare(command(generation, 10))

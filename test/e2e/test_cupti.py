@@ -183,7 +183,7 @@ class Cupti(Case):
         within the device run, each as long as a step."""
         schedule = "skip_first=4,wait=60,warmup=0,active=2,repeat=3"
         run = self.profiled([prog("copies"), "200", "4", *how], PROF_STEP="kernel:first",
-                            PROF_SCHEDULE=schedule, PROFSIM_D2D_GBPS="16")
+                            PROF_SCHEDULE=schedule, PROFSIM_D2D_GBPS="16", PROF_OPENING="off")
         self.assertEqual((run.status, run.out), (0, "200 steps\n"), run.err)
         (process,) = run.json["processes"]
         self.assertEqual(len(process["steps"]["recorded"]), 6)

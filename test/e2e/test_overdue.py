@@ -4,7 +4,7 @@ import signal
 import time
 import unittest
 
-from harness import Run
+from harness import NO_OPENING, Run
 from journal import STEP, Journal
 from test_provisional import CRITIC_CALLS, GENERATOR_CALLS, ProvisionalCase
 from test_regime import LOST_CALLS
@@ -56,6 +56,8 @@ class OverdueCase(ProvisionalCase):
 
 
 class AnotherModel(OverdueCase):
+    SETTINGS = NO_OPENING
+
     def test_its_steps_are_found_soon(self):
         live, made = self.trained()
         live.do("critic 100")
@@ -149,6 +151,8 @@ class NeverCounted(OverdueCase):
 
 
 class Evaluations(OverdueCase):
+    SETTINGS = NO_OPENING
+
     def evaluate(self, live):
         """Evaluates long enough for the collector to search for other steps."""
         for _ in range(10):

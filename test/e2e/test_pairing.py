@@ -153,6 +153,7 @@ class Pairing(Case):
             PROF_STEP="kernel:last",
             PROFSIM_TRUTH=ran,
             PROF_SCHEDULE="skip_first=4,wait=9,warmup=0,active=1,repeat=0",
+            PROF_OPENING="off",
         )
         (process,) = run.json["processes"]
         self.assertEqual(len(process["steps"]["recorded"]), 11)

@@ -2,7 +2,7 @@
 import os
 import time
 
-from harness import Run
+from harness import NO_OPENING, Run
 from journal import GPU_STATE, STEP
 from test_regime import LOCKED, LOST, LOST_CALLS, RegimeCase
 from trace import Trace
@@ -40,6 +40,8 @@ class ProvisionalCase(RegimeCase):
 
 
 class Provisional(ProvisionalCase):
+    SETTINGS = NO_OPENING
+
     def test_steps_are_counted_before_it_is_certain(self):
         live, made = self.provisional_critics("skip_first=6,wait=0,warmup=0,active=2,repeat=1")
         self.assertEqual(self.journal(live).sure_generation, 0)
@@ -111,6 +113,8 @@ class Provisional(ProvisionalCase):
 
 class ProvisionalAnchorIsLost(ProvisionalCase):
     """The provisional anchor does not occur any more."""
+
+    SETTINGS = NO_OPENING
 
     def lost(self):
         live, n = self.provisional_critics("skip_first=2,wait=0,warmup=0,active=2,repeat=1")

@@ -7,17 +7,19 @@ import re
 import subprocess
 import unittest
 
-from harness import PACED, Case, Run, journals, prog
+from harness import NO_OPENING, PACED, Case, Run, journals, prog
 from journal import STEP
 from test_regime import LOCKED
 
-RECORD = 2  # enum sched_action of core/runtime/kinds.h
+RECORD = 3  # enum sched_action of core/runtime/kinds.h
 # RANK and LOCAL_WORLD_SIZE as torchrun sets them; each rank waits `delay` seconds before it starts.
 JOB = ('for spec in {specs}; do (sleep ${{spec#*:}}; RANK=${{spec%:*}} LOCAL_WORLD_SIZE={size} '
        'exec {command}) & done; wait')
 
 
 class Ranks(Case):
+    SETTINGS = NO_OPENING
+
     def job(self, specs, command, size=None, **settings):
         """Runs a job. specs: RANK:DELAY of each rank; size: the value of LOCAL_WORLD_SIZE."""
         text = JOB.format(specs=" ".join(specs), size=size or len(specs),

@@ -7,7 +7,7 @@ import os
 import time
 import unittest
 
-from harness import Run
+from harness import NO_OPENING, Run
 from journal import STEP
 from test_trigger import TriggerCase
 from trace import Trace
@@ -113,6 +113,8 @@ class Backup(RegimeCase):
 
 
 class Regime(RegimeCase):
+    SETTINGS = NO_OPENING
+
     def relearned(self, live):
         """Does other work until its steps are learned, and 100 steps more; returns their number."""
         more = 0
@@ -238,6 +240,8 @@ class Slices(RegimeCase):
 
 
 class CutShort(RegimeCase):
+    SETTINGS = NO_OPENING
+
     def test_a_window_is_cut_when_the_anchor_is_lost(self):
         live, made = self.locked(schedule="skip_first=0,wait=0,warmup=0,active=1000000,repeat=1")
         for _ in range(13):

@@ -73,7 +73,7 @@ class Example(Case):
         (up,) = [c for c in p["copies"] if c["kind"] == "HtoD"]
         self.assertEqual((up["per_step"], up["bytes_per_step"], up["blocking"]),
                          (1, 2 << 20, False))
-        self.assertEqual(p["steps"]["recorded"], [152, 153, 154, 155, 156])
+        self.assertEqual(p["steps"]["recorded"][:5], [152, 153, 154, 155, 156])
 
     def test_idle_time_adds_up(self):
         (p,) = report_of(self.run_.folder)["processes"]
@@ -328,7 +328,7 @@ class Kinds(Case):
 
     def test_no_steps_recorded(self):
         run = self.profiled([prog("loop"), "20"], PROF_STEP="kernel:first",
-                            PROF_SCHEDULE="skip_first=1000")
+                            PROF_SCHEDULE="skip_first=1000", PROF_OPENING="off")
         (p,) = report_of(run.folder)["processes"]
         self.assertEqual(p["bound"]["verdict"], "unknown")
         self.assertEqual(p["kernels"], [])

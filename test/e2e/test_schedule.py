@@ -2,7 +2,7 @@
 import re
 import unittest
 
-from harness import PACED, Case, prog, script
+from harness import NO_OPENING, PACED, Case, prog, script
 from journal import STEP
 from trace import Trace
 
@@ -12,6 +12,8 @@ TWICE_STEPS = [4, 5, 8, 9]
 
 
 class Steps(Case):
+    SETTINGS = NO_OPENING
+
     def loop(self, how, steps, pause_us=0, options=(), **settings):
         run = self.profiled([prog("loop"), str(steps), how, str(pause_us)], options, **settings)
         self.assertEqual((run.status, run.out), (0, f"{steps} steps\n"), run.err)

@@ -4,13 +4,15 @@ Calls then do not pass through profrun at all.
 """
 import unittest
 
-from harness import Case, prog
+from harness import NO_OPENING, Case, prog
 
 WINDOW = "skip_first=3,wait=0,warmup=0,active=2,repeat=1"
 REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 
 
 class Slots(Case):
+    SETTINGS = NO_OPENING
+
     def where(self, program="slots", **settings):
         """Returns where launches and events go, for each step and for a forked child."""
         run = self.preloaded([prog(program), "8"], PROF_STEP="sync", **settings)

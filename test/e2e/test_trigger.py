@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from harness import Case, LAUNCHER, LIBRARY, Run, TOOL, environment, prog
+from harness import NO_OPENING, Case, LAUNCHER, LIBRARY, Run, TOOL, environment, prog
 from trace import Trace
 
 STEADY = "kernel:first"  # detects its steps at once
@@ -460,6 +460,8 @@ class Flight(TriggerCase):
 
 class Residue(TriggerCase):
     """Arming and disarming leaves no threads, descriptors or memory."""
+
+    SETTINGS = NO_OPENING
 
     CYCLES = 300
 

@@ -38,12 +38,16 @@ SKIP, BLOCK, SETTLING = 200, 12, 2
 PROFILED = 20  # windows of torch.profiler in a run: each stop takes it up to a second
 # blocks between two recorded ones with GPU times: CUPTI stays on for 50 ms after a window
 LINGERING = 5
+NO_OPENING = {"PROF_OPENING": "off"}
 NO_GPU, NO_MEMORY = {"PROF_CUPTI": "off"}, {"PROF_MEMORY": "off"}
 ROWS = (  # name, what switches (None: profrun), profrun's settings (None: it is not there)
     ("nothing (how exact this is)", "", None),
     ("CUPTI, its records thrown away", ALONE, None),
     ("profrun: off", HOOKED, {"PROF_SCHEDULE": "off"}),
     ("profrun: steps counted", HOOKED, {"PROF_SCHEDULE": "skip_first=1000000000,active=1"}),
+    ("profrun: in the opening", HOOKED, {"PROF_SCHEDULE": "skip_first=1000000000,active=1",
+                                         "PROF_OPENING": "86400s", "PROF_BUFFER_MB": "8192"}),
+    ("profrun: after the opening", HOOKED, {"PROF_OPENING": "0.1s"}),
     ("profrun: after a window", HOOKED,
      {"PROF_SCHEDULE": "skip_first=50,warmup=0,active=20,repeat=1"}),
     ("profrun: host times", None, {"PROF_STACKS": "none", **NO_GPU, **NO_MEMORY}),
@@ -104,7 +108,8 @@ def measure(row, steps, realtime, switch, settings):
     between = LINGERING if switch is None and "PROF_CUPTI" not in settings else 1
     if switch is None:
         steps = SKIP + (steps - SKIP) * (between + 1) // 2
-        told, traces = loop(steps, realtime, PROFRUN, {**schedule(between), **settings})
+        told, traces = loop(steps, realtime, PROFRUN,
+                            {**NO_OPENING, **schedule(between), **settings})
         wrong = [number for number, _, _ in traces
                  if (number - SKIP) // BLOCK % (between + 1) != between]
         if wrong or not traces:
@@ -114,7 +119,8 @@ def measure(row, steps, realtime, switch, settings):
     else:
         if switch.startswith("torch"):
             steps = SKIP + (2 * PROFILED + 1) * BLOCK
-        before, env = ((), SIM_ENV) if settings is None else (PROFRUN, settings)
+        before, env = ((), SIM_ENV) if settings is None else (
+            PROFRUN, {**NO_OPENING, **settings})
         told, _ = loop(steps, realtime, before, env,
                        (switch, str(SKIP), str(BLOCK)) if switch else ())
         row.step_bytes += ([tuple(size / BLOCK for size in told["trace_bytes"])]

@@ -6,7 +6,7 @@ import unittest
 
 import test_torch
 from at_exit import again
-from harness import LAUNCHER, SIM, Case, environment
+from harness import LAUNCHER, NO_OPENING, SIM, Case, environment  # noqa: F401
 
 STEPS_OFF = 1  # a first or last iteration that differs from the others may not count
 PRELOADED = " ".join(os.path.join(SIM, name)
@@ -31,7 +31,7 @@ class SimCase(Case):
             folder = self.folder()
             line = [LAUNCHER, "--sim", "-o", folder, "--schedule", schedule, *options, "--",
                     self.interpreter, *command]
-            return self.execute(line, folder, environment(HF_HUB_OFFLINE=1, **settings),
+            return self.execute(line, folder, self.environment(HF_HUB_OFFLINE=1, **settings),
                                 timeout=300)
         return again(run)
 

@@ -5,7 +5,7 @@ import os
 import unittest
 
 from kineto import Kineto
-from sim_case import SimCase
+from sim_case import NO_OPENING, SimCase
 from test_torch import HERE
 from trace import Trace
 
@@ -15,6 +15,8 @@ PROGRAM = os.path.join(HERE, "both.py")
 
 
 class Both(SimCase):
+    SETTINGS = NO_OPENING
+
     def windows(self, folder):
         """Returns, for each of torch.profiler's windows, the names of its kernels and copies in
         launch order."""

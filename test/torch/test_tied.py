@@ -4,7 +4,7 @@ import os
 import statistics
 import unittest
 
-from sim_case import SimCase, report_of
+from sim_case import NO_OPENING, SimCase, report_of
 from test_torch import HERE
 
 SCHEDULE = "skip_first=15,wait=0,warmup=2,active=4,repeat=1"
@@ -49,7 +49,8 @@ class Tied(SimCase):
         time than torch.profiler reports, which also counts runs that launch nothing. For most
         operators whose runs all launch, more than half of the time is seen."""
         told = os.path.join(self.base, kind + "_under.json")
-        run = self.under_profrun([PROGRAM, kind, "under", told], SCHEDULE, "--step", "nvtx:step")
+        run = self.under_profrun([PROGRAM, kind, "under", told], SCHEDULE, "--step", "nvtx:step",
+                                 **NO_OPENING)
         self.assertEqual(run.status, 0, run.err)
         process, = report_of(run)["processes"]
         with open(told, encoding="utf-8") as file:

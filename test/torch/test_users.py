@@ -12,7 +12,7 @@ import subprocess
 import unittest
 
 from kineto import Kineto
-from sim_case import STEPS_OFF, SimCase, report_of
+from sim_case import NO_OPENING, STEPS_OFF, SimCase, report_of
 from test_torch import HERE, STEPS
 from trace import Trace
 
@@ -41,6 +41,8 @@ class Program:
     """The runs of one program; its tests are in the classes below."""
     script = ""
     package = "torch"
+    # the report's steps are those with traces, and all alike
+    SETTINGS = NO_OPENING
 
     @classmethod
     def setUpClass(cls):

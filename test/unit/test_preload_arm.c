@@ -32,13 +32,13 @@ static struct arm unlocked(const char *schedule)
 	return started(schedule, true);
 }
 
-/* One letter a step from `from` on: N none, W warm-up, R record, S record and save. */
+/* One letter a step from `from` on: N none, W warm-up, O opening, R record, S record and save. */
 static void expect(const struct arm *a, uint64_t from, const char *want)
 {
 	char got[64] = "";
 	size_t n = strlen(want);
 	for (size_t i = 0; i < n; i++)
-		got[i] = "NWRS"[arm_action(a, from + i)];
+		got[i] = "NWORS"[arm_action(a, from + i)];
 	if (strcmp(got, want))
 		fail_msg("from step %llu on: want %s, got %s", (unsigned long long)from, want, got);
 }

@@ -39,6 +39,7 @@ void ingest_close(struct ingest *f)
 	library_log_free(&f->libraries);
 	vec_free(&f->gpu_switches);
 	vec_free(&f->recorded);
+	vec_free(&f->opening.kept_ms);
 	blocks_free(&f->blocks);
 	run_free(&f->run);
 	vec_free(&f->trainings);
@@ -66,6 +67,7 @@ static void learn_schedule(struct ingest *f)
 	if (f->knows_schedule || !text || schedule_parse(text, &f->schedule, NULL))
 		return;
 	f->knows_schedule = true;
+	f->opening.first_kept = schedule_first_active(&f->schedule);
 	if (f->marks.at[0].number == 0 && !f->marks.at[0].is_outside)
 		f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
 }
@@ -99,6 +101,7 @@ int ingest_open(struct ingest *f, const char *path, bool live, const struct inge
 	f->blocks.allocator = &f->run.allocator;
 	timebase_set(&f->time, f->reader.header, live);
 	schedule_parse(SCHEDULE_DEFAULT, &f->schedule, NULL);
+	f->opening.first_kept = schedule_first_active(&f->schedule);
 	if (!live)
 		read_dictionary(f, true);
 	return 0;
@@ -213,6 +216,10 @@ static void take_step(struct ingest *f, struct ingest_thread *t, const struct re
 			f->sink.counted(f->sink.context, f, t->slot, s);
 		return;
 	}
+	if (s->event == STEP_OPENING_ENDED) {
+		ingest_end_opening(f, s->ticks);
+		return;
+	}
 	if (s->event == STEP_NUMBERED && s->action & NUMBERED_TRAINING)
 		ingest_train(f, s->generation);
 	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
@@ -225,6 +232,7 @@ static void take_step(struct ingest *f, struct ingest_thread *t, const struct re
 	if (ingest_is_void(f, s->generation))
 		return;
 	bool is_begin = s->event == STEP_BEGIN;
+	f->opening.is_any |= is_begin && s->action == SCHED_OPENING;
 	if (s->event == STEP_OUTSIDE || (is_begin && s->number))
 		f->last_is_whole = s->event == STEP_OUTSIDE;
 	ingest_add_mark(f, &(struct step_mark){
@@ -456,8 +464,7 @@ uint32_t ingest_recycle(struct ingest *f)
 		 kept = 0;
 	if (n_free >= total / 4)
 		return 0;
-	bool is_wanted = (f->holds_steps || ingest_action_is_recorded(f->marks.at[0].action)) &&
-			 n_free >= total / 16;
+	bool is_wanted = (f->holds_steps || ingest_may_be_recorded(f)) && n_free >= total / 16;
 	for (size_t i = 0; i < f->reader.finished.n; i++) {
 		struct reader_finished *c = &f->reader.finished.at[i];
 		if (is_wanted && c->tag >= f->marks.at[0].ticks) {

@@ -55,6 +55,19 @@ struct gpu_switch {
 	bool resumes_whole; /* CUPTI recorded the work of all calls made in between */
 };
 
+/* The recording that begins with the first CUDA call (preload/opening.h). */
+struct ingest_opening {
+	bool is_any;
+	uint64_t end_ticks;  /* 0: not over */
+	uint64_t n_calls;    /* calls held when it ended */
+	uint64_t first_kept; /* earlier steps of the opening are not passed on */
+	/* these steps of the opening get traces, as if the schedule wanted them */
+	uint64_t first_traced, n_traced;
+	/* calls before this time were dropped, because no step was detected for long */
+	uint64_t dropped_ticks;
+	VEC(float) kept_ms; /* lengths of the steps passed on */
+};
+
 struct ingest_counts {
 	uint64_t records, calls, works, launches;
 	uint64_t works_by_kind[REC_KINDS], calls_by_category[CAT_COUNT + 1];
@@ -99,6 +112,7 @@ struct ingest {
 	bool one_step; /* no steps were detected: the whole run is step 0 */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
+	struct ingest_opening opening;
 	VEC(struct ingest_thread) threads;
 	struct map thread_of_slot;
 	QUEUE(struct step_mark) marks; /* sorted by ticks; marks[0] began the step under way */
@@ -236,15 +250,38 @@ const char *step_detector_name(const struct journal_steps *s);
  */
 enum { INGEST_GRACE_NS = 200000000 };
 
-static inline bool ingest_action_is_recorded(uint8_t action)
-{
-	return action == SCHED_RECORD || action == SCHED_RECORD_AND_SAVE;
-}
+/* ---- ingest_opening.c ---- */
+
+/* Takes STEP_OPENING_ENDED. */
+void ingest_end_opening(struct ingest *f, uint64_t ticks);
+
+/*
+ * Passes on all steps of the opening, with traces of the last steps: as many as the schedule
+ * records at a time. Call if the schedule wants none of the run's steps. `last`: the last step of
+ * the run, which has no end.
+ */
+void ingest_keep_opening(struct ingest *f, uint64_t last);
+
+/* Returns whether the step that `mark` begins, and that ends at `end`, is passed on. */
+bool ingest_is_recorded(const struct ingest *f, const struct step_mark *mark, uint64_t end);
+
+/* Returns whether the step under way may be passed on. */
+bool ingest_may_be_recorded(const struct ingest *f);
+
+/*
+ * Notes the length of a recorded step of the opening. Live: notifies the library when there are
+ * enough such steps.
+ */
+void ingest_note_length(struct ingest *f, double ms);
+
+/* Returns whether a step that is passed on gets traces. */
+bool ingest_is_traced(const struct ingest *f, const struct step_mark *mark);
 
 /* A step being closed: the first n_cut calls of each thread, and the GPU work with its calls. */
 struct ingest_cut {
 	uint64_t begin_ticks, end_ticks;
 	const struct step_mark *mark;
+	bool is_recorded; /* the step is passed on */
 	bool is_last, is_killed;
 	/* the step has no end: its anchor stopped occurring, or the process was killed */
 	bool is_cut;

@@ -524,6 +524,7 @@ static void describe(struct build *b)
 	};
 	b->m->number = b->cut->mark->number;
 	b->m->action = b->cut->mark->action;
+	b->m->is_traced = ingest_is_traced(f, b->cut->mark);
 	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_detector_name(&h->steps);
 	b->m->is_cut = b->cut->is_cut;
 	b->m->is_lost = b->cut->is_cut && !b->cut->is_last;
@@ -538,9 +539,7 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 		.f = f,
 		.cut = cut,
 		.m = m,
-		.is_recorded =
-			(ingest_action_is_recorded(cut->mark->action) && !cut->mark->is_outside) ||
-			f->one_step,
+		.is_recorded = cut->is_recorded,
 		.has_work = mem_zero(cut->n_calls),
 	};
 	describe(&b);

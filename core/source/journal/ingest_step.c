@@ -101,13 +101,11 @@ static void drop_cut(struct ingest *f, uint64_t end)
 	f->works_at_last_try = 0;
 }
 
-static enum cost_kind cost_kind_of(const struct step_mark *mark)
+static enum cost_kind cost_kind_of(const struct step_mark *mark, bool is_recorded)
 {
 	if (!mark->by_library)
 		return COST_NEITHER;
-	return mark->action == SCHED_NONE		 ? COST_PLAIN
-	       : ingest_action_is_recorded(mark->action) ? COST_RECORDED
-							 : COST_NEITHER;
+	return is_recorded ? COST_RECORDED : mark->action == SCHED_NONE ? COST_PLAIN : COST_NEITHER;
 }
 
 void ingest_note_recorded(struct ingest *f, uint64_t number)
@@ -199,8 +197,9 @@ static enum model_part part_of(const struct ingest *f, const struct ingest_cut *
 		return MODEL_WHOLE;
 	if (cut->is_last)
 		return MODEL_REST;
-	return edge.first_has_start_up && !cut->begin_ticks && !cut->mark->is_slice &&
-			       ingest_action_is_recorded(f->marks.at[1].action)
+	bool has_start_up = edge.first_has_start_up || cut->mark->action == SCHED_OPENING;
+	return has_start_up && !cut->begin_ticks && !cut->mark->is_slice &&
+			       f->marks.at[1].action >= SCHED_OPENING
 		       ? MODEL_SET_UP
 		       : MODEL_WHOLE;
 }
@@ -259,10 +258,12 @@ static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t en
 	if (!collects_time(f, mark))
 		return;
 	baseline_add(&f->run.baseline, ms, is_recorded);
-	cost_add(&f->run.cost, ms, cost_kind_of(mark));
+	cost_add(&f->run.cost, ms, cost_kind_of(mark, is_recorded));
 	sample_add(&f->run.step_ms, ms);
-	if (is_recorded)
-		sample_add(&f->run.recorded_step_ms, ms);
+	if (!is_recorded)
+		return;
+	sample_add(&f->run.recorded_step_ms, ms);
+	ingest_note_length(f, ms);
 }
 
 static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
@@ -279,8 +280,7 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	};
 	cut.n_calls = ingest_cut_calls(f, end);
 	cut.threads = ingest_cut_threads(f);
-	bool is_recorded = (ingest_action_is_recorded(mark.action) && !mark.is_outside) ||
-			   f->one_step;
+	bool is_recorded = cut.is_recorded = ingest_is_recorded(f, &mark, end);
 	take_works(f, &cut);
 	struct model_step m = { 0 };
 	ingest_build(f, &cut, &m);
@@ -308,8 +308,9 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 
 void ingest_drop_unwanted(struct ingest *f)
 {
-	bool is_recorded = ingest_action_is_recorded(f->marks.at[0].action) || f->one_step;
-	if (f->n_pending < (is_recorded ? MOST_WANTED : MOST_UNWANTED) || f->marks.n > 1)
+	bool is_recorded = ingest_may_be_recorded(f);
+	if (f->n_pending < (is_recorded ? MOST_WANTED : f->opening.n_calls + MOST_UNWANTED) ||
+	    f->marks.n > 1)
 		return;
 	uint64_t grace = timebase_ticks(&f->time, INGEST_GRACE_NS);
 	uint64_t end = f->read_until_ticks > grace ? f->read_until_ticks - grace : 0;
@@ -329,6 +330,8 @@ void ingest_drop_unwanted(struct ingest *f)
 	ingest_build(f, &cut, &m); /* updates the memory held */
 	model_free(&m);
 	f->counts.cut += is_recorded ? cut.n_calls : 0;
+	f->opening.n_calls = 0;
+	f->opening.dropped_ticks = end;
 	free(cut.threads);
 	drop_works(&cut);
 	drop_cut(f, end);

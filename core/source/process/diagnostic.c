@@ -37,7 +37,10 @@ static void explain_auto(struct driver *d, const char *value)
 {
 	(void)value;
 	err_set(&d->diagnostic, 0,
-		"no repeating step found: set PROF_STEP or PROF_SCHEDULE=always");
+		d->ingest->opening.is_any
+			? "no repeating step found: the run is reported as a whole; PROF_STEP can "
+			  "say what a step is"
+			: "no repeating step found: set PROF_STEP or PROF_SCHEDULE=always");
 }
 
 static void explain_optimizer(struct driver *d, const char *value)
@@ -214,7 +217,7 @@ static void explain_too_short(struct driver *d, uint64_t first)
 void explain_nothing_recorded(struct driver *d)
 {
 	const struct ingest *f = d->ingest;
-	uint64_t first = schedule_first_recorded(&f->schedule) + f->schedule.warmup +
+	uint64_t first = schedule_first_active(&f->schedule) +
 			 atomic_load(&f->reader.header->steps.schedule_shift);
 	char damage[DRIVER_DAMAGE_BYTES];
 	if (*driver_damage(d, damage, sizeof(damage)))

@@ -13,6 +13,7 @@
 void driver_take_step(struct driver *d, struct ingest *f, struct model_step *m)
 {
 	d->n_shown++;
+	d->n_traced += m->is_traced;
 	if (f->schedule.flight)
 		flight_take(&d->flight, m, f->schedule.flight);
 	else if (d->sink.step)

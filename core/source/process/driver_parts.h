@@ -39,6 +39,7 @@ struct driver {
 	VEC(struct driver_trigger) triggers;
 	uint64_t n_triggers;
 	uint64_t n_shown;   /* recorded steps passed on, whether or not the sink could write them */
+	uint64_t n_traced;  /* part of n_shown: steps of which traces are wanted */
 	struct err trouble; /* the first error that prevented a trace */
 	/* explains missing steps to the user; printed by the summary and the report */
 	struct err diagnostic;

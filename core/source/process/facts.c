@@ -3,6 +3,8 @@
 
 #include "core/source/process/driver_parts.h"
 
+#include <math.h>
+
 static const char *state_name(enum process_state state)
 {
 	static const char *const names[] = { "running", "ended", "killed" };
@@ -92,6 +94,15 @@ static void fill_found_steps(struct facts_steps *to, const struct driver *d)
 	}
 }
 
+/* Returns the length of the opening if it ended before the process did, NAN otherwise. */
+static double opening_s(const struct ingest *f)
+{
+	uint64_t end = f->opening.end_ticks;
+	if (!end || end <= f->first_ticks)
+		return NAN;
+	return (double)timebase_length_ns(&f->time, end - f->first_ticks) / 1e9;
+}
+
 static void fill_steps(struct facts_steps *to, const struct driver *d, struct arena *a)
 {
 	const struct ingest *f = d->ingest;
@@ -106,6 +117,7 @@ static void fill_steps(struct facts_steps *to, const struct driver *d, struct ar
 		to->recorded.at[i] = (int64_t)f->recorded.at[i];
 	to->schedule_shift = (int64_t)atomic_load(&shared->schedule_shift);
 	to->schedule_late = (int64_t)steps_late(f);
+	to->opening_s = opening_s(f);
 	to->step_ms = summary_of(&f->run.step_ms, a);
 	to->recorded_step_ms = summary_of(&f->run.recorded_step_ms, a);
 	if (atomic_load(&shared->slices))

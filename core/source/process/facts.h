@@ -40,6 +40,7 @@ struct facts_steps {
 	LIST(int64_t) recorded;
 	/* by how many steps the schedule moved: in total, and at its first window */
 	int64_t schedule_shift, schedule_late;
+	double opening_s; /* length of the opening, if it ended before the process did */
 	struct sample_summary *step_ms, *recorded_step_ms;
 	int64_t slices;
 	struct facts_corrected *corrected;

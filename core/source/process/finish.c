@@ -38,12 +38,12 @@ static void finish(struct driver *d)
 		ingest_finish(d->ingest, killed);
 		d->has_steps = d->ingest->last_number != UINT64_MAX;
 		explain_slices(d);
-		if (d->n_shown || d->trouble.text[0])
+		if (d->n_traced || d->trouble.text[0])
 			return;
 	}
 	/*
-	 * Either the process ended before its steps were locked, or no step was recorded. Rereading
-	 * the whole journal may find more.
+	 * Either the process ended before its steps were locked, or the schedule wants none of its
+	 * steps. Rereading the whole journal may find more, or shows the steps of the opening.
 	 */
 	atomic_store(&driver_header(d)->collector, 0);
 	d->is_live = false;

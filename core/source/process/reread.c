@@ -191,7 +191,7 @@ static int start_over(struct driver *d, struct reread *r, struct err *e)
 		return error;
 	}
 	d->ingest = anew;
-	d->n_shown = 0;
+	d->n_shown = d->n_traced = 0;
 	driver_flight_start(d, driver_take_kept);
 	if (d->sink.restart)
 		d->sink.restart(d->sink.context);
@@ -256,8 +256,41 @@ static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
  */
 static bool has_only_a_whole_run(const struct reread *r)
 {
-	return r->has_log && !r->anchor.anchor && !r->log.has_steps && !r->log.has_gpu_work &&
-	       !ingest_action_is_recorded(r->d->ingest->marks.at[0].action);
+	return r->has_log && !r->anchor.anchor && !r->log.has_steps &&
+	       (!r->log.has_gpu_work || r->log.opening.is_any) &&
+	       r->d->ingest->marks.at[0].action <= SCHED_OPENING;
+}
+
+/* Returns the number of the last step in the opening. It has no end, or none in the opening. */
+static uint64_t last_in_opening(const struct reread *r)
+{
+	const struct ingest *f = r->d->ingest;
+	uint64_t last = r->log.last_number, end = r->log.opening.end_ticks;
+	for (size_t i = 0; i < f->marks.n; i++) {
+		const struct step_mark *mark = &f->marks.at[i];
+		if (!mark->is_outside && mark->number > last && (!end || mark->ticks <= end))
+			last = mark->number;
+	}
+	return last;
+}
+
+/* Returns whether the schedule or a request wants a step before `last`. */
+static bool wants_steps(const struct reread *r, uint64_t last)
+{
+	const struct ingest *f = r->d->ingest;
+	bool is_any = r->log.has_wanted;
+	for (size_t i = 0; i < f->marks.n && !is_any; i++)
+		is_any = f->marks.at[i].action > SCHED_OPENING && f->marks.at[i].number < last;
+	return is_any;
+}
+
+/* If the schedule wants none of the run's steps, shows those of the opening. */
+static void show_opening(const struct reread *r)
+{
+	struct ingest *f = r->d->ingest;
+	uint64_t last = last_in_opening(r);
+	if (r->log.opening.is_any && !f->schedule.off && !wants_steps(r, last))
+		ingest_keep_opening(f, last);
 }
 
 static void read_steps(struct driver *d)
@@ -271,9 +304,11 @@ static int reread_with(struct driver *d, struct reread *r, struct err *e)
 	struct ingest *f = d->ingest;
 	bool is_auto = driver_is_auto(d);
 	d->has_steps = !is_auto;
-	int error = is_auto ? find_anchors(r, e) : 0;
+	int error = is_auto ? find_anchors(r, e) : read_first(r, e);
 	if (error)
 		return error;
+	f->opening.is_any = r->log.opening.is_any;
+	f->opening.end_ticks = r->log.opening.end_ticks;
 	for (size_t i = 0; i < r->voided.n; i++)
 		ingest_void(f, r->voided.at[i]);
 	for (size_t i = 0; i < r->earlier.n; i++)
@@ -285,8 +320,9 @@ static int reread_with(struct driver *d, struct reread *r, struct err *e)
 		d->confidence = 1;
 	if (r->anchor.anchor)
 		mark_learned(f, r);
-	bool shows_whole = d->sink.wants_steps && is_auto && !f->schedule.off;
+	bool shows_whole = d->sink.wants_steps && !f->schedule.off;
 	f->one_step = shows_whole && has_only_a_whole_run(r);
+	show_opening(r);
 	launch_log_free(&r->log);
 	read_steps(d);
 	d->has_steps = d->has_steps && f->last_number != UINT64_MAX;

@@ -1,0 +1,23 @@
+/* See opening.h. */
+#include "preload/opening.h"
+
+bool opening_start(struct opening *o, const struct opening_limits *limits, uint64_t ticks_per_s,
+		   uint32_t chunk_bytes)
+{
+	bool is_on = limits->ns || limits->bytes;
+	*o = (struct opening){ .has_gpu = is_on, .gap_ticks = ticks_per_s };
+	o->most_ticks = limits->ns ? (uint64_t)((double)limits->ns / 1e9 * (double)ticks_per_s)
+				   : UINT64_MAX;
+	o->most_chunks = limits->bytes ? limits->bytes / chunk_bytes : UINT64_MAX;
+	return is_on;
+}
+
+bool opening_is_used_up(struct opening *o, uint64_t ticks, uint64_t chunks)
+{
+	uint64_t before = atomic_exchange_explicit(&o->looked_ticks, ticks, memory_order_relaxed),
+		 gap = before && ticks > before ? ticks - before : 0;
+	if (gap > o->gap_ticks)
+		gap = o->gap_ticks;
+	uint64_t used = atomic_fetch_add_explicit(&o->used_ticks, gap, memory_order_relaxed) + gap;
+	return used >= o->most_ticks || chunks >= o->most_chunks;
+}

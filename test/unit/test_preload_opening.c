@@ -1,0 +1,87 @@
+/* The opening's limits: which time counts, and how much room in the journal. */
+#include "preload/opening.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { TICKS_PER_S = 1000, CHUNK_BYTES = 65536 };
+
+static struct opening started(const char *text)
+{
+	struct opening_limits limits;
+	struct opening o;
+	assert_int_equal(opening_parse(text, &limits, NULL), 0);
+	opening_start(&o, &limits, TICKS_PER_S, CHUNK_BYTES);
+	return o;
+}
+
+/* Returns the tick at which the opening is used up if it looks every `every` ticks. */
+static uint64_t used_up_at(struct opening *o, uint64_t every)
+{
+	uint64_t ticks = 5000;
+	while (!opening_is_used_up(o, ticks, 0))
+		ticks += every;
+	return ticks - 5000;
+}
+
+static void test_time_counts_while_the_program_launches(void **state)
+{
+	(void)state;
+	struct opening o = started("10s");
+	assert_int_equal(used_up_at(&o, 10), 10 * TICKS_PER_S);
+	assert_true(opening_is_used_up(&o, 20000, 0));
+}
+
+/* A long time without launches counts as one second: the program may be loading a model. */
+static void test_a_pause_counts_as_a_second(void **state)
+{
+	(void)state;
+	struct opening o = started("10s");
+	assert_int_equal(used_up_at(&o, 100 * TICKS_PER_S), 10 * 100 * TICKS_PER_S);
+}
+
+static void test_room_in_the_journal(void **state)
+{
+	(void)state;
+	struct opening o = started("64MB");
+	assert_false(opening_is_used_up(&o, 1, 1023));
+	assert_true(opening_is_used_up(&o, 2, 1024));
+	o = started("64MB,10s");
+	assert_false(opening_is_used_up(&o, 1, 1023));
+	assert_true(opening_is_used_up(&o, 2, 1024));
+}
+
+static void test_clocks_of_two_threads(void **state)
+{
+	(void)state;
+	struct opening o = started("1s");
+	assert_false(opening_is_used_up(&o, 5000, 0));
+	assert_false(opening_is_used_up(&o, 4990, 0));
+	assert_false(opening_is_used_up(&o, 5010, 0));
+	assert_true(opening_is_used_up(&o, 6000, 0));
+}
+
+static void test_off(void **state)
+{
+	(void)state;
+	struct opening_limits limits;
+	struct opening o;
+	assert_int_equal(opening_parse("off", &limits, NULL), 0);
+	assert_false(opening_start(&o, &limits, TICKS_PER_S, CHUNK_BYTES));
+	assert_false(o.has_gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_time_counts_while_the_program_launches),
+		cmocka_unit_test(test_a_pause_counts_as_a_second),
+		cmocka_unit_test(test_room_in_the_journal),
+		cmocka_unit_test(test_clocks_of_two_threads),
+		cmocka_unit_test(test_off),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
