@@ -4,6 +4,34 @@
 #include "core/analysis/idle.h"
 #include "core/analysis/syncs.h"
 
+/*
+ * Says how many recorded steps have no GPU times, and whether the application's own profiler is the
+ * reason.
+ */
+static void say_without_gpu(struct findings *f, const struct timeline *t, size_t without_gpu)
+{
+	const struct timeline_step *first = NULL, *last = NULL;
+	char during[64] = "";
+	for (size_t i = 0; i < t->steps.n; i++) {
+		const struct timeline_step *step = &t->steps.at[i];
+		if (step->has_gpu || !step->was_yielded)
+			continue;
+		first = first ? first : step;
+		last = step;
+	}
+	if (first && first != last)
+		snprintf(during, sizeof(during), "steps %llu to %llu",
+			 (unsigned long long)first->number, (unsigned long long)last->number);
+	else if (first)
+		snprintf(during, sizeof(during), "step %llu", (unsigned long long)first->number);
+	findings_unavailable(f, "GPU times", "%zu of %zu recorded steps have no GPU times%s%s",
+			     without_gpu, t->steps.n,
+			     first ? ": the program's own profiler (such as torch.profiler) owned "
+				     "CUPTI during "
+				   : "",
+			     during);
+}
+
 static void note_gaps(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
@@ -21,8 +49,7 @@ static void note_gaps(struct findings *f)
 			wrong->device, (unsigned long long)wrong->busy_ns,
 			(unsigned long long)wrong->idle_ns, (unsigned long long)wrong->span_ns);
 	if (without_gpu)
-		findings_unavailable(f, "GPU times", "%zu of %zu recorded steps have no GPU times",
-				     without_gpu, t->steps.n);
+		say_without_gpu(f, t, without_gpu);
 	if (without_site > t->calls.n / 20)
 		findings_unavailable(f, "lines of all calls",
 				     "%.0f %% of the calls have no stack, so their lines are "

@@ -335,6 +335,7 @@ static void link_step(struct timeline *t, const struct model_step *m, struct tim
 	step->n_calls = (uint32_t)(t->calls.n - step->first_call);
 	step->n_work = (uint32_t)(t->works.n - step->first_work);
 	step->has_gpu = step->n_work > 0;
+	step->was_yielded = m->was_yielded;
 	vec_push(&t->steps, *step);
 	link_works(t, step);
 	timeline_find_waits(t, step);

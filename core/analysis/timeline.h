@@ -77,6 +77,7 @@ struct timeline_step {
 	bool follows; /* its number is one more than that of the previous step in `steps` */
 	bool is_cut;
 	bool has_gpu;	      /* has GPU work with times */
+	bool was_yielded;     /* as in struct model_step */
 	uint64_t overhead_ns; /* time of CUPTI's own work, reported by CUPTI */
 };
 

@@ -257,6 +257,7 @@ static void take_gpu_switch(struct ingest *f, const struct rec_gpu_state *s)
 		.ticks = s->ticks,
 		.is_on = is_on,
 		.lacks_copies = s->state == GPU_ON_BUT_COPIES,
+		.is_yielded = s->state == GPU_YIELDED,
 		.first_id = s->first_id,
 		.resumes = resumes,
 		.resumes_whole = resumes && s->ticks == off->ticks + 1,

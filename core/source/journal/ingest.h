@@ -46,6 +46,7 @@ struct gpu_switch {
 	uint64_t ticks;
 	bool is_on;
 	bool lacks_copies; /* copies have no GPU records although is_on is set */
+	bool is_yielded;   /* is_on is not set, because the application's own profiler has CUPTI */
 	uint32_t first_id; /* see struct rec_gpu_state */
 	/*
 	 * CUPTI stayed on since the last switch-off. It recorded the work of the calls made in

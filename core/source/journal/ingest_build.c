@@ -459,6 +459,20 @@ static bool lacks_copies(const struct build *b)
 	return i && b->f->gpu_switches.at[i - 1].lacks_copies;
 }
 
+/* Returns whether the application's own profiler had CUPTI during the step. */
+static bool was_yielded(const struct build *b)
+{
+	const struct ingest *f = b->f;
+	bool was = false;
+	for (size_t i = 0; i < f->gpu_switches.n; i++) {
+		const struct gpu_switch *s = &f->gpu_switches.at[i];
+		if (s->ticks >= b->cut->end_ticks)
+			break;
+		was = s->is_yielded || (was && s->ticks > b->cut->begin_ticks);
+	}
+	return was;
+}
+
 static void note_missing_gpu(struct build *b)
 {
 	const char *why = tables_fact(&b->f->dict.t, "cupti"),
@@ -526,6 +540,7 @@ static void describe(struct build *b)
 	b->m->action = b->cut->mark->action;
 	b->m->is_traced = ingest_is_traced(f, b->cut->mark);
 	b->m->detector = b->cut->mark->is_slice ? STEP_SLICES_NAME : step_detector_name(&h->steps);
+	b->m->was_yielded = was_yielded(b);
 	b->m->is_cut = b->cut->is_cut;
 	b->m->is_lost = b->cut->is_cut && !b->cut->is_last;
 	b->m->is_whole_run = f->one_step || (b->cut->is_last && !f->counts.steps);
