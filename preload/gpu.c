@@ -34,6 +34,7 @@
 enum {
 	/* so that a step's trace is written well within a second of the step's end */
 	FLUSH_EVERY_MS = 50,
+	FLUSH_FIRST_MS = 5, /* sooner at first, for a program that soon dies; then doubled */
 	DRAIN_EVERY_MS = 5,
 	/*
 	 * The wait has a limit, because some announced calls have no GPU work (host-to-host copies,
@@ -403,10 +404,12 @@ static void close_window(void)
  */
 static void serve(void)
 {
+	unsigned every_ms = FLUSH_FIRST_MS;
 	do {
 		while (g.order == AGENT_FLUSH) {
-			wait_ms(FLUSH_EVERY_MS);
+			wait_ms(every_ms);
 			flush(0);
+			every_ms = every_ms * 2 < FLUSH_EVERY_MS ? every_ms * 2 : FLUSH_EVERY_MS;
 		}
 		if (g.order == AGENT_DRAIN)
 			drain(AGENT_DRAIN, DRAIN_AT_MOST_MS);

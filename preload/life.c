@@ -40,6 +40,9 @@
 
 enum {
 	FINISH_AT_MOST_MS = 2000, /* longest wait for CUPTI's last records at exit */
+	ABORT_AT_MOST_MS = 500,	  /* longest wait for them in abort() */
+	ARM_AT_MOST_MS = 1000,	  /* longest wait for a thread that sets the library up */
+	ARM_PAUSE_US = 50,
 };
 
 static struct {
@@ -224,6 +227,20 @@ static void arm(void)
 	steps_start(&step, &schedule, &trigger, &opening);
 }
 
+/*
+ * Waits until another thread has set the library up, so that no call of the first threads is
+ * missed. The wait has a limit, because the other thread may need a lock that this thread holds.
+ */
+static void wait_until_armed(void)
+{
+	const struct timespec pause = { .tv_nsec = ARM_PAUSE_US * 1000 };
+	for (int us = 0; us < ARM_AT_MOST_MS * 1000; us += ARM_PAUSE_US) {
+		if (atomic_load_explicit(&hook_switch.recorded, memory_order_acquire))
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 bool life_arm(void)
 {
 	int saved = errno, cancel;
@@ -232,6 +249,8 @@ bool life_arm(void)
 		arm();
 		atomic_store_explicit(&hook_switch.recorded, true, memory_order_release);
 		pthread_setcancelstate(cancel, NULL);
+	} else {
+		wait_until_armed();
 	}
 	errno = saved;
 	return atomic_load_explicit(&hook_switch.recorded, memory_order_acquire);
@@ -303,8 +322,11 @@ static struct {
 	void (*real)(int);
 } exits[] = { { "_exit", NULL }, { "_Exit", NULL } };
 
+static void (*real_abort)(void);
+
 static void find_exits(void)
 {
+	real_abort = (void (*)(void))lookup_dlsym(RTLD_NEXT, "abort");
 	for (size_t i = 0; i < sizeof(exits) / sizeof(*exits); i++)
 		exits[i].real = (void (*)(int))lookup_dlsym(RTLD_NEXT, exits[i].symbol);
 }
@@ -340,6 +362,27 @@ void _Exit(int status)
 {
 	leave(1, status);
 	__builtin_unreachable();
+}
+
+EXPORT void abort(void);
+
+/*
+ * Delivers CUPTI's records before the process dies, because CUPTI holds back those of a busy GPU. An
+ * uncaught C++ exception ends in abort(). The journal notes no end, because the process does not
+ * exit in an orderly way.
+ */
+void abort(void)
+{
+	if (journal_header() && g.pid == getpid() && !atomic_load(&g.finished)) {
+		hook_thread.depth = 1;
+		gpu_finish(ABORT_AT_MOST_MS);
+	}
+	if (!real_abort) /* our constructor has not run yet */
+		find_exits();
+	if (real_abort)
+		real_abort();
+	for (;;)
+		kill(getpid(), SIGKILL);
 }
 
 /* ---- Unloaded code ---- */

@@ -217,9 +217,9 @@ struct model_step {
 	bool is_traced;	      /* traces of this step are wanted */
 	const char *detector; /* what detects steps: "auto", "nvtx", ... (static text) */
 	enum model_part part;
-	bool is_cut;	   /* the process was killed during the step, or is_lost is set */
-	bool is_lost;	   /* the anchor stopped occurring, so the step's end is unknown */
-	bool has_no_end;   /* is_cut is set, or the step lasted until the process exited */
+	bool is_cut;	 /* the process was killed during the step, or is_lost is set */
+	bool is_lost;	 /* the anchor stopped occurring, so the step's end is unknown */
+	bool has_no_end; /* is_cut is set, or the step lasted until the process exited */
 	/* the application's own profiler had CUPTI, so GPU times may be missing */
 	bool was_yielded;
 	bool is_whole_run; /* no steps were detected; this is everything that was recorded */

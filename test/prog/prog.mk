@@ -14,9 +14,10 @@ PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows l
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so \
 	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
+PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
 PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
-	own_profiler slots_now $(PROG_NVCC)
+	own_profiler slots_now $(PROG_NVCC) $(PROG_CASES)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
 
@@ -85,6 +86,10 @@ $(PROG)/per_thread: PROG_NVCC_FLAGS := --default-stream per-thread
 $(PROG_NVCC:%=$(PROG)/%): test/prog/launch.cu
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -I. $(PROG_NVCC_FLAGS) $< -o $@
+
+$(PROG)/case_%: test/cases/%.cu
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< -o $@
 
 $(PROG)/together: test/prog/together.cu
 	$(call say,NVCC,$@)

@@ -1,0 +1,65 @@
+"""The C++ programs of test/cases, with the answers that their reports must give."""
+import json
+import os
+import unittest
+
+from harness import Case, prog
+
+
+class Cases(Case):
+    def report(self, name, status=0, **settings):
+        run = self.profiled([prog("case_" + name)], **settings)
+        self.assertEqual(run.status, status, run.err)
+        with open(os.path.join(run.folder, "report.json")) as file:
+            (process,) = json.load(file)["processes"]
+        return run, process, run.json["processes"][0]
+
+    def kernels(self, process):
+        return {k["name"].split("(")[0]: round(k["per_step"], 3) for k in process["kernels"]}
+
+    def assert_complete(self, facts, launches):
+        records, losses = facts["records"], facts["losses"]
+        self.assertEqual((records["launches"], records["paired"]), (launches, launches))
+        self.assertEqual([losses[what] for what in ("dropped", "calls_without_gpu_work",
+                                                    "gpu_work_without_call")], [0, 0, 0])
+
+    def test_threads_that_make_the_first_calls_together(self):
+        for name, launches in (("threads_first_call", 200), ("first_calls_async", 16 * 11)):
+            for _ in range(3):
+                with self.subTest(name):
+                    _, _, facts = self.report(name)
+                    self.assert_complete(facts, launches)
+
+    def test_long_kernels_in_few_steps(self):
+        run, process, facts = self.report("long_kernels_few_steps")
+        self.assertEqual(facts["steps"]["count"], 12)
+        self.assertEqual(process["bound"]["verdict"], "gpu")
+        self.assertGreater(process["gpu"][0]["busy_pct"], 90)
+        self.assertEqual(self.kernels(process), {"filter_500us": 20})
+        self.assertEqual(len(run.trace_steps()), 3)
+
+    def test_one_kernel(self):
+        run, process, facts = self.report("one_kernel")
+        self.assertEqual(facts["steps"]["count"], 0)
+        self.assertEqual(self.kernels(process), {"reduce_3000us": 1})
+        self.assertAlmostEqual(process["kernels"][0]["gpu_ms_per_step"], 3, places=2)
+        self.assertEqual(run.trace_steps(), [0])
+        self.assertIn("one_kernel.cu", process["lines"][0]["file"])
+
+    def test_nothing_repeats(self):
+        run, process, _ = self.report("stages_then_end")
+        self.assertEqual(self.kernels(process),
+                         dict.fromkeys(("decode_200us", "resize_100us", "detect_900us",
+                                        "track_300us", "encode_500us"), 1))
+        self.assertIn("no repeating step found", run.err)
+        self.assertEqual(run.trace_steps(), [0])
+
+    def test_a_program_that_aborts_in_its_sixth_iteration(self):
+        run, process, _ = self.report("ends_in_step_five", status=-6)
+        self.assertGreaterEqual(len(run.trace_steps()), 1, run.err)
+        self.assertEqual(self.kernels(process)["work_9000us"], 3)
+        self.assertGreater(process["gpu"][0]["busy_pct"], 50)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,68 @@
+"""The PyTorch programs of test/cases, with the answers that their reports must give."""
+import os
+import sys
+import unittest
+
+from sim_case import SimCase, report_of
+
+CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases")
+
+
+class Cases(SimCase):
+    def report(self, name, kernel_us, *before, **settings):
+        """Runs the case with default settings. Returns the run and its processes' reports."""
+        command = [self.interpreter, *before, os.path.join(CASES, name)]
+        folder = self.folder()
+        line = [self.launcher(), "--sim", "-o", folder, "--", *command]
+        run = self.execute(line, folder, self.environment(PROFSIM_KERNEL_US=kernel_us, **settings),
+                           timeout=300)
+        self.assertEqual(run.status, 0, run.err)
+        return run, report_of(run)["processes"]
+
+    @staticmethod
+    def launcher():
+        return os.path.join(os.path.dirname(os.path.dirname(CASES)), "profrun.sh")
+
+    def test_eight_steps(self):
+        run, (process,) = self.report("eight_steps.py", 20)
+        self.assertEqual(process["steps"]["count"], 8)
+        self.assertEqual(len(run.trace_steps()), 3)
+        self.assertGreater(process["gpu"][0]["busy_ms_per_step"], 0.2)
+        self.assertEqual(process["gpu"][0]["kernels_per_step"], 15)
+        self.assertNotEqual(process["bound"]["verdict"], "unknown")
+        self.assertTrue(process["lines"])
+
+    def test_one_forward_pass(self):
+        run, (process,) = self.report("one_forward_pass.py", 20)
+        self.assertEqual(process["steps"]["count"], 0)
+        self.assertEqual(run.trace_steps(), [0])
+        self.assertGreater(len(process["kernels"]), 3)
+        self.assertTrue(process["modules"])
+        self.assertTrue(any(line["launches_per_step"] == 69 for line in process["lines"]),
+                        process["lines"])
+
+    def test_sixty_steps_of_two_ranks(self):
+        command = [self.interpreter, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+                   os.path.join(CASES, "ddp_sixty_steps.py"), "nccl"]
+        folder = self.folder()
+        run = self.execute([self.launcher(), "--sim", "-o", folder, "--", *command], folder,
+                           self.environment(PROFSIM_KERNEL_US=20, PROFSIM_DEVICES=2), timeout=300)
+        self.assertEqual(run.status, 0, run.err)
+        ranks = [p for p in report_of(run)["processes"] if p["steps"]["count"]]
+        self.assertEqual([p["steps"]["count"] for p in ranks], [60, 60])
+        for process in ranks:
+            self.assertIn(12, process["steps"]["recorded"])
+            self.assertGreater(process["gpu"][0]["busy_ms_per_step"], 0)
+        self.assertEqual(len(run.traces()), 6)
+
+    def test_the_programs_own_torch_profiler(self):
+        run, (process,) = self.report("own_torch_profiler.py", 20)
+        self.assertTrue(run.out.endswith("True\n"), run.out)
+        (why,) = [gap["why"] for gap in process["unavailable"] if gap["what"] == "GPU times"]
+        self.assertIn("the program's own profiler (such as torch.profiler) owned CUPTI during "
+                      "steps 12 to", why)
+        self.assertIn("owned", run.err)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
