@@ -102,6 +102,12 @@ bool origin_is_python_library(const char *file)
 	return is_in(python_libraries, file) || is_in_python_lib(file) || is_command_stub(file);
 }
 
+bool origin_is_generated(const char *function)
+{
+	static const char of_dataclass[] = "__create_fn__.<locals>.";
+	return !strncmp(function, of_dataclass, sizeof(of_dataclass) - 1);
+}
+
 /* Names of packages, see origin_is_framework(). */
 static const char *const frameworks[] = {
 	"torch",

@@ -7,6 +7,10 @@
 /* Returns whether Python code is library code. `file` is the file of the code object. */
 bool origin_is_python_library(const char *file);
 
+/* Returns whether the standard library generated this Python function. Its file is "<string>", as
+ * that of the user's code in `python -c`. */
+bool origin_is_generated(const char *function);
+
 /*
  * Returns whether Python code belongs to a framework: a library that is a layer between the user's
  * call and the GPU, such as PyTorch. An application that was installed with pip is a library, too,

@@ -225,6 +225,8 @@ static void test_whose_code_it_is(void **state)
 	check(my_objects, origin_is_native_library, false);
 	check(library_objects, origin_is_native_library, true);
 #undef check
+	assert_true(origin_is_generated("__create_fn__.<locals>.__init__"));
+	assert_false(origin_is_generated("create.<locals>.__init__"));
 	assert_true(origin_is_framework("/v/site-packages/torch/optim/adam.py"));
 	assert_false(origin_is_framework("/v/site-packages/torchless/train.py"));
 	assert_true(origin_is_framework("/usr/lib/python3.11/threading.py"));

@@ -42,7 +42,8 @@ static struct source_frame python_frame(const struct dict *d, uint64_t key)
 	if (*strtab_text(&d->t.names, code->name))
 		to.frame.function = strtab_text(&d->t.names, code->name);
 	to.frame.file = strtab_text(&d->t.names, code->file);
-	to.frame.is_library = origin_is_python_library(to.frame.file);
+	to.frame.is_library = origin_is_python_library(to.frame.file) ||
+			      origin_is_generated(to.frame.function);
 	to.frame.line = pylines_line((enum line_table)code->lines, d->tables.at + code->table,
 				     code->table_bytes, code->first_line, (uint32_t)key);
 	to.first_line = code->first_line;
