@@ -1,6 +1,8 @@
 /* See analyzer.h. */
 #include "core/analysis/analyzer.h"
 
+#include "core/analysis/step_loop.h"
+
 void analyzer_start(struct analyzer *a, const struct tables *tables, struct frames *frames)
 {
 	memset(a, 0, sizeof(*a));
@@ -151,11 +153,22 @@ static void add_sums(struct analyzer *a, const struct model_step *m,
 
 /* ---- Adding a step ---- */
 
+/* Finds out whether the loop of the steps is in a library. If it is, the library's lines are the
+ * sites of this step's calls. */
+static void find_loop(struct analyzer *a, const struct model_step *m)
+{
+	struct frames *frames = a->timeline.frames;
+	const struct frame *loop = frames ? step_loop_find(m, frames) : NULL;
+	if (loop && frames_add_loop(frames, loop))
+		timeline_find_sites(&a->timeline);
+}
+
 const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_step *m, bool keep)
 {
 	struct timeline *t = &a->timeline;
 	struct timeline_mark mark = timeline_mark(t);
 	bool has_room = timeline_has_room(t, m);
+	find_loop(a, m);
 	uint32_t *call_of = timeline_add_events(t, m);
 	struct autograd_map_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
 	struct autograd_map_place *places = places_of(a, m, call_of);

@@ -13,19 +13,13 @@ uint32_t inner_line_site(const struct timeline *t)
 		n[c->site]++;
 		all++;
 	}
-	for (uint32_t site = 1; site <= n_sites; site++)
-		if (n[site] * 2 > all && frames_site_at(t->frames, site)->is_user)
+	for (uint32_t site = 1; site <= n_sites; site++) {
+		const struct site *s = frames_site_at(t->frames, site);
+		if (n[site] * 2 > all && s->is_user && !s->from)
 			found = site;
+	}
 	free(n);
 	return found;
-}
-
-/* Returns true for code of installed packages other than PyTorch. PyTorch's lines are the same for
- * every caller, so they distinguish nothing. The standard library does not count either. */
-static bool is_package_code(const struct frame *frame)
-{
-	return frame->kind == FRAME_KIND_PYTHON && frame->line &&
-	       strstr(frame->file, "-packages/") && !strstr(frame->file, "-packages/torch/");
 }
 
 const struct frame *inner_line_of(struct frames *f, uint32_t stack)
@@ -34,7 +28,7 @@ const struct frame *inner_line_of(struct frames *f, uint32_t stack)
 	for (size_t i = 0; i < list.n; i++) {
 		if (list.at[i]->kind == FRAME_KIND_PYTHON && !list.at[i]->is_library)
 			return NULL;
-		if (is_package_code(list.at[i]))
+		if (frame_is_package_code(list.at[i]))
 			return list.at[i];
 	}
 	return NULL;

@@ -80,6 +80,17 @@ struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack)
 	return found;
 }
 
+void timeline_find_sites(struct timeline *t)
+{
+	for (size_t i = 0; i < t->stack_of.room; i++) {
+		const struct map_slot *slot = &t->stack_of.slots[i];
+		if (slot->used)
+			t->stacks.at[slot->value].site =
+				frames_site(t->frames, (uint32_t)slot->key);
+	}
+	t->backward_site = 0;
+}
+
 /* ---- Calls ---- */
 
 /*

@@ -176,6 +176,9 @@ struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack);
 
 /* ---- For the analyzer ---- */
 
+/* Looks up the sites of all stacks again, after frames_add_loop(). */
+void timeline_find_sites(struct timeline *t);
+
 /* Lengths of the timeline's arrays at one moment, for timeline_rewind(). */
 struct timeline_mark {
 	size_t steps, calls, works, work_of_call, libraries, overheads, earlier, waits;

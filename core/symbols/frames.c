@@ -36,6 +36,7 @@ struct stack {
 	const struct frame **at; /* innermost frame first */
 	size_t n;
 	uint32_t site;
+	uint32_t n_loops; /* number of elements of `loops` when `site` was found */
 	bool is_truncated;
 };
 
@@ -61,8 +62,9 @@ struct frames {
 	 * [1] for all others */
 	struct map group_of[2];
 	VEC(struct stack) stacks;
-	struct map stack_of;	/* the source's number of a stack -> index in `stacks` */
-	VEC(struct site) sites; /* the index is the site's number; sites[0]: unknown */
+	struct map stack_of;		 /* the source's number of a stack -> index in `stacks` */
+	VEC(struct site) sites;		 /* the index is the site's number; sites[0]: unknown */
+	VEC(const struct frame *) loops; /* see frames_add_loop() */
 };
 
 struct frames *frames_new(struct stack_source source, const struct tables *tables)
@@ -96,6 +98,7 @@ void frames_free(struct frames *f)
 	vec_free(&f->groups);
 	vec_free(&f->stacks);
 	vec_free(&f->sites);
+	vec_free(&f->loops);
 	free(f);
 }
 
@@ -365,28 +368,62 @@ static bool is_part_of(const char *function, const char *of)
 	       (!strncmp(function, of, n) && !strncmp(function + n, ".<locals>", 9));
 }
 
-/* Returns the number of the stack's site. Adds the site if it is new. */
+/* Returns the number of the site with this key. Adds the site if it is new. */
+static uint32_t site_with_key(struct frames *f, const char *key, const struct site *new_site)
+{
+	uint32_t site = strtab_intern(&f->site_keys, key);
+	if (site < f->sites.n && is_part_of(f->sites.at[site].function, new_site->function))
+		f->sites.at[site].function = new_site->function;
+	if (site == f->sites.n)
+		vec_push(&f->sites, *new_site);
+	return site;
+}
+
+/* Returns the number of the frame's site. `from`: see struct site. */
+static uint32_t site_of_frame(struct frames *f, const struct frame *frame, uint32_t from)
+{
+	bool is_operator = tier_of(frame) == TIER_OPERATOR;
+	const char *function = is_operator ? known(frame)->native.operator: frame->function;
+	/* a source line is one site, even if several functions (generators, lambdas) are on it */
+	const char *name = frame->line && !is_operator ? "" : function;
+	size_t room = strlen(frame->file) + strlen(name) + 32;
+	char *key = mem_resize(NULL, room);
+	snprintf(key, room, "%s\n%s\n%u\n%u", frame->file, name, frame->line, from);
+	uint32_t site = site_with_key(f, key,
+				      &(struct site){ .file = frame->file,
+						      .function = function,
+						      .line = frame->line,
+						      .is_user = !frame->is_library || from,
+						      .from = from });
+	free(key);
+	return site;
+}
+
+/* Returns the number of frames from the innermost one to the function that contains the loop of the
+ * steps, including both; 0: the stack is not within such a loop. */
+static size_t n_within_loop(const struct frames *f, const struct stack *s)
+{
+	for (size_t i = s->n; f->loops.n && i-- > 0;)
+		for (size_t k = 0; k < f->loops.n; k++)
+			if (frames_are_of_one_function(s->at[i], f->loops.at[k]))
+				return i + 1;
+	return 0;
+}
+
+/* Returns the number of the stack's site. */
 static uint32_t site_of(struct frames *f, const struct stack *s)
 {
 	const struct frame *best = site_frame(s);
 	if (!best)
 		return 0;
-	bool is_operator = tier_of(best) == TIER_OPERATOR;
-	const char *function = is_operator ? known(best)->native.operator: best->function;
-	/* a source line is one site, even if several functions (generators, lambdas) are on it */
-	const char *name = best->line && !is_operator ? "" : function;
-	size_t room = strlen(best->file) + strlen(name) + 16;
-	char *key = mem_resize(NULL, room);
-	snprintf(key, room, "%s\n%s\n%u", best->file, name, best->line);
-	uint32_t site = strtab_intern(&f->site_keys, key);
-	free(key);
-	if (site < f->sites.n && is_part_of(f->sites.at[site].function, function))
-		f->sites.at[site].function = function;
-	if (site == f->sites.n)
-		vec_push(&f->sites, (struct site){ .file = best->file,
-						   .function = function,
-						   .line = best->line,
-						   .is_user = !best->is_library });
+	uint32_t site = site_of_frame(f, best, 0);
+	size_t n = best->is_library ? 0 : n_within_loop(f, s);
+	for (size_t i = 0; i < n; i++)
+		if (s->at[i] == best)
+			return site; /* the loop called this user code */
+	for (size_t i = 0; i < n; i++)
+		if (frame_is_package_code(s->at[i]))
+			return site_of_frame(f, s->at[i], site);
 	return site;
 }
 
@@ -394,8 +431,13 @@ static const struct stack *stack_of(struct frames *f, uint32_t id)
 {
 	static const struct stack empty;
 	const uint64_t *at = map_find(&f->stack_of, id);
-	if (at)
-		return &f->stacks.at[*at];
+	if (at) {
+		struct stack *found = &f->stacks.at[*at];
+		if (found->n_loops < f->loops.n)
+			found->site = site_of(f, found);
+		found->n_loops = (uint32_t)f->loops.n;
+		return found;
+	}
 	uint64_t raw[STACK_KEYS_MOST];
 	struct stack_shape shape = f->source.stack(f->source.context, id, raw);
 	if (!shape.n)
@@ -409,6 +451,7 @@ static const struct stack *stack_of(struct frames *f, uint32_t id)
 	assemble(&a);
 	struct stack s = {
 		.n = a.out.n,
+		.n_loops = (uint32_t)f->loops.n,
 		.is_truncated = shape.is_truncated,
 	};
 	s.at = mem_resize(a.out.at, a.out.n * sizeof(*a.out.at));
@@ -448,6 +491,31 @@ const char *frames_source(struct frames *f, const char *file, uint32_t line)
 	return source_line(&f->lines, &f->texts, folder ? folder : "", file, line);
 }
 
+bool frames_add_loop(struct frames *f, const struct frame *frame)
+{
+	for (size_t i = 0; i < f->loops.n; i++)
+		if (frames_are_of_one_function(f->loops.at[i], frame))
+			return false;
+	vec_push(&f->loops, frame);
+	return true;
+}
+
+bool frames_is_in_loop(struct frames *f, const struct frame *frame)
+{
+	const char *folder = f->tables ? tables_fact(f->tables, "cwd") : NULL;
+	uint32_t first_line = known(frame)->native.first_line;
+	return frame->kind == FRAME_KIND_PYTHON && first_line &&
+	       source_loop(&f->lines, &f->texts, folder ? folder : "", frame->file, first_line,
+			   frame->line);
+}
+
+bool frames_are_of_one_function(const struct frame *a, const struct frame *b)
+{
+	return a == b ||
+	       (a->kind == b->kind && known(a)->native.first_line == known(b)->native.first_line &&
+		!strcmp(a->file, b->file) && !strcmp(a->function, b->function));
+}
+
 const char *frames_diagnostic(const struct frames *f, size_t i)
 {
 	return f->source.diagnostic(f->source.context, i);
@@ -458,6 +526,12 @@ const char *frames_diagnostic(const struct frames *f, size_t i)
 const char *frame_operator(const struct frame *frame)
 {
 	return known(frame)->native.operator;
+}
+
+bool frame_is_package_code(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_PYTHON && frame->line &&
+	       strstr(frame->file, "-packages/") && !strstr(frame->file, "-packages/torch/");
 }
 
 uint8_t frame_phase_part(const struct frame *frame)

@@ -18,12 +18,18 @@
  * that the stack has: Python code outside frameworks, any Python code, the outermost operator,
  * native code whose line is known, native code whose function is known. Sites are numbered from 1;
  * 0: unknown. Calls at the same place have the same site.
+ *
+ * User code that only started a library's loop (frames_add_loop()) does not count. If no user code
+ * was called from the loop, the site is the innermost line of an installed package, without
+ * PyTorch's own lines, which are the same for all programs.
  */
 struct site {
 	const char *file; /* "": unknown */
 	const char *function;
 	uint32_t line;
-	bool is_user; /* user code, not library code */
+	/* user code, or a package's line in a loop that user code started */
+	bool is_user;
+	uint32_t from; /* the site of the user's line that started the loop; 0: there is no loop */
 };
 
 struct frames;
@@ -46,6 +52,13 @@ struct frame_list {
 };
 struct frame_list frames_of(struct frames *f, uint32_t stack);
 
+/*
+ * Says that the function of this frame, which belongs to a library, contains the loop of the steps
+ * (core/analysis/step_loop.h). Sites of stacks through this function change, so what was looked up
+ * earlier must be looked up again. Returns false if this was already known.
+ */
+bool frames_add_loop(struct frames *f, const struct frame *frame);
+
 /* Returns the number of the stack's site, 0 if it is unknown. */
 uint32_t frames_site(struct frames *f, uint32_t stack);
 /* Returns the site with this number, which is valid until another stack is resolved. If there is no
@@ -57,6 +70,13 @@ uint32_t frames_n_sites(const struct frames *f);
 /* Returns the text of a source line without the whitespace around it; "" if the file cannot be read
  * or has no such line. */
 const char *frames_source(struct frames *f, const char *file, uint32_t line);
+
+/* Returns whether a Python frame's line is within a `for` or `while` of its function, by the source
+ * text; false if the file cannot be read. */
+bool frames_is_in_loop(struct frames *f, const struct frame *frame);
+
+/* Returns whether both frames are of the same function. Their lines may differ. */
+bool frames_are_of_one_function(const struct frame *a, const struct frame *b);
 
 /*
  * Returns one line about the `i`-th object file whose functions could not be named, with the
@@ -76,6 +96,10 @@ const char *frames_operator(struct frames *f, uint32_t stack, bool outermost);
 
 /* Returns the operator whose entry function this frame is; "" if there is none. */
 const char *frame_operator(const struct frame *frame);
+
+/* Returns true for a line of an installed package other than PyTorch. PyTorch's lines are the same
+ * for every caller, so they distinguish nothing. The standard library does not count either. */
+bool frame_is_package_code(const struct frame *frame);
 
 /* Returns the frame's own enum phase_part, see phase_rules.h. */
 uint8_t frame_phase_part(const struct frame *frame);

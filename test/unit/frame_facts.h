@@ -8,6 +8,8 @@
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 
+#include <string.h>
+
 /* What an object's names lack, if a test says so. */
 static const char *made_diagnostic;
 
@@ -21,6 +23,32 @@ uint16_t frame_about(const struct frame *frame, size_t i)
 	uint16_t about[ABOUT_DEPTHS];
 	stack_about_match(frame, about);
 	return about[stack_about_depth(i)];
+}
+
+bool frame_is_package_code(const struct frame *frame)
+{
+	return frame->line && strstr(frame->file, "-packages/") &&
+	       !strstr(frame->file, "-packages/torch/");
+}
+
+bool frames_are_of_one_function(const struct frame *a, const struct frame *b)
+{
+	return !strcmp(a->file, b->file) && !strcmp(a->function, b->function);
+}
+
+/* There are no source files, so no loops. */
+bool frames_is_in_loop(struct frames *f, const struct frame *frame)
+{
+	(void)f;
+	(void)frame;
+	return false;
+}
+
+bool frames_add_loop(struct frames *f, const struct frame *frame)
+{
+	(void)f;
+	(void)frame;
+	return false;
 }
 
 const char *frame_module_name(const struct frame *frame)

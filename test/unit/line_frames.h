@@ -28,7 +28,7 @@ static void make_frames(void)
 					    .module = "",
 					    .line = i,
 					    .kind = FRAME_KIND_PYTHON };
-		sites[i] = (struct site){ "/home/me/train.py", "step", i, true };
+		sites[i] = (struct site){ "/home/me/train.py", "step", i, true, 0 };
 		frame_lists[i][0] = &frames[i];
 	}
 	frames[LOADERS].function = frames[LOADERS_THREADS].function = "DataLoaderShard.__iter__";

@@ -61,7 +61,7 @@ static void call_library(uint32_t stack, uint32_t line, const char *file, const 
 static void make_frames(void)
 {
 	for (uint32_t s = 0; s < STACKS; s++) {
-		sites[s] = (struct site){ "/home/me/train.py", "step", s, true };
+		sites[s] = (struct site){ "/home/me/train.py", "step", s, true, 0 };
 		for (uint32_t i = 0; i < depth(s); i++) {
 			bool is_line = i + 1 == depth(s);
 			frames[s][i] = (struct frame){

@@ -20,9 +20,9 @@ enum { STEP = 1, CHECK = 2, LOG = 3, OF_USER = 8, OF_TORCH = 9 };
 static struct frame frames[STACKS][FRAMES];
 static const struct frame *lists[STACKS][FRAMES];
 static struct site sites[] = {
-	{ "", "", 0, false },
-	{ "/home/me/train.py", "<module>", TRAIN_LINE, true },
-	{ "/home/me/train.py", "log", 30, true },
+	{ "", "", 0, false, 0 },
+	{ "/home/me/train.py", "<module>", TRAIN_LINE, true, 0 },
+	{ "/home/me/train.py", "log", 30, true, 0 },
 };
 
 #include "test/unit/frame_stubs.h"
