@@ -63,6 +63,8 @@ struct report_sync {
 	double per_step, blocked_ms, gpu_idle_ms, recoverable_ms, line_ms;
 	struct report_place *inner; /* next frame below the user's line in the stack: a line of a
 				     * library */
+	/* `place` is a library's line; the user's line that started the library's loop */
+	struct report_place *called_from;
 	LIST(struct report_frame) stack;
 };
 
@@ -98,7 +100,8 @@ struct report_kernel {
 
 struct report_line {
 	struct report_place place;
-	const char *source;
+	const char *source, *module;
+	struct report_place *called_from; /* as in struct report_sync */
 	double gpu_ms, host_ms, backward_gpu_ms, launches;
 	struct report_arithmetic arithmetic;
 };
@@ -179,7 +182,7 @@ struct report_advice {
 	int64_t rare_steps;
 	struct report_place place;
 	const char *source;
-	struct report_place *inner;
+	struct report_place *inner, *called_from;
 };
 
 struct report_cupti {

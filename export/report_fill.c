@@ -35,6 +35,16 @@ static struct report_place *inner(struct filler *x, const struct frame *frame)
 	return p;
 }
 
+static struct report_place *called_from(struct filler *x, uint32_t site)
+{
+	const struct site *s = fill_site(x, site);
+	if (!s || !s->from)
+		return NULL;
+	struct report_place *p = arena_zero(x->arena, sizeof(*p));
+	*p = fill_place(x, s->from);
+	return p;
+}
+
 /* Returns NAN if there are no GPU times, else `value`. */
 static double device(const struct filler *x, double value)
 {
@@ -186,6 +196,7 @@ static void fill_syncs(struct filler *x, struct report_process *p)
 			.recoverable_ms = device(x, s->recoverable_ms),
 			.line_ms = device(x, s->line_ms),
 			.inner = inner(x, s->inner),
+			.called_from = called_from(x, s->site),
 		};
 		fill_stack(x, &p->syncs.at[i], s->stack);
 	}
@@ -263,6 +274,8 @@ static void fill_lines(struct filler *x, struct report_process *p)
 		p->lines.at[i] =
 			(struct report_line){ .place = fill_place(x, from->site),
 					      .source = source(x, from->site),
+					      .module = fill_text(x, from->module),
+					      .called_from = called_from(x, from->site),
 					      .gpu_ms = device(x, from->gpu_ms),
 					      .host_ms = from->host_ms,
 					      .backward_gpu_ms = device(x, from->backward_gpu_ms),
@@ -385,6 +398,7 @@ static void fill_advice(struct filler *x, struct report_process *p)
 			.place = fill_place(x, a->site),
 			.source = source(x, a->site),
 			.inner = inner(x, a->inner),
+			.called_from = called_from(x, a->site),
 		};
 		to->where = where(x, &to->place);
 	}

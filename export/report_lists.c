@@ -265,6 +265,8 @@ static void note_of_sync(const struct row *r)
 	const struct report_sync *s = sync_of(r);
 	unsigned said = 0;
 	report_inner(note, sizeof(note), s->inner);
+	if (s->called_from)
+		snprintf(note, sizeof(note), "in %s", s->place.function);
 	snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s", *note ? " < " : "",
 		 s->source);
 	for (size_t i = 0; i < s->stack.n && said < CALLERS_SAID; i++) {
@@ -278,6 +280,11 @@ static void note_of_sync(const struct row *r)
 				 : "in ",
 			 frame->place.function);
 		said++;
+	}
+	if (s->called_from) {
+		size_t used = strlen(note);
+		snprintf(note + used, sizeof(note) - used, "   ");
+		report_called_from(note + used + 3, sizeof(note) - used - 3, s->called_from);
 	}
 	table_note(r->t, note);
 }
@@ -330,6 +337,14 @@ static const struct list_column arithmetic_columns[] = {
 };
 TABLE(arithmetic, report_line);
 
+/* Writes the module below a package's line, because many modules run the same line. */
+static void note_of_line(const struct row *r)
+{
+	const struct report_line *x = (const struct report_line *)(const void *)r->item;
+	if (x->called_from && *x->module)
+		table_note(r->t, x->module);
+}
+
 static const struct list_column lines_columns[] = {
 	{ "line", COLUMN_PLACE, cell_place, AT(place) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
@@ -337,7 +352,7 @@ static const struct list_column lines_columns[] = {
 	{ "launches", COLUMN_NUMBER, cell_number, AT(launches) },
 	{ "", COLUMN_TEXT, cell_text, AT(source) },
 };
-TABLE(lines, report_line);
+TABLE(lines, report_line, .note = note_of_line);
 
 #undef AT
 #define AT(m) offsetof(struct report_collective, m)

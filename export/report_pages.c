@@ -174,6 +174,8 @@ static void say_one_advice(const struct report_view *v, const struct report_advi
 			  report_place(place, sizeof(place), &a->place, v->cwd), a->source);
 	if (*report_inner(inner, sizeof(inner), a->inner))
 		text_line(v->out, TEXT_PLAIN, "%s  %s", gain, inner);
+	if (*report_called_from(inner, sizeof(inner), a->called_from))
+		text_line(v->out, TEXT_PLAIN, "%s  in %s, %s", gain, a->place.function, inner);
 	text_wrap(v->out, TEXT_PLAIN, gain, a->why, 4);
 }
 

@@ -41,6 +41,15 @@ char *report_inner(char *to, size_t bytes, const struct report_place *inner)
 	return to;
 }
 
+char *report_called_from(char *to, size_t bytes, const struct report_place *from)
+{
+	to[0] = 0;
+	if (from)
+		snprintf(to, bytes, "called from %s:%lld", path_base(from->file),
+			 (long long)from->line);
+	return to;
+}
+
 char *report_ms(char *to, size_t bytes, double ms)
 {
 	double size = ms < 0 ? -ms : ms;

@@ -26,6 +26,10 @@ char *report_place(char *to, size_t bytes, const struct report_place *p, const c
  * Trainer._run_epoch", or "" if `inner` is NULL. Returns `to`. */
 char *report_inner(char *to, size_t bytes, const struct report_place *inner);
 
+/* Writes the user's line that started a library's loop, "called from train.py:42", or "" if `from`
+ * is NULL. Returns `to`. */
+char *report_called_from(char *to, size_t bytes, const struct report_place *from);
+
 /* Writes "1.230": milliseconds with three or four significant digits, without the unit. Returns
  * `to`. */
 char *report_ms(char *to, size_t bytes, double ms);

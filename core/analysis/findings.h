@@ -145,6 +145,9 @@ struct finding_kernel {
 
 struct finding_line {
 	uint32_t site;
+	/* The innermost chain of module classes (finding_module.name) that contains all launches of
+	 * the line, without those of autograd's threads; "": not all are in a module. */
+	const char *module;
 	struct finding_arithmetic arithmetic;
 	double gpu_ms, host_ms, launches;
 	double backward_gpu_ms; /* GPU time of the backward calls caused by this line */

@@ -1,6 +1,8 @@
 /* Sums the GPU and CPU times of lines, operators and modules. */
 #include "core/analysis/summary.h"
 
+#include "core/symbols/stack_about.h"
+
 static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
 {
 	uint64_t ns = 0;
@@ -30,6 +32,8 @@ static uint64_t own_ns(const struct timeline *t, const struct timeline_call *c)
 
 struct sum {
 	uint32_t site;
+	uint32_t module;  /* row of module_sums that contains all launches; 0: none */
+	bool is_launched; /* `module` is known */
 	uint64_t n, gpu_ns, host_ns, backward_ns;
 };
 
@@ -64,9 +68,29 @@ static int by_line_time(const void *a, const void *b)
 	return of_x > of_y ? -1 : of_x < of_y;
 }
 
+/* Returns the innermost row that contains both rows; 0: none. Rows around a row have lower
+ * numbers. */
+static uint32_t common_module(const struct timeline *t, uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		uint32_t *inner = a > b ? &a : &b;
+		*inner = t->modules.at.at[*inner - 1].outer;
+	}
+	return a;
+}
+
+static void add_module(struct timeline *t, struct sum *s, const struct timeline_call *c)
+{
+	if (!category_has_work(c->category) || c->about & ABOUT_WORKER)
+		return;
+	uint32_t module = timeline_stack(t, c->stack).module;
+	s->module = s->is_launched ? common_module(t, s->module, module) : module;
+	s->is_launched = true;
+}
+
 static void sum_lines(struct sums *sums, struct findings *f)
 {
-	const struct timeline *t = f->timeline;
+	struct timeline *t = f->timeline;
 	double steps = findings_count_steps(t).with_gpu;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
@@ -75,11 +99,32 @@ static void sum_lines(struct sums *sums, struct findings *f)
 		s->n += category_has_work(c->category) && !c->is_captured;
 		s->gpu_ns += gpu_ns;
 		s->host_ns += own_ns(t, c);
+		add_module(t, s, c);
 		if (c->forward_site)
 			sum_of(sums, c->forward_site)->backward_ns += gpu_ns;
 		f->tied_gpu_ms += c->forward_site ? (double)gpu_ns / 1e6 / steps : 0;
 		f->backward_gpu_ms += c->is_backward ? (double)gpu_ns / 1e6 / steps : 0;
 	}
+}
+
+static const char *chain_of(struct timeline *t, uint32_t row)
+{
+	char text[1024];
+	size_t at = sizeof(text) - 1;
+	text[at] = 0;
+	while (row) {
+		const struct module_row *r = &t->modules.at.at[row - 1];
+		const char *name = strtab_text(&t->texts, r->name);
+		size_t n = strlen(name);
+		if (n + 1 > at)
+			break;
+		if (text[at])
+			text[--at] = '.';
+		at -= n;
+		memcpy(text + at, name, n);
+		row = r->outer;
+	}
+	return strtab_text(&t->texts, strtab_intern(&t->texts, text + at));
 }
 
 void summary_fill_lines(struct findings *f)
@@ -94,6 +139,7 @@ void summary_fill_lines(struct findings *f)
 		vec_push(&f->lines,
 			 (struct finding_line){
 				 .site = s->site,
+				 .module = chain_of(f->timeline, s->module),
 				 .gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
 				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
 				 .launches = (double)s->n / steps.all,
@@ -150,26 +196,6 @@ static int by_module_time(const void *a, const void *b)
 	if (x->host_ms != y->host_ms)
 		return x->host_ms > y->host_ms ? -1 : 1;
 	return strcmp(x->name, y->name);
-}
-
-static const char *chain_of(struct timeline *t, uint32_t row)
-{
-	char text[1024];
-	size_t at = sizeof(text) - 1;
-	text[at] = 0;
-	while (row) {
-		const struct module_row *r = &t->modules.at.at[row - 1];
-		const char *name = strtab_text(&t->texts, r->name);
-		size_t n = strlen(name);
-		if (n + 1 > at)
-			break;
-		if (text[at])
-			text[--at] = '.';
-		at -= n;
-		memcpy(text + at, name, n);
-		row = r->outer;
-	}
-	return strtab_text(&t->texts, strtab_intern(&t->texts, text + at));
 }
 
 /*
