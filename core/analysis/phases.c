@@ -366,7 +366,8 @@ static void settle_user_calls(struct phases *p)
 		enum phase phase = phase_of_part(*part);
 		if (*part == PART_USER)
 			*part = before_backward ? PART_FUNCTIONAL : PART_NONE;
-		else if (*part != PART_NONE && *part != PART_ZERO_GRAD && *part != PART_UNKNOWN)
+		else if (*part != PART_NONE && *part != PART_ZERO_GRAD && *part != PART_UNKNOWN &&
+			 *part != PART_METRIC && *part != PART_PRINT)
 			before_backward = phase == PHASE_BACKWARD ||
 					  (before_backward && phase == PHASE_FORWARD);
 	}
@@ -513,6 +514,31 @@ static void settle_evaluation_ahead(struct phases *p, const struct model_step *m
 	free(is_eval);
 }
 
+/*
+ * Takes user code out of the forward pass that settle_user_calls() put there, but that is not
+ * part of it: code of the previous iteration, which is on a later line than backward(), such as an
+ * average of the weights; and lines whose result the CPU reads, such as an accuracy, because
+ * backward() cannot follow what the CPU reads.
+ */
+static void settle_user_code_apart(struct phases *p, const struct model_step *m, uint32_t thread,
+				   struct frames *frames)
+{
+	size_t before = 0;
+	uint32_t backward = frames ? first_backward(p, m, thread, &before) : 0, read_site = 0;
+	for (size_t i = p->calls.n; frames && i-- > 0;) {
+		uint32_t call = p->calls.at[i], stack = m->calls.at[call].stack;
+		if (p->part_of_call.at[call] != PART_FUNCTIONAL || !stack ||
+		    stack_of(p, frames, stack).part != PART_USER)
+			continue;
+		if (stack_of(p, frames, stack).is_read)
+			read_site = frames_site(frames, stack);
+		bool is_earlier = backward && i < before &&
+				  phase_rules_is_after(frames, stack, backward);
+		if (is_earlier || (read_site && frames_site(frames, stack) == read_site))
+			p->part_of_call.at[call] = PART_NONE;
+	}
+}
+
 /* ---- Lanes ---- */
 
 /* Collects the lane's calls in order of time. `workers`: by thread, true for autograd's threads,
@@ -552,6 +578,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	settle_evaluation(p, m, frames);
 	settle_early_evaluation(p, m, lane.thread, frames);
 	settle_evaluation_ahead(p, m, lane.thread, frames);
+	settle_user_code_apart(p, m, lane.thread, frames);
 	if (p->calls.n)
 		settle_unknown(p, &m->threads.at[thread]);
 	add_spans(p, m, lane.thread);

@@ -126,6 +126,9 @@ static struct known_frame *add_frame(struct frames *f, const struct source_frame
 	to->native = *frame;
 	to->module_name = "";
 	to->phase_part = phase_rules_match(&frame->frame);
+	if (to->phase_part == PART_NONE && frame->frame.kind == FRAME_KIND_PYTHON &&
+	    !frame->frame.is_library)
+		to->phase_part = phase_rules_match_name(&frame->frame);
 	to->is_apply = is_apply(&frame->frame);
 	stack_about_match(&frame->frame, to->about);
 	to->is_framework = frame->frame.kind == FRAME_KIND_NATIVE ||

@@ -8,7 +8,9 @@
 
 #include "core/util/path.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
 	const char *name;
@@ -64,8 +66,11 @@ static const struct python_row {
 	{ "accelerate/utils/operations.py", "send_to_device", PART_TO_DEVICE },
 	{ "transformers/trainer.py", "_prepare_inputs", PART_TO_DEVICE },
 	{ "transformers/trainer.py", "_prepare_input", PART_TO_DEVICE },
-	{ "fabric/utilities/apply_func.py", ANY, PART_TO_DEVICE },
-	{ "lightning_fabric/utilities/apply_func.py", ANY, PART_TO_DEVICE },
+	/* not the whole file, which also converts logged values to numbers */
+	{ "fabric/utilities/apply_func.py", "move_data_to_device", PART_TO_DEVICE },
+	{ "fabric/utilities/apply_func.py", "batch_to", PART_TO_DEVICE },
+	{ "lightning_fabric/utilities/apply_func.py", "move_data_to_device", PART_TO_DEVICE },
+	{ "lightning_fabric/utilities/apply_func.py", "batch_to", PART_TO_DEVICE },
 
 	{ "torch/_tensor.py", "backward", PART_BACKWARD },
 	{ "torch/autograd/__init__.py", "backward", PART_BACKWARD },
@@ -133,6 +138,21 @@ static const struct python_row {
 	{ "torch/serialization.py", ANY, PART_FILE },
 	{ "/torch/distributed/checkpoint/", ANY, PART_FILE },
 	{ "safetensors/torch.py", ANY, PART_FILE },
+	{ "/torchmetrics/", ANY, PART_METRIC },
+	{ "/torcheval/metrics/", ANY, PART_METRIC },
+	{ "/ignite/metrics/", ANY, PART_METRIC },
+	{ "/trainer/connectors/logger_connector/", ANY, PART_METRIC },
+};
+
+/* Words in names of the user's classes and functions: "ema" matches "ModelEMA.update" and
+ * "update_ema", but not "schema". The function's own name must not be one of `modules`. */
+static const struct name_row {
+	const char *word;
+	uint8_t part;
+} name_rows[] = {
+	{ "ema", PART_AVERAGE },     { "averager", PART_AVERAGE },  { "swa", PART_AVERAGE },
+	{ "metric", PART_METRIC },   { "metrics", PART_METRIC },    { "meter", PART_METRIC },
+	{ "accuracy", PART_METRIC }, { "perplexity", PART_METRIC },
 };
 
 /* As begin or end, "" matches every function. */
@@ -191,6 +211,40 @@ static uint8_t match_native(const struct frame *frame)
 			return row->part;
 	}
 	return strstr(frame->module, "libdali") ? PART_LOADER : PART_NONE;
+}
+
+/* Returns whether the name has the word. Words begin after '_', '.' or at a capital letter that
+ * follows a small one or precedes one. */
+static bool has_word(const char *name, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = name; *at; at++) {
+		bool begins = at == name || !isalnum((unsigned char)at[-1]) ||
+			      (isupper((unsigned char)at[0]) && islower((unsigned char)at[-1])) ||
+			      (isupper((unsigned char)at[0]) && islower((unsigned char)at[1]));
+		if (!begins || strncasecmp(at, word, n) != 0)
+			continue;
+		const char *end = at + n;
+		if (!islower((unsigned char)*end) &&
+		    !(isupper((unsigned char)*end) && isupper((unsigned char)end[-1]) &&
+		      !islower((unsigned char)end[1])))
+			return true;
+	}
+	return false;
+}
+
+uint8_t phase_rules_match_name(const struct frame *frame)
+{
+	/* a module's pass is part of the model, whatever the class is called */
+	static const char *const modules[] = { "forward", "__call__", "__init__" };
+	const char *own = phase_rules_last_name(frame->function);
+	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
+		if (!strcmp(own, modules[i]))
+			return PART_NONE;
+	for (size_t i = 0; i < sizeof(name_rows) / sizeof(*name_rows); i++)
+		if (has_word(frame->function, name_rows[i].word))
+			return name_rows[i].part;
+	return PART_NONE;
 }
 
 uint8_t phase_rules_match(const struct frame *frame)

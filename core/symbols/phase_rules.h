@@ -45,6 +45,7 @@ enum phase {
 	X(GRAPH, OTHER, "graph replay")            \
 	X(PRINT, OTHER, "printing")                \
 	X(FILE, OTHER, "saving and loading")       \
+	X(METRIC, OTHER, "metrics and logging")    \
 	X(USER, OTHER, "")
 
 enum phase_part {
@@ -67,6 +68,13 @@ const char *phase_part_name(uint8_t part);
  */
 uint8_t phase_rules_match(const struct frame *frame);
 
+/*
+ * Returns what the name of a function that the user wrote says: PART_AVERAGE for "EMA.update" or
+ * "update_ema", PART_METRIC for "Accuracy.update" or "log_metrics"; PART_NONE for most functions.
+ * The learning of steps does not use this, because a name is weak evidence.
+ */
+uint8_t phase_rules_match_name(const struct frame *frame);
+
 /* Returns the last part of a function's name: "step" for "Adam.step". */
 const char *phase_rules_last_name(const char *function);
 
@@ -79,7 +87,9 @@ struct phase_stack {
 	/* Python code of the user, or a closure of a library, is between the call and the innermost
 	 * frame that has a part */
 	bool via_user_code;
-	bool in_closure;    /* the call was made in a closure that an optimizer's step() ran */
+	bool in_closure; /* the call was made in a closure that an optimizer's step() ran */
+	/* the CPU reads a result of the operator (stack_about.h) */
+	bool is_read;
 	bool is_certain;    /* `part` was derived from frames; false: guessed from operator names */
 	const char *module; /* the outermost module, see phase_rules_module(); "": no module */
 };

@@ -1,6 +1,7 @@
 /* Derives the phase of a whole stack from the parts that phase_rules.c gives its frames. */
 #include "core/symbols/origin.h"
 #include "core/symbols/phase_rules.h"
+#include "core/symbols/stack_about.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ static uint8_t within(uint8_t inner, uint8_t outer)
 	case PART_LOADER:
 	case PART_TO_DEVICE:
 	case PART_COMPILE:
+	case PART_METRIC: /* a metric may run a model, such as a FID's */
 		return outer;
 	default:
 		return inner;
@@ -38,6 +40,9 @@ static uint8_t add_outer(uint8_t inner, uint8_t outer)
 	if (inner == PART_NONE || inner == PART_GRAPH)
 		return outer == PART_NONE ? inner : outer == PART_WORKER ? PART_BACKWARD : outer;
 	if (inner == PART_FUNCTIONAL && outer == PART_MODULE)
+		return outer;
+	/* a module that averages something in its forward pass, such as a codebook */
+	if (inner == PART_AVERAGE && outer == PART_MODULE)
 		return outer;
 	/* Accelerate's data loader copies a batch to the device itself and then waits for the next
 	 * batch. So all its calls belong to the loader. */
@@ -89,6 +94,7 @@ struct phase_stack phase_rules_stack(struct frames *f, uint32_t stack)
 	struct frame_list list = frames_of(f, stack);
 	for (size_t i = list.n; i-- > 0 && !*found.module;)
 		found.module = phase_rules_module(&list, i);
+	found.is_read = stack_about_is_read(f, stack);
 	bool has_python = false, has_users = false, has_left_forward = false;
 	for (size_t i = 0; i < list.n; i++) {
 		uint8_t part = frame_phase_part(list.at[i]);

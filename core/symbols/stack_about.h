@@ -32,6 +32,9 @@ enum stack_about {
 /* Returns the bits of a whole stack; 0 for stack 0. In stack_about_whole.c. */
 uint16_t stack_about(struct frames *f, uint32_t stack);
 
+/* Returns whether stack_about() has ABOUT_READ. In stack_reads.c. */
+bool stack_about_is_read(struct frames *f, uint32_t stack);
+
 /*
  * Writes the bits that a frame adds to its stack. They depend on the frame's distance from the
  * innermost frame, so `about` has one element for each of three ranges of distances. Searches a

@@ -5,31 +5,6 @@
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 
-#include <string.h>
-
-/* Operators that return a value of a tensor to the CPU, or a size that depends on such values. */
-static const char *const reading[] = {
-	"aten::item",
-	"aten::_local_scalar_dense",
-	"aten::nonzero",
-	"aten::is_nonzero",
-	"aten::equal",
-	"aten::masked_select",
-	"aten::unique_dim",
-	"aten::_unique2",
-	"aten::repeat_interleave",
-	"aten::bincount",
-	"aten::nonzero_numpy",
-};
-
-static bool reads(const char *operator)
-{
-	for (size_t i = 0; i < sizeof(reading) / sizeof(*reading); i++)
-		if (!strcmp(operator, reading[i]))
-			return true;
-	return false;
-}
-
 static uint16_t about_phase(struct frames *f, uint32_t stack)
 {
 	struct phase_stack phase = phase_rules_stack(f, stack);
@@ -48,15 +23,12 @@ static uint16_t about_phase(struct frames *f, uint32_t stack)
 
 uint16_t stack_about(struct frames *f, uint32_t stack)
 {
-	const char *operators[16];
 	uint16_t about = 0;
 	if (!stack)
 		return 0;
 	struct frame_list list = frames_of(f, stack);
 	for (size_t i = 0; i < list.n; i++)
 		about |= frame_about(list.at[i], i);
-	size_t n = frames_operators(f, stack, operators, sizeof(operators) / sizeof(*operators));
-	for (size_t i = 0; i < n; i++)
-		about |= reads(operators[i]) ? ABOUT_READ : 0;
+	about |= stack_about_is_read(f, stack) ? ABOUT_READ : 0;
 	return about | about_phase(f, stack);
 }

@@ -8,6 +8,7 @@
 
 #include "core/symbols/frames.h"
 #include "core/symbols/phase_rules.h"
+#include "core/symbols/stack_about.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +112,32 @@ const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
 
 uint8_t frame_phase_part(const struct frame *frame)
 {
-	return phase_rules_match(frame);
+	uint8_t part = phase_rules_match(frame);
+	bool is_users = frame->kind == FRAME_KIND_PYTHON && !frame->is_library;
+	return part == PART_NONE && is_users ? phase_rules_match_name(frame) : part;
+}
+
+size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size_t most)
+{
+	*out = frames_operator(f, stack, false);
+	return most && **out ? 1 : 0;
+}
+
+uint16_t frame_about(const struct frame *frame, size_t i)
+{
+	uint16_t about[ABOUT_DEPTHS];
+	stack_about_match(frame, about);
+	return about[stack_about_depth(i)];
+}
+
+/* The innermost frame of user code. */
+uint32_t frames_site(struct frames *f, uint32_t stack)
+{
+	struct frame_list list = frames_of(f, stack);
+	for (size_t i = 0; i < list.n; i++)
+		if (!list.at[i]->is_library)
+			return (uint32_t)((const struct made_frame *)list.at[i] - made_frames) + 1;
+	return 0;
 }
 
 const char *frame_module_name(const struct frame *frame)

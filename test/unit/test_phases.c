@@ -97,6 +97,35 @@ static void averages_of_the_weights(void **state)
 		    PART_MODULE);
 }
 
+/* What the user wrote is recognized by its name, unless it is a module's pass. */
+static void averages_and_metrics_of_the_user(void **state)
+{
+	(void)state;
+	expect_part(STACK(USER, "train.py:EMA.update", "at::_ops::lerp_"), PART_AVERAGE);
+	expect_part(STACK(USER, "train.py:ModelEma.step", "at::_ops::mul_"), PART_AVERAGE);
+	expect_part(STACK(USER, "train.py:update_ema", "at::_ops::mul_"), PART_AVERAGE);
+	expect_part(STACK(USER, "train.py:schema", "at::_ops::mul_"), PART_USER);
+	expect_part(STACK(USER, "train.py:Emanuel.run", "at::_ops::mul_"), PART_USER);
+	expect_part(STACK(USER, "train.py:log_metrics", "at::_ops::sum"), PART_METRIC);
+	expect_part(STACK(USER, "train.py:AUCMetric.add", "at::_ops::sum"), PART_METRIC);
+	expect_part(STACK(USER, "train.py:Accuracy.update", "at::_ops::sum"), PART_METRIC);
+	expect_part(STACK(USER, "train.py:symmetric", "at::_ops::sum"), PART_USER);
+	expect_part(STACK(USER, CALL, "train.py:MetricHead.forward", "at::_ops::mm"), PART_MODULE);
+	expect_part(STACK(USER, CALL, "train.py:Net.forward", "train.py:Codebook.ema_update"),
+		    PART_MODULE);
+	expect_part(STACK(USER, SITE "torchmetrics/metric.py:Metric.update",
+			  SITE "torch/nn/functional.py:softmax"),
+		    PART_METRIC);
+	expect_part(STACK(USER, SITE "lightning/fabric/utilities/apply_func.py:"
+				     "move_data_to_device.<locals>.batch_to"),
+		    PART_TO_DEVICE);
+	expect_part(STACK(USER,
+			  SITE "lightning/fabric/utilities/apply_func.py:"
+			       "convert_tensors_to_scalars.<locals>.to_item",
+			  "at::_ops::item"),
+		    PART_USER);
+}
+
 /* The scheduler wraps the optimizer's step; a step may be within GradScaler's. */
 static void steps_in_wrappers(void **state)
 {
@@ -265,6 +294,29 @@ static void a_step(void **state)
 	assert_true(phases.lanes.at[0].has_phases);
 }
 
+/* An average of the weights that the loop makes after its optimizer, in a step that was cut there;
+ * then an accuracy, whose value the CPU reads, and the loss. */
+static void user_code_apart_from_the_pass(void **state)
+{
+	(void)state;
+#define LINE(n) "train.py:<module>@" n
+	uint32_t model = STACK(LINE("26"), CALL, "train.py:Net.forward", "at::_ops::mm");
+	call(1, 0, 10, STACK(LINE("31"), "at::_ops::lerp_"));
+	call(1, 20, 30, STACK(LINE("25"), "at::_ops::randn"));
+	call(1, 100, 110, model);
+	call(1, 150, 160, STACK(LINE("27"), "at::_ops::argmax"));
+	call(1, 160, 170, STACK(LINE("27"), "at::_ops::item"));
+	call(1, 180, 190, STACK(LINE("28"), "at::_ops::square"));
+	call(1, 200, 210, STACK(LINE("29"), SITE "torch/_tensor.py:Tensor.backward"));
+#undef LINE
+	find();
+	expect(0, PART_NONE, 0, 10);
+	expect(1, PART_FUNCTIONAL, 10, 30);
+	expect(2, PART_MODULE, 30, 110);
+	expect(3, PART_NONE, 110, 170);
+	expect(4, PART_FUNCTIONAL, 170, 190);
+}
+
 static void time_behind_a_loader_is_its(void **state)
 {
 	(void)state;
@@ -428,7 +480,7 @@ static void waiting_for_the_batchs_copy_is_of_it(void **state)
 	find();
 	expect(0, PART_TO_DEVICE, 0, 500);
 	expect(1, PART_MODULE, 500, 610);
-	expect(2, PART_FUNCTIONAL, 610, 700);
+	expect(2, PART_NONE, 610, 700);
 	end(state);
 	begin(state);
 	copy_batch(0, 10, STACK(CUDA_OF_USER), 4096);
@@ -545,7 +597,7 @@ static void reads_of_the_iteration_before(void **state)
 	begin(state);
 	/* a value or two are a log, behind which the next batch is on its way */
 	iteration_with_reads(STACK("train.py:<module>@31", "at::_ops::_to_copy"), 1);
-	expect(0, PART_FUNCTIONAL, 0, 5);
+	expect(0, PART_NONE, 0, 5);
 	expect(1, PART_MODULE, 5, 160);
 	end(state);
 	begin(state);
@@ -786,6 +838,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(plain_stacks),
 		test(averages_of_the_weights),
+		test(averages_and_metrics_of_the_user),
+		test(user_code_apart_from_the_pass),
 		test(steps_in_wrappers),
 		test(passes_within_others),
 		test(names_of_others),
