@@ -34,7 +34,7 @@ static uint32_t place_of(struct memory *m, uint32_t stack)
 	if (is_new) {
 		*at = m->places.n;
 		vec_push(&m->places, (struct memory_place){ .stack = stack });
-		m->places.at[*at].growth.since = m->n_steps;
+		memory_growth_start(&m->places.at[*at].growth, m->n_steps);
 	}
 	return (uint32_t)*at;
 }

@@ -141,6 +141,32 @@ static void leak_every_now_and_then(void **state)
 	memory_free(&m);
 }
 
+/* Each step holds a batch of another length at its end, and keeps 64 bytes if `keeps`. */
+static bool grows_with_varying_batches(unsigned steps, bool keeps, double *rate)
+{
+	struct memory_growth g = { 0 };
+	uint32_t random = 1;
+	int64_t kept = 0;
+	for (unsigned i = 1; i <= steps; i++) {
+		random = random * 1664525 + 1013904223;
+		kept += keeps ? 64 : 0;
+		memory_growth_note(&g, i, kept + (int64_t)(random >> 24)); /* 0 to 255 more */
+	}
+	*rate = memory_growth_rate(&g, steps);
+	return memory_growth_is_leak(&g, steps);
+}
+
+static void leak_below_varying_batches(void **state)
+{
+	double rate;
+	(void)state;
+	for (unsigned steps = 72; steps < 3000; steps += 131) {
+		assert_true(grows_with_varying_batches(steps, true, &rate));
+		assert_float_equal(rate, 64, 8);
+		assert_false(grows_with_varying_batches(steps, false, &rate));
+	}
+}
+
 /* The run ends in the middle of a step, where 5000 bytes more are held. */
 static void a_last_step_is_no_growth(void **state)
 {
@@ -239,6 +265,7 @@ int main(void)
 		cmocka_unit_test(a_reset_takes_all_of_a_device),
 		cmocka_unit_test(leak_in_every_step),
 		cmocka_unit_test(leak_every_now_and_then),
+		cmocka_unit_test(leak_below_varying_batches),
 		cmocka_unit_test(a_last_step_is_no_growth),
 		cmocka_unit_test(caches_fill_at_first),
 		cmocka_unit_test(too_short_to_tell),
