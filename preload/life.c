@@ -16,6 +16,7 @@
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
 #include "preload/hook.h"
+#include "preload/last_words.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
 #include "preload/lookup.h"
@@ -442,6 +443,7 @@ __attribute__((constructor)) static void begin(void)
 		g.start_folder[0] = 0;
 	start_env_keep();
 	log_keep_stderr();
+	last_words_begin();
 	pthread_atfork(plt_before_fork, plt_after_fork, forget);
 	find_exits();
 	errno = saved;

@@ -750,6 +750,9 @@ struct journal_trigger {
 	_Atomic uint64_t first, n; /* the recorded steps, see enum trigger_answer */
 };
 
+/* Bytes of stderr that the header keeps. A message of PyTorch's about memory has some 700. */
+#define JOURNAL_WORDS_BYTES 8192u
+
 struct journal_header {
 	char magic[8];
 	uint32_t version;
@@ -775,6 +778,10 @@ struct journal_header {
 	struct journal_trigger trigger;
 	/* inode of /proc/self/ns/pid, the namespace of `pid` and `ppid`; 0: unknown */
 	uint64_t pid_namespace;
+	/* What the process wrote to stderr last (preload/last_words.c): a ring, and how many bytes
+	 * have been written to it in all. */
+	_Atomic uint64_t words_written;
+	char words[JOURNAL_WORDS_BYTES];
 };
 
 enum chunk_state {

@@ -2,6 +2,7 @@
 #include "core/source/process/facts.h"
 
 #include "core/source/process/driver_parts.h"
+#include "core/source/process/last_words.h"
 
 #include <math.h>
 
@@ -208,4 +209,7 @@ void driver_describe(const struct driver *d, struct process_facts *to, struct ar
 	to->damage = arena_text(a, driver_damage(d, damage, sizeof(damage)));
 	to->diagnostic = arena_text(a, d->diagnostic.text);
 	to->trouble = arena_text(a, d->trouble.text);
+	char *words = last_words_text(h), exception[512];
+	to->exception = arena_text(a, last_words_exception(words, exception, sizeof(exception)));
+	free(words);
 }

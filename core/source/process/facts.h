@@ -93,6 +93,7 @@ struct process_facts {
 	LIST(struct facts_file) files;
 	int64_t n_traces, n_traces_removed, n_traces_failed;
 	const char *damage, *diagnostic, *trouble;
+	const char *exception; /* the last one that the process wrote to stderr; "": none */
 };
 
 /*

@@ -1,0 +1,68 @@
+#include "core/source/process/last_words.h"
+
+#include "core/util/vec.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+char *last_words_text(const struct journal_header *h)
+{
+	uint64_t written = atomic_load_explicit(&h->words_written, memory_order_relaxed);
+	size_t begin = written % JOURNAL_WORDS_BYTES;
+	char *text = mem_zero(JOURNAL_WORDS_BYTES + 1);
+	if (written <= JOURNAL_WORDS_BYTES) {
+		memcpy(text, h->words, (size_t)written);
+	} else {
+		memcpy(text, h->words + begin, JOURNAL_WORDS_BYTES - begin);
+		memcpy(text + JOURNAL_WORDS_BYTES - begin, h->words, begin);
+	}
+	for (size_t i = 0; i < JOURNAL_WORDS_BYTES; i++)
+		if (!text[i] && i < written)
+			text[i] = ' '; /* a part that another thread has not written yet */
+	return text;
+}
+
+/* Removes the escape sequences with which Python colours a traceback. */
+static char *without_colours(const char *text)
+{
+	char *plain = mem_zero(strlen(text) + 1), *to = plain;
+	while (*text) {
+		if (text[0] == 27 && text[1] == '[') {
+			text += 2;
+			text += strspn(text, "0123456789;");
+			text += *text != 0;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	return plain;
+}
+
+/* Returns the text after the last line that begins with `head`; NULL: there is no such line. */
+static const char *after_last(const char *text, const char *head)
+{
+	const char *found = NULL;
+	size_t n = strlen(head);
+	for (const char *at = text; (at = strstr(at, head)) != NULL; at += n)
+		if (at == text || at[-1] == '\n')
+			found = at + n;
+	return found;
+}
+
+/* The exception is the first line after the frames, which are indented. */
+char *last_words_exception(const char *text, char *to, size_t bytes)
+{
+	char *plain = without_colours(text);
+	const char *at = after_last(plain, "Traceback (most recent call last):");
+	if (!at) /* the traceback is longer than what is kept */
+		at = after_last(plain, "  File \"");
+	to[0] = 0;
+	bool is_line = at && (at = strchr(at, '\n')) != NULL;
+	while (is_line && (at[1] == ' ' || at[1] == '\n'))
+		is_line = (at = strchr(at + 1, '\n')) != NULL;
+	if (is_line)
+		snprintf(to, bytes, "%.*s", (int)strcspn(at + 1, "\r\n"), at + 1);
+	free(plain);
+	return to;
+}
