@@ -4,6 +4,7 @@
 #include "core/analysis/block_summary.h"
 #include "core/analysis/step_times.h"
 #include "core/analysis/summary.h"
+#include "core/analysis/summary_failure.h"
 #include "core/analysis/summary_run.h"
 #include "core/verdict/judge.h"
 #include "export/report_fill.h"
@@ -107,6 +108,7 @@ void analysis_report(struct analysis *a, struct report_process *to)
 		summary_fill(&f, &a->analyzer.timeline);
 	block_summary_fill(&a->blocks, &f, a->run);
 	summary_fill_run(&f, a->run);
+	summary_fill_failure(&f, a->run);
 	if (a->analyzer.timeline.steps.n)
 		replay_fill(&f);
 	report_fill(to, &f);

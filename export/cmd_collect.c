@@ -15,6 +15,7 @@
 #include "export/command.h"
 #include "export/leftover_processes.h"
 #include "export/process.h"
+#include "export/report_exit.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
 #include "export/report_keep.h"
@@ -75,6 +76,7 @@ struct collector {
 	uint64_t n_known; /* count_news() when run.json was saved last */
 	double wall_s;	  /* duration of the run in seconds; 0: unknown */
 	int signal;	  /* the signal that ended the application, 0: none */
+	int exit_status;  /* with which the application ended, -1: not known */
 	char line[256];	  /* the beginning of a line from the launcher */
 	size_t n_line;
 };
@@ -141,6 +143,7 @@ static void add_end(const struct collector *c, struct report_run *run)
 	run->wall_s = c->wall_s;
 	run->pid = c->application;
 	run->signal = c->signal ? c->signal : run->signal;
+	run->exit_status = c->exit_status >= 0 && !c->signal ? c->exit_status : run->exit_status;
 }
 
 /* Makes the report of all processes. A process that is not analyzed yet appears only with its facts
@@ -155,6 +158,7 @@ static void make_report(const struct collector *c, struct report *r)
 						      c->watched.at[i].process));
 	report_compare(r);
 	add_end(c, &r->run);
+	report_exit_fill(r);
 	report_omit_silent(r);
 }
 
@@ -305,7 +309,7 @@ static void obey(struct collector *c, const char *line)
 {
 	unsigned pid;
 	double wall_s;
-	int signal;
+	int signal, status;
 	if (sscanf(line, "pid %u", &pid) == 1) {
 		c->application = pid;
 		c->application_start = procfs_start(pid);
@@ -313,6 +317,8 @@ static void obey(struct collector *c, const char *line)
 		c->wall_s = wall_s;
 	} else if (sscanf(line, "signal %d", &signal) == 1) {
 		c->signal = signal;
+	} else if (sscanf(line, "status %d", &status) == 1) {
+		c->exit_status = status;
 	} else if (!strcmp(line, "end")) {
 		c->is_over = true;
 		c->over_ms = c->now_ms;
@@ -493,7 +499,7 @@ static void set_limits(struct trace_limits *limits)
 
 static int run(int argc, char **argv)
 {
-	struct collector c = { .control = -1, .status = -1 };
+	struct collector c = { .control = -1, .status = -1, .exit_status = -1 };
 	struct stat status;
 	struct err e;
 	const char *formats = getenv("PROF_FORMAT");

@@ -165,6 +165,16 @@ struct report_memory {
 	LIST(struct report_blocks) by_kind, by_phase;
 };
 
+/* A CUDA call that failed in the last step. */
+struct report_failure {
+	const char *api;
+	int64_t status; /* its result code */
+	double bytes;	/* of an allocation; NAN: it was another call */
+	double held_bytes;
+	int64_t device_bytes, step;
+	struct report_place place;
+};
+
 struct report_once {
 	const char *what;
 	double ms;
@@ -224,6 +234,7 @@ struct report_process {
 	LIST(struct report_collective) collectives;
 	struct report_memory memory;
 	LIST(struct report_once) once;
+	struct report_failure *failure;
 	struct report_replay *replay;
 	LIST(struct report_advice) advice;
 	LIST(struct report_module) modules;
@@ -261,12 +272,20 @@ struct report_ranks {
 	struct report_straggler *straggler;
 };
 
+/* How the run ended. Only one of `status` and `signal` is known. */
+struct report_exit {
+	int64_t status, signal;
+	const char *exception;
+	struct report_failure *out_of_memory;
+};
+
 struct report_run {
 	LIST(const char *) command;
 	const char *host, *start, *cwd, *version;
 	double wall_s;
 	bool simulated_gpu;
-	int64_t pid, signal, silent_processes;
+	int64_t pid, signal, exit_status, silent_processes;
+	struct report_exit *exit; /* NULL: the run has not ended */
 };
 
 struct report {

@@ -178,7 +178,7 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 {
 	const struct report_growth *g = p->memory.growth;
 	char text[TEXT_BYTES], bytes[NUMBER_BYTES], time[NUMBER_BYTES];
-	if (!g)
+	if (!g || p->failure) /* report_exit_say() prints it */
 		return;
 	bool is_known = isfinite(g->steps_left);
 	double left_s = g->steps_left * report_step_ms(p) / 1e3;

@@ -404,6 +404,24 @@ static void fill_advice(struct filler *x, struct report_process *p)
 	}
 }
 
+static struct report_failure *failure(struct filler *x)
+{
+	const struct finding_failure *from = &x->f->failure;
+	if (!from->status)
+		return NULL;
+	struct report_failure *to = arena_zero(x->arena, sizeof(*to));
+	*to = (struct report_failure){
+		.api = fill_text(x, from->api),
+		.status = from->status,
+		.bytes = from->bytes > 0 ? from->bytes : NAN,
+		.held_bytes = from->held_bytes > 0 ? from->held_bytes : NAN,
+		.device_bytes = from->device_bytes ? (int64_t)from->device_bytes : -1,
+		.step = (int64_t)from->step,
+		.place = fill_place(x, from->site),
+	};
+	return to;
+}
+
 /* ---- A process ---- */
 
 static int64_t rank_number(const char *text)
@@ -438,6 +456,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_phases(&x, p);
 	fill_memory(&x, p);
 	fill_once(&x, p);
+	p->failure = failure(&x);
 	p->replay = replay(&x);
 	fill_advice(&x, p);
 	fill_self(&x, p);

@@ -5,6 +5,7 @@
 #include "core/util/path.h"
 #include "core/util/procfs.h"
 #include "export/process.h"
+#include "export/report_exit.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
 #include "export/report_ranks.h"
@@ -213,6 +214,7 @@ int report_make(const char *folder, struct report_made *r, struct err *e)
 	report_free(&m.stored);
 	report_compare(&r->report);
 	take_run(r);
+	report_exit_fill(&r->report);
 	report_omit_silent(&r->report);
 	return 0;
 }

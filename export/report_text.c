@@ -2,6 +2,7 @@
 #include "export/report_text.h"
 
 #include "core/util/path.h"
+#include "export/report_exit.h"
 #include "export/report_figures.h"
 #include "export/report_gains.h"
 #include "export/report_pages.h"
@@ -277,11 +278,9 @@ static void say_process(struct textout *o, const struct report *r, const struct 
 			unsigned most_lines, bool parts_follow)
 {
 	const char *cwd = r->run.cwd;
-	char death[160];
 	say_command(o, r, p);
+	report_exit_say(o, r, p);
 	report_steps_say(o, p);
-	if (*report_death(death, sizeof(death), &r->run, &p->facts))
-		text_wrap(o, TEXT_RED, REPORT_UNDER, death, 2);
 	if (*p->facts.damage)
 		text_wrap(o, TEXT_RED, REPORT_UNDER, p->facts.damage, DAMAGE_LINES);
 	say_bound(o, p);
@@ -304,8 +303,10 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 		say_process(o, r, p, most_lines, parts_follow);
 		return;
 	}
-	text_line(o, TEXT_PLAIN, "no process of this run has steps to report on");
 	const struct report_process *first = r->processes.n ? r->processes.at[0] : NULL;
+	if (first)
+		report_exit_say(o, r, first);
+	text_line(o, TEXT_PLAIN, "no process of this run has steps to report on");
 	if (first)
 		say_reasons(o, first, !parts_follow);
 }

@@ -4,6 +4,7 @@
  */
 #include "export/files_words.h"
 #include "export/outfile.h"
+#include "export/report_exit.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
@@ -76,8 +77,9 @@ static long wait_for_collector(struct run *r, int wait_status, double wall_s, js
 	long running = -1;
 	bool goes_on = r->status >= 0;
 	if (r->control >= 0) {
-		int told = dprintf(r->control, "wall_s %.6f\nsignal %d\nend\n", wall_s,
-				   WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0);
+		int told = dprintf(r->control, "wall_s %.6f\nsignal %d\nstatus %d\nend\n", wall_s,
+				   WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0,
+				   WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1);
 		(void)told; /* if the collector is dead, there is no answer below */
 	}
 	heed_interrupts(&during);
@@ -244,7 +246,7 @@ static void say_all(const struct run *r, const struct runfile *file, const struc
 	for (size_t i = 0; i < file->messages.n; i++)
 		fprintf(stderr, "profrun: %s\n", file->messages.at[i]);
 	say_left_out(r, file);
-	if (has_report)
+	if (has_report || report_exit_is_bad(report))
 		say_report(report);
 	bool is_any = say_files(r, file);
 	if (has_report)
@@ -286,6 +288,7 @@ static void report_signal(const struct run *r, struct report *report, bool is_ov
 {
 	struct err e;
 	report_read_run(report, r->folder);
+	report_exit_fill(report);
 	if (is_over && report_save(r->folder, report, &e))
 		fprintf(stderr, "profrun: %s\n", e.text);
 }

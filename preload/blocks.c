@@ -22,6 +22,9 @@
 
 enum {
 	CUDA = 1, /* c10::DeviceType */
+	/* Failed allocations for which the live blocks are listed. A program may look for the
+	 * largest batch by trial, and fail often. */
+	FAILURES_LISTED = 16,
 	/*
 	 * The first allocations take a stack even outside recorded steps, which costs some
 	 * milliseconds in all. They include parameters and optimizer state, which are allocated
@@ -69,6 +72,7 @@ static HOT_DATA struct {
 	_Atomic uint32_t n_lost;  /* blocks for which the table had no room */
 	/* allocations that may still take a stack outside recorded steps */
 	_Atomic uint32_t n_first;
+	_Atomic uint32_t n_failures; /* allocations that failed */
 	bool is_wanted, takes_stacks;
 } g;
 
@@ -583,6 +587,30 @@ static void *found(_Atomic(void *) *real, const char *symbol, void *ours, void *
 		next(bytes, allocated, reserved, device);                                         \
 	}
 
+static void list_at_failure(void *context, const struct block_entry *e)
+{
+	const uint64_t *ticks = context;
+	write_block(BLOCK_LIVE, e->device, e->stack, *ticks, e->address, e->bytes, e->made_ticks,
+		    0);
+}
+
+/*
+ * Writes the device's live blocks, which show what holds the memory at this moment. While blocks
+ * are recorded, the journal shows that already. The caller holds the device's allocator lock, so
+ * the blocks do not change meanwhile.
+ */
+static void list_for_failure(unsigned device, uint64_t ticks)
+{
+	uint32_t mode = atomic_load_explicit(&hook_switch.blocks, memory_order_relaxed);
+	if (mode & BLOCKS_RECORDED ||
+	    atomic_fetch_add_explicit(&g.n_failures, 1, memory_order_relaxed) >= FAILURES_LISTED)
+		return;
+	if (n_notes(&held[device]))
+		settle_notes(device);
+	write_block(BLOCK_KNOWN, DEVICE_UNKNOWN, 0, ticks, 0, 0, 0, 0);
+	block_table_each(device, list_at_failure, &ticks);
+}
+
 /*
  * Records an allocation that failed. This is rare, so it is recorded outside recorded steps, too.
  */
@@ -594,10 +622,13 @@ static void note_out_of_memory(const struct unwind_regs *regs, int64_t bytes, ui
 	if (hook_thread.depth)
 		return;
 	hook_thread.depth = 1;
+	uint64_t ticks = hook_ticks();
 	if (g.takes_stacks)
 		stack = stack_take(regs);
-	write_block(BLOCK_OUT_OF_MEMORY, device, stack, hook_ticks(), 0,
-		    (uint64_t)(bytes > 0 ? bytes : 0), allocated, reserved);
+	if (device < BLOCK_DEVICES)
+		list_for_failure(device, ticks);
+	write_block(BLOCK_OUT_OF_MEMORY, device, stack, ticks, 0, (uint64_t)(bytes > 0 ? bytes : 0),
+		    allocated, reserved);
 	hook_thread.depth = 0;
 	errno = saved;
 }

@@ -238,6 +238,17 @@ struct finding_growth {
 	double steps_left;
 };
 
+/* A CUDA call, or an allocation of a framework, that failed in the last step. */
+struct finding_failure {
+	const char *api;   /* the CUDA function */
+	uint16_t status;   /* its result code; 0: nothing failed */
+	uint32_t site;	   /* 0: unknown */
+	double bytes;	   /* of an allocation; else 0 */
+	double held_bytes; /* device memory held then; if memory ran out, `at_peak` has the lines */
+	uint64_t device_bytes; /* all memory of the device; 0: not known */
+	uint64_t step;	       /* number of steps that had ended */
+};
+
 /* A startup cost of the first steps, such as module load, JIT compilation or autotuning. Startup
  * costs are in no per-step figure. */
 struct finding_once {
@@ -307,6 +318,9 @@ struct findings {
 	VEC(struct finding_blocks) by_kind, by_phase;
 	struct finding_allocator allocator;
 	struct finding_growth growth;
+	struct finding_failure failure;
+	/* `at_peak` is the moment of the failure */
+	bool is_peak_of_failure;
 	uint64_t device_peak_bytes;
 	double retries; /* allocations per step that succeeded only after memory was freed */
 	/* results of the replay */

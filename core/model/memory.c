@@ -198,6 +198,11 @@ void memory_end_step(struct memory *m)
 	m->changed.n = 0;
 }
 
+void allocator_free(struct allocator *a)
+{
+	vec_free(&a->failure.held);
+}
+
 bool allocator_is_known(const struct allocator *a)
 {
 	for (unsigned i = 0; i < MEMORY_DEVICES; i++)

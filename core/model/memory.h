@@ -101,6 +101,22 @@ struct allocator_device {
 	bool was_used;
 };
 
+/* The live blocks that calls with the same stack allocated. */
+struct allocator_held {
+	uint32_t stack; /* 0: unknown */
+	uint64_t bytes;
+};
+
+/* The newest allocation that the allocator could not serve, and what was held at that moment. */
+struct allocator_failure {
+	uint64_t bytes; /* requested */
+	uint64_t allocated_bytes, reserved_bytes;
+	uint64_t n_steps; /* steps that had ended */
+	uint32_t stack;	  /* 0: unknown */
+	uint8_t device;
+	VEC(struct allocator_held) held; /* on that device */
+};
+
 struct allocator {
 	struct allocator_device device[MEMORY_DEVICES];
 	struct memory_growth growth; /* of the sum of allocated_bytes over all devices */
@@ -108,7 +124,10 @@ struct allocator {
 	uint64_t n_out_of_memory;    /* allocations that failed */
 	/* live blocks that were not listed when recording began, because there were too many */
 	uint32_t n_lost;
+	struct allocator_failure failure; /* set if n_out_of_memory is not 0 */
 };
+
+void allocator_free(struct allocator *a);
 
 /* Returns whether the process has used a framework's caching allocator. */
 bool allocator_is_known(const struct allocator *a);

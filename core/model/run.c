@@ -5,5 +5,6 @@ void run_free(struct run *r)
 {
 	baseline_free(&r->baseline);
 	memory_free(&r->memory);
+	allocator_free(&r->allocator);
 	vec_free(&r->once);
 }

@@ -27,6 +27,20 @@ struct run_once {
 	uint8_t category;  /* enum record_category */
 };
 
+/*
+ * The CUDA call that failed first, after the newest launch that succeeded. Later calls mostly fail
+ * because of this one, because most CUDA errors are permanent.
+ */
+struct run_failure {
+	uint64_t ticks;	  /* when the call began; 0: no call failed */
+	uint64_t bytes;	  /* of an allocation */
+	uint64_t n_steps; /* steps that had ended */
+	uint32_t name;	  /* in tables->names: the API function */
+	uint32_t stack;	  /* 0: unknown */
+	uint16_t status;
+	uint8_t category; /* enum record_category */
+};
+
 struct run {
 	const struct tables *tables; /* not owned */
 	struct frames *frames;	     /* resolves stacks; not owned; NULL: stacks are not resolved */
@@ -42,6 +56,7 @@ struct run {
 	struct memory memory;	    /* memory from the driver */
 	struct allocator allocator; /* memory from a framework's allocator */
 	VEC(struct run_once) once;  /* startup costs */
+	struct run_failure failure;
 };
 
 /* Frees what the run owns: everything but `tables` and `frames`. */

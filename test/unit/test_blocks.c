@@ -55,6 +55,44 @@ static void order_of_time(void **state)
 	blocks_free(&b);
 }
 
+static void take_stack(struct blocks *b, enum block_event event, uint64_t address, uint64_t bytes,
+		       uint32_t stack)
+{
+	blocks_take(b, 1,
+		    &(struct rec_block){ .event = (uint8_t)event,
+					 .ticks = 100,
+					 .address = address,
+					 .bytes = bytes,
+					 .stack = stack,
+					 .allocated_bytes = 500,
+					 .reserved_bytes = 4096 });
+}
+
+/* The library lists what is live when an allocation fails, also outside recorded steps. */
+static void what_is_held_when_memory_runs_out(void **state)
+{
+	(void)state;
+	struct allocator allocator = { 0 };
+	struct blocks b = { .allocator = &allocator };
+	take(&b, BLOCK_MADE, 10, 0x7000, 100, 100); /* of an earlier window */
+	take_stack(&b, BLOCK_KNOWN, 0, 0, 0);
+	take_stack(&b, BLOCK_LIVE, 0x1000, 100, 7);
+	take_stack(&b, BLOCK_LIVE, 0x2000, 300, 9);
+	take_stack(&b, BLOCK_LIVE, 0x3000, 100, 7);
+	take_stack(&b, BLOCK_OUT_OF_MEMORY, 0, 800, 5);
+	allocator_end_step(&allocator);
+	close(&b, UINT64_MAX);
+	const struct allocator_failure *f = &allocator.failure;
+	assert_int_equal(allocator.n_out_of_memory, 1);
+	assert_true(f->bytes == 800 && f->stack == 5 && f->n_steps == 1);
+	assert_true(f->allocated_bytes == 500 && f->reserved_bytes == 4096);
+	assert_int_equal(f->held.n, 2);
+	assert_true(f->held.at[0].stack == 7 && f->held.at[0].bytes == 200);
+	assert_true(f->held.at[1].stack == 9 && f->held.at[1].bytes == 300);
+	blocks_free(&b);
+	allocator_free(&allocator);
+}
+
 static void many_come_and_go(void **state)
 {
 	(void)state;
@@ -142,9 +180,12 @@ static void growth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_of_time),   cmocka_unit_test(many_come_and_go),
-		cmocka_unit_test(a_window_begins), cmocka_unit_test(held_between_windows),
+		cmocka_unit_test(order_of_time),
+		cmocka_unit_test(many_come_and_go),
+		cmocka_unit_test(a_window_begins),
+		cmocka_unit_test(held_between_windows),
 		cmocka_unit_test(growth),
+		cmocka_unit_test(what_is_held_when_memory_runs_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

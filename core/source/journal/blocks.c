@@ -108,6 +108,34 @@ static void update_totals(struct blocks *b, const struct rec_block *r)
 		h->peak_reserved_bytes = r->reserved_bytes;
 }
 
+/* Stores what the failing device's live blocks hold, by stack. */
+static void note_failure(struct blocks *b, const struct rec_block *r)
+{
+	struct allocator *a = b->allocator;
+	struct map place = { 0 };
+	a->n_out_of_memory++;
+	vec_free(&a->failure.held);
+	a->failure = (struct allocator_failure){ .bytes = r->bytes,
+						 .allocated_bytes = r->allocated_bytes,
+						 .reserved_bytes = r->reserved_bytes,
+						 .n_steps = a->n_steps,
+						 .stack = r->stack,
+						 .device = r->device };
+	for (size_t i = 0; i < b->live.n; i++) {
+		const struct block_live *l = &b->live.at[i];
+		bool is_new;
+		if (l->device != r->device)
+			continue;
+		uint64_t *at = map_at(&place, l->stack, &is_new);
+		if (is_new) {
+			*at = a->failure.held.n;
+			vec_push(&a->failure.held, (struct allocator_held){ .stack = l->stack });
+		}
+		a->failure.held.at[*at].bytes += l->bytes;
+	}
+	map_free(&place);
+}
+
 void blocks_apply(struct blocks *b, const struct rec_block *r)
 {
 	switch (r->event) {
@@ -128,7 +156,7 @@ void blocks_apply(struct blocks *b, const struct rec_block *r)
 		update_totals(b, r);
 		break;
 	case BLOCK_OUT_OF_MEMORY:
-		b->allocator->n_out_of_memory++;
+		note_failure(b, r);
 		break;
 	default: /* a kind of event from a newer version */
 		break;

@@ -346,6 +346,9 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
  * ingest_build_segments() before the step's own calls change the memory held.
  */
 void ingest_build_segments(struct ingest *f, struct model_step *m);
+/* Updates run.failure with the calls of the step. In ingest_failure.c. */
+void ingest_note_failures(struct ingest *f);
+
 void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
 			 bool is_recorded);
 

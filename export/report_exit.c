@@ -1,0 +1,222 @@
+/* See report_exit.h. */
+#include "export/report_exit.h"
+
+#include "export/report_words.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	OUT_OF_MEMORY = 2,
+	HOLDERS_SAID = 3,
+	PLACE_BYTES = 600,
+	NUMBER_BYTES = 32,
+	ERROR_BYTES = 80,
+	LINES = 3
+};
+
+/* Common result codes. They are the same in the runtime and in the driver API. */
+static const struct {
+	uint16_t status;
+	const char *words;
+} errors[] = {
+	{ 1, "invalid value" },
+	{ OUT_OF_MEMORY, "out of memory" },
+	{ 3, "not initialized" },
+	{ 4, "driver is shutting down" },
+	{ 9, "invalid launch configuration" },
+	{ 46, "devices are busy or unavailable" },
+	{ 98, "invalid kernel function" },
+	{ 100, "no device" },
+	{ 101, "invalid device" },
+	{ 201, "invalid context" },
+	{ 209, "no kernel image for this device" },
+	{ 214, "uncorrectable ECC error" },
+	{ 400, "invalid handle" },
+	{ 700, "illegal memory access" },
+	{ 701, "too many resources for the launch" },
+	{ 702, "the launch timed out" },
+	{ 710, "device-side assertion failed" },
+	{ 715, "illegal instruction" },
+	{ 716, "misaligned address" },
+	{ 717, "invalid address space" },
+	{ 718, "invalid program counter" },
+	{ 719, "the kernel failed" },
+	{ 900, "operation not permitted while a stream is captured" },
+};
+
+static const char *words_of(int64_t status)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].status == status)
+			return errors[i].words;
+	return "";
+}
+
+/* Writes "CUDA error 700 (illegal memory access)". */
+static char *name_error(char *to, size_t bytes, int64_t status)
+{
+	const char *words = words_of(status);
+	snprintf(to, bytes, *words ? "CUDA error %lld (%s)" : "CUDA error %lld", (long long)status,
+		 words);
+	return to;
+}
+
+static bool is_bad(const struct report_run *run)
+{
+	return run->signal > 0 || run->exit_status > 0;
+}
+
+/* Returns the first process of which something failed; `is_memory`: that ran out of memory. */
+static const struct report_process *failed_process(const struct report *r, bool is_memory)
+{
+	for (size_t i = 0; i < r->processes.n; i++) {
+		const struct report_failure *f = r->processes.at[i]->failure;
+		if (f && (!is_memory || f->status == OUT_OF_MEMORY))
+			return r->processes.at[i];
+	}
+	return NULL;
+}
+
+static const char *exception_of(struct report *r)
+{
+	const struct report_process *p = failed_process(r, false);
+	char text[TEXT_BYTES], error[ERROR_BYTES];
+	for (size_t i = 0; i < r->processes.n; i++)
+		if (*r->processes.at[i]->facts.exception)
+			return arena_text(&r->arena, r->processes.at[i]->facts.exception);
+	if (!p)
+		return "";
+	snprintf(text, sizeof(text), "%s in %s",
+		 name_error(error, sizeof(error), p->failure->status), p->failure->api);
+	return arena_text(&r->arena, text);
+}
+
+void report_exit_fill(struct report *r)
+{
+	struct report_run *run = &r->run;
+	const struct report_process *p = failed_process(r, true);
+	run->exit = NULL;
+	if (run->signal <= 0 && run->exit_status < 0)
+		return;
+	struct report_exit *to = run->exit = arena_zero(&r->arena, sizeof(*run->exit));
+	*to = (struct report_exit){ .status = run->signal > 0 ? -1 : run->exit_status,
+				    .signal = run->signal > 0 ? run->signal : -1,
+				    .exception = is_bad(run) ? exception_of(r) : "" };
+	if (!is_bad(run) || !p)
+		return;
+	const struct report_failure *f = p->failure;
+	to->out_of_memory = arena_zero(&r->arena, sizeof(*to->out_of_memory));
+	*to->out_of_memory = (struct report_failure){
+		.api = arena_text(&r->arena, f->api),
+		.status = f->status,
+		.bytes = f->bytes,
+		.held_bytes = f->held_bytes,
+		.device_bytes = f->device_bytes,
+		.step = f->step,
+		.place = { arena_text(&r->arena, f->place.file), f->place.line,
+			   arena_text(&r->arena, f->place.function) },
+	};
+}
+
+bool report_exit_is_bad(const struct report *r)
+{
+	return r->run.exit && is_bad(&r->run);
+}
+
+/* ---- The headline ---- */
+
+static void append(char *text, size_t bytes, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+	va_start(args, format);
+	if (used < bytes)
+		vsnprintf(text + used, bytes - used, format, args);
+	va_end(args);
+}
+
+/* `exception`: its name is printed; "": the CUDA error's name is. */
+static void say_failure(struct textout *o, const struct report_failure *f, const char *exception,
+			const char *cwd)
+{
+	char text[TEXT_BYTES] = "", error[ERROR_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES];
+	bool has_place = *f->place.file || *f->place.function;
+	if (*exception)
+		append(text, sizeof(text), "%.*s: ", (int)strcspn(exception, ":"), exception);
+	if (f->status == OUT_OF_MEMORY)
+		append(text, sizeof(text), "%s", *exception ? "" : "out of memory: ");
+	else
+		append(text, sizeof(text), "%s: ", name_error(error, sizeof(error), f->status));
+	append(text, sizeof(text), "%s", f->api);
+	if (f->bytes > 0)
+		append(text, sizeof(text), " of %s", report_bytes(bytes, sizeof(bytes), f->bytes));
+	append(text, sizeof(text), " failed");
+	if (has_place)
+		append(text, sizeof(text), " at %s",
+		       report_place(place, sizeof(place), &f->place, cwd));
+	if (f->step > 0)
+		append(text, sizeof(text), ", in step %lld", (long long)f->step);
+	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
+}
+
+/* Prints what held the memory, by line. */
+static void say_held(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	const struct report_failure *f = p->failure;
+	char text[TEXT_BYTES] = "", bytes[NUMBER_BYTES], place[PLACE_BYTES];
+	if (f->status != OUT_OF_MEMORY || !(f->held_bytes > 0))
+		return;
+	append(text, sizeof(text), "%s were held",
+	       report_bytes(bytes, sizeof(bytes), f->held_bytes));
+	if (f->device_bytes > 0)
+		append(text, sizeof(text), " of the GPU's %s",
+		       report_bytes(bytes, sizeof(bytes), (double)f->device_bytes));
+	for (size_t i = 0; i < p->memory.at_peak.n && i < HOLDERS_SAID; i++) {
+		const struct report_block *b = &p->memory.at_peak.at[i];
+		append(text, sizeof(text), "%s%s by %s", i ? ", " : ": ",
+		       report_bytes(bytes, sizeof(bytes), b->bytes),
+		       *b->what ? b->what : report_place(place, sizeof(place), &b->place, cwd));
+	}
+	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, LINES);
+}
+
+/* Prints how much the memory grows, and where. */
+static void say_growth(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	char bytes[NUMBER_BYTES], place[PLACE_BYTES], text[TEXT_BYTES] = "";
+	const struct report_growth *g = p->memory.growth;
+	if (p->failure->status != OUT_OF_MEMORY || !g)
+		return;
+	append(text, sizeof(text), "memory in use grew by %s per step",
+	       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
+	if (p->memory.leaks.n)
+		append(text, sizeof(text), ", %s of it allocated at %s",
+		       report_bytes(bytes, sizeof(bytes), p->memory.leaks.at[0].bytes),
+		       report_place(place, sizeof(place), &p->memory.leaks.at[0].place, cwd));
+	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, 2);
+}
+
+/* Prints the signal. "killed" says that the journal has no end record. */
+static void say_signal(struct textout *o, const struct report *r, const struct report_process *p)
+{
+	char death[TEXT_BYTES];
+	if (!*report_death(death, sizeof(death), &r->run, &p->facts))
+		return;
+	text_wrap(o, TEXT_RED, REPORT_UNDER, death, 2);
+}
+
+void report_exit_say(struct textout *o, const struct report *r, const struct report_process *p)
+{
+	const struct report_exit *e = r->run.exit;
+	if (e && is_bad(&r->run) && p->failure) {
+		say_failure(o, p->failure, p->facts.exception, r->run.cwd);
+		say_held(o, p, r->run.cwd);
+		say_growth(o, p, r->run.cwd);
+	} else if (e && *e->exception) {
+		text_wrap(o, TEXT_RED, "Ended by ", e->exception, LINES);
+	} else if (e && e->status > 0) {
+		text_line(o, TEXT_RED, "Ended with exit status %lld", (long long)e->status);
+	}
+	say_signal(o, r, p);
+}

@@ -1,0 +1,64 @@
+/*
+ * Programs whose end is a failure: memory that is never freed until there is no more, a CUDA call
+ * that fails (PROFSIM_FAIL), and an allocation whose failure is handled before the program fails
+ * for another reason. The lines of the failures carry marks.
+ */
+#include "test/prog/modes.h"
+#include "test/prog/work.h"
+
+enum { STEPS = 400, MIB = 1 << 20 };
+
+static volatile int n_steps;
+
+static int step(const void *kernel)
+{
+	for (int i = 0; i < 3; i++)
+		work_launch(kernel, 1, NULL);
+	int failed = (int)cudaStreamSynchronize(NULL); /* mark: synchronize */
+	n_steps++;				       /* so that this is no tail call */
+	return failed;
+}
+
+static int by_leak(void)
+{
+	const void *kernel = work_kernel("spin_200us");
+	for (int i = 0; i < STEPS; i++) {
+		void *kept;
+		if (cudaMalloc(&kept, MIB)) /* mark: leak */
+			return 3;
+		step(kernel);
+	}
+	return 0;
+}
+
+static int by_error(void)
+{
+	const void *kernel = work_kernel("spin_200us");
+	for (int i = 0; i < STEPS; i++)
+		if (step(kernel))
+			return 4;
+	return 0;
+}
+
+static int by_handled(void)
+{
+	const void *kernel = work_kernel("spin_200us");
+	void *memory;
+	for (int i = 0; i < STEPS; i++) {
+		if (i == STEPS / 2 && cudaMalloc(&memory, 1ull << 40) == cudaSuccess)
+			return 0;
+		step(kernel);
+	}
+	return 5;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct mode modes[] = {
+		{ "leak", by_leak },
+		{ "error", by_error },
+		{ "handled", by_handled },
+		{ NULL, NULL },
+	};
+	return modes_run(modes, argc, argv);
+}
