@@ -104,7 +104,9 @@ static void say_idle(struct textout *o, const struct report_process *p)
 					 report_cause_noun(x.name),
 					 report_ms(ms, sizeof(ms), x.ms));
 	}
-	if (used)
+	if (used && p->gpu.n > 1)
+		text_say(o, "GPU idle ", "time by cause, sum over %zu GPUs: %s ms", p->gpu.n, text);
+	else if (used)
 		text_say(o, "GPU idle ", "time by cause: %s ms", text);
 }
 

@@ -20,7 +20,19 @@ static const double worth_share = 0.05, worth_least_ms = 0.05;
 
 /* ---- From the processes ---- */
 
-/* Returns the GPU time in kernels of collectives plus the GPU idle time caused by collectives. */
+/* Returns the mean length of the recorded steps, to which all other figures of the ranks refer. If
+ * it is not known, returns the median of all steps. */
+static double step_ms(const struct report_process *p)
+{
+	const struct report_baseline *b = &p->baseline;
+	return b->recorded_ms ? b->recorded_ms->mean : b->step_ms ? b->step_ms->p50 : 0;
+}
+
+/*
+ * Returns the GPU time in kernels of collectives plus the GPU idle time caused by collectives. If
+ * such kernels overlap, on several streams or devices, their sum may be longer than the step. The
+ * rank did not wait longer than the step.
+ */
 static double collective_ms(const struct report_process *p)
 {
 	double sum = 0;
@@ -30,7 +42,7 @@ static double collective_ms(const struct report_process *p)
 	for (size_t i = 0; i < p->idle.n; i++)
 		if (!strcmp(p->idle.at[i].cause, "collective"))
 			sum += p->idle.at[i].ms;
-	return sum;
+	return step_ms(p) > 0 ? fmin(sum, step_ms(p)) : sum;
 }
 
 static double phase_ms(const struct report_process *p, const char *name)
@@ -47,7 +59,7 @@ static struct report_rank read_rank(const struct report_process *p)
 								   : p->baseline.recorded_ms;
 	struct report_rank r = { .rank = p->rank,
 				 .pid = p->facts.pid,
-				 .step_ms = lengths ? lengths->p50 : 0,
+				 .step_ms = step_ms(p),
 				 .p95_ms = lengths ? lengths->p95 : 0,
 				 .gpu_busy_pct = p->gpu.at[0].busy_pct,
 				 .collective_ms = collective_ms(p),
@@ -176,7 +188,8 @@ void report_ranks_say_straggler(struct textout *o, const struct report *r)
 	if (!s)
 		return;
 	report_ms(ms, sizeof(ms), s->ms);
-	size_t used = (size_t)snprintf(text, sizeof(text), "wait %s ms per step for rank %lld", ms,
+	size_t used = (size_t)snprintf(text, sizeof(text),
+				       "wait %s ms per recorded step for rank %lld", ms,
 				       (long long)s->rank);
 	if (*s->phase)
 		snprintf(text + used, sizeof(text) - used,
@@ -199,7 +212,7 @@ void report_ranks_say(struct textout *o, const struct report *r)
 	if (!r->ranks || !r->ranks->list.n)
 		return;
 	text_line(o, TEXT_PLAIN, "%s", "");
-	text_line(o, TEXT_BOLD, "All %zu ranks, ms per step", r->ranks->list.n);
+	text_line(o, TEXT_BOLD, "All %zu ranks, ms per recorded step", r->ranks->list.n);
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < r->ranks->list.n; i++) {
 		const struct report_rank *x = &r->ranks->list.at[i];

@@ -301,8 +301,8 @@ struct findings {
 	VEC(struct finding_idle) idle;
 	VEC(struct finding_gpu_step) gpu_steps;
 	VEC(struct finding_sync) syncs;
-	VEC(struct finding_phase)
-	phases; /* if empty, `unavailable` says why */
+	/* if empty, `unavailable` says why, except for programs without Python and PyTorch */
+	VEC(struct finding_phase) phases;
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_line) lines;

@@ -1,4 +1,5 @@
 /* Fills the times of the phases of a step, on the CPU and on the devices. */
+#include "core/analysis/program_kind.h"
 #include "core/analysis/summary.h"
 
 static int by_phase_time(const void *a, const void *b)
@@ -24,6 +25,7 @@ static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8
 
 static void say_why_not(struct findings *f)
 {
+	struct program_kind kind = program_kind_of(f->timeline);
 	const struct phase_sums *s = &f->timeline->phase_sums;
 	const char *python = tables_fact(f->timeline->tables, "PROF_PYTHON"),
 		   *stacks = tables_fact(f->timeline->tables, "PROF_STACKS");
@@ -31,6 +33,12 @@ static void say_why_not(struct findings *f)
 		findings_unavailable(f, "phases",
 				     "no call has a stack%s, and phases are derived from stacks",
 				     stacks ? " (PROF_STACKS)" : "");
+	else if (!kind.is_torch && !kind.is_python)
+		return; /* no phases are expected */
+	else if (!kind.is_torch)
+		findings_unavailable(f, "phases",
+				     "the program does not use PyTorch, whose phases profrun "
+				     "recognizes");
 	else
 		findings_unavailable(f, "phases",
 				     "no stack passes through PyTorch modules, autograd, "

@@ -26,8 +26,8 @@ static const struct {
 			"work" },
 	[SYNC_EXPLICIT] = { "remove the synchronization", "the CPU waits for the GPU and launches "
 							  "nothing meanwhile" },
-	[SYNC_COPY] = { "copy asynchronously from pinned memory (non_blocking=True)",
-			"the CPU waits for the copy to finish" },
+	[SYNC_COPY] = { "copy asynchronously from pinned memory", "the CPU waits for the copy to "
+								  "finish" },
 	[SYNC_EVENT] = { "wait for the event later, or use cudaStreamWaitEvent", "the CPU waits "
 										 "for the event" },
 	[SYNC_ALLOC] = { "reuse the memory instead of freeing and allocating it", "freeing waits "
@@ -36,6 +36,39 @@ static const struct {
 			   "handle",
 			   "a library waits for the GPU here" },
 };
+
+/* Returns whether the host memory of the line's copies is pinned already. `is_target`: the memory
+ * that is copied to, otherwise the memory that is copied from. */
+static bool is_pinned(const struct judge *j, uint32_t site, bool is_target)
+{
+	const struct timeline *t = j->w.timeline;
+	bool is_any = false;
+	for (size_t i = 0; i < t->works.n; i++) {
+		const struct timeline_work *x = &t->works.at[i];
+		uint8_t memory = is_target ? x->target : x->source;
+		if (x->kind != WORK_MEMCPY || x->call == MODEL_NO_CALL ||
+		    t->calls.at[x->call].site != site)
+			continue;
+		if (memory == HOST_PAGEABLE)
+			return false;
+		is_any |= memory == HOST_PINNED;
+	}
+	return is_any;
+}
+
+/* Returns the advice for a line that waits for its copies to finish. */
+static const char *fix_for_copy(const struct judge *j, const struct finding_sync *s)
+{
+	bool pinned = is_pinned(j, s->site, s->is_from_device);
+	if (s->is_from_device)
+		return pinned ? "copy asynchronously, and read the result one step later"
+			      : "copy asynchronously into pinned memory, and read the result one "
+				"step later";
+	if (j->program.is_python && j->program.is_torch)
+		return pinned ? "copy asynchronously (non_blocking=True)"
+			      : "copy asynchronously from pinned memory (non_blocking=True)";
+	return pinned ? "copy asynchronously" : fixes[SYNC_COPY].what;
+}
 
 /*
  * Returns the advice for a wait, a static text. Copies need different advice in some cases. Data
@@ -48,7 +81,7 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 	const struct timeline *t = j->w.timeline;
 	bool is_any = false, is_small = true;
 	if (s->kind == SYNC_COPY && s->is_from_device)
-		return "copy asynchronously into pinned memory, and read the result one step later";
+		return fix_for_copy(j, s);
 	for (size_t i = 0; s->kind == SYNC_COPY && i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->site != s->site || c->category != CAT_MEMCPY || c->copy == COPY_D2H)
@@ -59,6 +92,8 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 	if (is_any && is_small)
 		return "copy this data once, before the loop; if it changes, create it on the GPU "
 		       "or copy it from pinned memory";
+	if (s->kind == SYNC_COPY)
+		return fix_for_copy(j, s);
 	/* An operator that sorts, or that must know how many results it has, synchronizes
 	 * internally. The advice about a CUDA library's handle does not fit such an operator. */
 	return s->op ? "use an operator that does not synchronize, or call this one less often"
@@ -196,22 +231,6 @@ struct general {
 	const char *what_if_pinned;
 };
 
-static bool is_from_pinned(const struct judge *j, uint32_t site)
-{
-	const struct timeline *t = j->w.timeline;
-	bool is_any = false;
-	for (size_t i = 0; i < t->works.n; i++) {
-		const struct timeline_work *x = &t->works.at[i];
-		if (x->kind != WORK_MEMCPY || x->call == MODEL_NO_CALL ||
-		    t->calls.at[x->call].site != site)
-			continue;
-		if (x->source == HOST_PAGEABLE)
-			return false;
-		is_any |= x->source == HOST_PINNED;
-	}
-	return is_any;
-}
-
 /*
  * A change that removes a copy also removes the wait for it. So of the advice on the copy and the
  * advice on the wait, only the one that saves more is kept. Returns true if the existing advice for
@@ -240,9 +259,11 @@ static void advise_general(struct judge *j, const struct general *g)
 	uint32_t site = g->site(j, &here_ms); /* by the play in judge_gain_ms() above */
 	if (!site || (g->is_of_copies && yields_to_existing(j, site, gain_ms)))
 		return;
-	const char *what = g->what_if_pinned && is_from_pinned(j, site)
-				   ? g->what_if_pinned
-				   : idle_causes[g->cause].advice;
+	const char *what = idle_causes[g->cause].advice;
+	if (g->what_if_pinned && is_pinned(j, site, false))
+		what = g->what_if_pinned;
+	else if (g->cause == IDLE_INPUT && !j->program.is_python)
+		what = "prefetch the next batch: prepare it in another thread while the GPU works";
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
 	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms per step at this line",
@@ -318,6 +339,7 @@ void advice_fill(struct judge *j)
 		advice_top_site,
 		"copy less, or copy on a separate stream",
 	};
+	j->program = program_kind_of(j->w.timeline);
 	advise_waits(j);
 	advise_sets(j);
 	advise_streams(j);

@@ -4,6 +4,7 @@
 #define CORE_JUDGE_PARTS_H
 
 #include "core/analysis/findings.h"
+#include "core/analysis/program_kind.h"
 #include "core/whatif/whatif.h"
 
 enum judge_cause { CAUSE_SYNC, CAUSE_MEMORY, CAUSE_COPY, CAUSE_INPUT, CAUSE_COLLECTIVE, CAUSES };
@@ -18,6 +19,7 @@ struct judge {
 	double gpu_half_ms;
 	/* savings if the CPU takes half as long for its own work and for its calls */
 	double host_half_ms;
+	struct program_kind program;
 	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
 };
 

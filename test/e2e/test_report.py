@@ -151,7 +151,7 @@ class Example(Case):
         (p,) = report_of(self.run_.folder)["processes"]
         self.assertEqual(p["phases"], [])
         (why,) = [gap["why"] for gap in p["unavailable"] if gap["what"] == "phases"]
-        self.assertIn("no stack passes through PyTorch modules", why)
+        self.assertIn("the program does not use PyTorch", why)
 
     def test_a_second_report_says_the_same(self):
         (live,), (again,) = report_of(self.run_.folder)["processes"], self.json()["processes"]
@@ -375,7 +375,7 @@ class Kinds(Case):
         self.assertEqual(sorted(p["rank"] for p in report["processes"]), [0, 1])
         text = self.tool("report", run.folder).out
         self.assertIn("rank 1", text.splitlines()[0])  # the slower one
-        self.assertIn("All 2 ranks, ms per step", text)
+        self.assertIn("All 2 ranks, ms per recorded step", text)
 
     def test_silent_children_are_left_out(self):
         run = self.profiled([prog("fork"), "before"], PROF_SCHEDULE="always")

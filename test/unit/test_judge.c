@@ -12,12 +12,15 @@
 
 static struct twin *tw;
 static struct findings f;
+static bool is_torch; /* the stack COPY passes through PyTorch */
 
 static void judge(twin_step step, bool is_fixed, int steps)
 {
 	tw = mem_zero(sizeof(*tw));
 	tw->is_fixed = is_fixed;
 	make_frames();
+	if (is_torch)
+		frames[COPY].file = "/v/site-packages/torch/_tensor.py";
 	twin_record(tw, step, steps);
 	f = (struct findings){ 0 };
 	summary_fill(&f, &tw->a.timeline);
@@ -327,6 +330,43 @@ static void a_pinned_copy_is_known(void **state)
 	forget();
 }
 
+static void both_ways_pinned(struct twin *made)
+{
+	made->is_pinned = true;
+	in_and_out(made);
+}
+
+static void fetching_into_pinned_memory(struct twin *made)
+{
+	made->is_pinned = true;
+	fetching(made);
+}
+
+/* Memory that is pinned already is not to be pinned, and only Python has PyTorch's arguments. */
+static void advice_on_copies_fits_the_program(void **state)
+{
+	(void)state;
+	judge(in_and_out, false, 5);
+	assert_string_equal(f.advice.at[0].what, "copy asynchronously from pinned memory");
+	forget();
+	judge(both_ways_pinned, false, 5);
+	assert_string_equal(f.advice.at[0].what, "copy asynchronously");
+	forget();
+	judge(fetching_into_pinned_memory, false, 5);
+	assert_string_equal(f.advice.at[0].what,
+			    "copy asynchronously, and read the result one step later");
+	forget();
+	is_torch = true;
+	judge(in_and_out, false, 5);
+	assert_string_equal(f.advice.at[0].what,
+			    "copy asynchronously from pinned memory (non_blocking=True)");
+	forget();
+	judge(both_ways_pinned, false, 5);
+	assert_string_equal(f.advice.at[0].what, "copy asynchronously (non_blocking=True)");
+	forget();
+	is_torch = false;
+}
+
 /* What changes win together is played, not added up. */
 static void gains_that_overlap_are_known(void **state)
 {
@@ -634,6 +674,7 @@ int main(void)
 		cmocka_unit_test(streams_that_take_turns_are_named),
 		cmocka_unit_test(a_copy_is_named_once),
 		cmocka_unit_test(a_pinned_copy_is_known),
+		cmocka_unit_test(advice_on_copies_fits_the_program),
 		cmocka_unit_test(gains_that_overlap_are_known),
 		cmocka_unit_test(kinds_of_one_line_are_distinguished),
 		cmocka_unit_test(a_copy_is_fixed_by_its_direction),

@@ -111,18 +111,40 @@ static void test_in_words(void **state)
 	report_ranks_say_straggler(&o, &r);
 	report_ranks_say(&o, &r);
 	fclose(o.to);
-	assert_non_null(strstr(text, "wait 4.000 ms per step for rank 1: its data phase is "
-				     "4.000 ms longer\n"
-				     "         than on the other ranks\n"));
+	assert_non_null(strstr(text, "wait 4.000 ms per recorded step for rank 1: its data "
+				     "phase is 4.000 ms\n"
+				     "         longer than on the other ranks\n"));
 	assert_null(strstr(strstr(text, "for rank 1") + 1, "for rank 1"));
 	assert_ptr_equal(report_ranks_straggler(&r), r.processes.at[1]);
 	free(text);
 	report_free(&r);
 }
 
+/* All figures are of the recorded steps, also if these took longer than the others, and no rank
+ * waits longer than a step. */
+static void test_units_agree(void **state)
+{
+	struct report r;
+	(void)state;
+	report_start(&r);
+	add_rank(&r, 0, 20, 15, 1);
+	add_rank(&r, 1, 0, 0, 5);
+	for (size_t i = 0; i < 2; i++) {
+		struct report_process *p = r.processes.at[i];
+		p->baseline.recorded_ms = arena_zero(&p->arena, sizeof(*p->baseline.recorded_ms));
+		p->baseline.recorded_ms->mean = 25;
+	}
+	const struct report_straggler *found = straggler_of(&r);
+	assert_float_equal(r.ranks->list.at[0].step_ms, 25, 1e-9);
+	assert_float_equal(r.ranks->list.at[0].collective_ms, 25, 1e-9);
+	assert_float_equal(found->ms, 25, 1e-9);
+	report_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_units_agree),
 		cmocka_unit_test(test_the_last_one_does_not_wait),
 		cmocka_unit_test(test_no_phase_explains_it),
 		cmocka_unit_test(test_no_rank_is_waited_for),

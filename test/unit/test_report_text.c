@@ -229,6 +229,21 @@ static void assert_says(const char *text, const char *what)
 		fail_msg("'%s' is not in:\n%s", what, text);
 }
 
+/* The sum over two GPUs may be more than the step. */
+static void test_idle_time_of_two_gpus(void **state)
+{
+	unsigned n_lines;
+	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0),
+	       *gpus = json_object_get(process, "gpu");
+	(void)state;
+	json_array_append_new(gpus, json_deep_copy(json_array_get(gpus, 0)));
+	char *text = print(root, true, false, &n_lines);
+	assert_says(text, "GPU idle time by cause, sum over 2 GPUs: synchronization 1.700, launch "
+			  "overhead\n         0.300 ms\n");
+	free(text);
+	json_decref(root);
+}
+
 static void test_first_screen(void **state)
 {
 	unsigned n_lines;
@@ -869,6 +884,7 @@ int main(void)
 		cmocka_unit_test(test_wrapped_words),
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_idle_time_of_two_gpus),
 		cmocka_unit_test(test_names_that_differ_look_different),
 		cmocka_unit_test(test_typical_steps),
 		cmocka_unit_test(test_collectives_have_their_line),

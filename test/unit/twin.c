@@ -61,7 +61,7 @@ void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double
 {
 	enum { PAGEABLE = 1, PINNED = 2, DEVICE = 3 };
 	double at = *now(tw), begin, end = enqueue(tw, stream, at + TWIN_ISSUE_US, us, &begin);
-	uint8_t host = blocks ? PAGEABLE : PINNED;
+	uint8_t host = blocks && !tw->is_pinned ? PAGEABLE : PINNED;
 	*now(tw) = blocks ? end + TWIN_EXIT_US : at + TWIN_ISSUE_US;
 	uint32_t id =
 		call(tw, (struct sb_call){ .name = blocks ? "cudaMemcpy" : "cudaMemcpyAsync",
