@@ -368,8 +368,8 @@ void _Exit(int status)
 EXPORT void abort(void);
 
 /*
- * Delivers CUPTI's records before the process dies, because CUPTI holds back those of a busy GPU. An
- * uncaught C++ exception ends in abort(). The journal notes no end, because the process does not
+ * Delivers CUPTI's records before the process dies, because CUPTI holds back those of a busy GPU.
+ * An uncaught C++ exception ends in abort(). The journal notes no end, because the process does not
  * exit in an orderly way.
  */
 void abort(void)
