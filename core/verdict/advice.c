@@ -226,8 +226,8 @@ struct general {
 	enum idle_cause cause; /* whose advice is given */
 	const char *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
-	/* The advice in place of the cause's if all memory that the line copies to the device is
-	 * pinned already; NULL: the cause's. */
+	/* If all host memory from which the line copies is already pinned, this advice is given
+	 * instead of the cause's advice. NULL: pinned memory makes no difference to the advice. */
 	const char *what_if_pinned;
 };
 

@@ -35,8 +35,8 @@ struct pair_thread {
 struct pair_opening {
 	uint64_t ticks;
 	/*
-	 * The calls made before `ticks` that the library did not record took seq numbers too, and
-	 * CUPTI's records include the work of all of them.
+	 * True if both hold for the calls that the library skipped just before `ticks`: they took
+	 * seq numbers too, and CUPTI recorded the work of all of them.
 	 */
 	bool is_whole;
 };
