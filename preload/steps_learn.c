@@ -110,6 +110,12 @@ static void begin_with_peers(void)
 	agree_begin(&g->agree, g->shared, of, g->number);
 }
 
+/* Returns whether the opening has recorded the steps so far, GPU times included. */
+static bool has_recorded_all(void)
+{
+	return g->arm.is_opening && atomic_load_explicit(&g->opening.has_gpu, memory_order_relaxed);
+}
+
 /* Locks the steps. The collector has written the base, so step numbers are absolute from now on. */
 static void lock_steps(void)
 {
@@ -130,11 +136,11 @@ static void lock_steps(void)
 		/* Delay the schedule by the steps that were not counted, because they must not use
 		 * up a window. With several ranks the schedule stays, so that all ranks record the
 		 * same steps. */
-		if (!g->has_peers && !g->arm.is_opening)
+		if (!g->has_peers && !has_recorded_all())
 			arm_skip(&g->arm, next - 1 - g->number);
 		atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift,
 				      memory_order_relaxed);
-	} else if (g->arm.is_opening && !g->begins_training) {
+	} else if (has_recorded_all() && !g->begins_training) {
 		arm_locked_in_opening(&g->arm);
 	} else if (!g->has_peers || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);

@@ -20,14 +20,13 @@ uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 
 /*
  * Returns the action of a step that was detected after it had ended. In the opening, the schedule's
- * steps are recorded, unless the library has moved the schedule because the opening was over.
+ * steps are recorded (but see ingest_action_of()).
  */
 static uint8_t action_of(const struct ingest *f, uint64_t number, bool uses_schedule)
 {
 	if (f->schedule.always)
 		return SCHED_RECORD;
-	if (f->opening.is_any)
-		uses_schedule |= !atomic_load(&f->reader.header->steps.schedule_shift);
+	uses_schedule |= f->opening.is_any;
 	enum sched_action wanted = uses_schedule ? schedule_action(&f->schedule, number)
 						 : SCHED_NONE;
 	return f->opening.is_any && wanted < SCHED_OPENING ? SCHED_OPENING : (uint8_t)wanted;

@@ -123,6 +123,14 @@ class Opening(Case):
         self.assertLess(min(off), capture.begin)
         self.assertIn("first_10us", self.kernels_per_step(run))
 
+    def test_steps_of_graphs_are_recorded_after_the_opening(self):
+        """With graphs, the opening has no GPU times. The schedule starts when steps are known."""
+        run = self.loop(4000, "graph")
+        (process,) = run.json["processes"]
+        self.assertEqual(len(run.trace_steps()), 3, run.err)
+        self.assertGreater(process["steps"]["schedule_shift"], 0)
+        self.assertEqual(self.kernels_per_step(run), STEP_KERNELS)
+
     def test_off(self):
         run = self.loop(20, PROF_OPENING="off", PROF_STEP="kernel:first",
                         PROF_SCHEDULE="skip_first=1000,wait=0,warmup=0,active=1,repeat=1")

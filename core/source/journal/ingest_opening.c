@@ -59,6 +59,13 @@ static bool is_kept(const struct ingest *f, const struct step_mark *mark, uint64
 	return !f->saw_gpu_on || o->n_traced || has_gpu_throughout(f, mark->ticks, end);
 }
 
+uint8_t ingest_action_of(const struct ingest *f, const struct step_mark *mark)
+{
+	bool is_moved = f->opening.is_any && !mark->by_library && !f->schedule.always &&
+			atomic_load(&f->reader.header->steps.schedule_shift);
+	return is_moved && mark->action > SCHED_OPENING ? SCHED_OPENING : mark->action;
+}
+
 bool ingest_is_recorded(const struct ingest *f, const struct step_mark *mark, uint64_t end)
 {
 	if (mark->is_outside)
