@@ -248,7 +248,8 @@ static struct known_frame *known(const struct frame *frame)
  * Marks the host functions that only launch a kernel as library code. For each kernel, nvcc makes a
  * host function with the kernel's name, which calls nvcc's stub. The user wrote the launch where
  * this host function is called. For templates, there is one more function between the host function
- * and the stub.
+ * and the stub. Only one frame is marked, because the function of the user's that launches the
+ * kernel may have the kernel's name, too, with other parameters.
  */
 static void mark_stubs(const struct stack *s)
 {
@@ -256,9 +257,12 @@ static void mark_stubs(const struct stack *s)
 		const struct known_frame *stub = known(s->at[i]);
 		if (stub->native.role != FRAME_KERNEL_STUB)
 			continue;
-		for (size_t outer = i + 1; outer <= i + 2 && outer < s->n; outer++)
-			if (!strcmp(s->at[outer]->function, stub->native.stub_of))
-				known(s->at[outer])->native.frame.is_library = true;
+		for (size_t outer = i + 1; outer <= i + 2 && outer < s->n; outer++) {
+			if (strcmp(s->at[outer]->function, stub->native.stub_of) != 0)
+				continue;
+			known(s->at[outer])->native.frame.is_library = true;
+			break;
+		}
 	}
 }
 

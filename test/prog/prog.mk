@@ -16,7 +16,8 @@ PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
-PROG_ALL := $(if $(NVCC),together) $(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
+PROG_ALL := $(if $(NVCC),together regions_O1 regions_O2 regions_O3) \
+	$(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
 	own_profiler slots_now $(PROG_NVCC) $(PROG_CASES)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
@@ -94,6 +95,11 @@ $(PROG)/case_%: test/cases/%.cu
 $(PROG)/together: test/prog/together.cu
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -std=c++17 $< -o $@
+
+$(PROG)/regions_%: test/prog/regions.cu test/prog/regions.h
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -$* -g -std=c++17 -I. \
+		-Xcompiler -fopenmp $< -o $@
 
 # The part of the library that reads Python's frames, for ctypes. It needs no CUDA. A test wraps
 # python_layout_choose() to damage the layout.

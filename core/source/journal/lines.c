@@ -143,7 +143,12 @@ void lines_free(struct lines *l)
 
 enum { NESTING_MOST = 64 };
 
-/* Lists the functions of a unit. Their definitions may also be inside namespaces and classes. */
+/*
+ * Lists the functions of a unit. Their definitions may also be inside namespaces and classes, and
+ * inside other functions: the compiler puts the body of an OpenMP region into a function of its
+ * own, and a class inside a function has methods. The outer function comes first, so that of equal
+ * ranges the inner one is found.
+ */
 static void list_functions(struct ranges *to, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die child;
@@ -153,7 +158,9 @@ static void list_functions(struct ranges *to, Dwarf_Die *parent, unsigned depth)
 		switch (dwarf_tag(&child)) {
 		case DW_TAG_subprogram:
 			add_ranges(to, &child);
+			list_functions(to, &child, depth + 1);
 			break;
+		case DW_TAG_lexical_block:
 		case DW_TAG_namespace:
 		case DW_TAG_class_type:
 		case DW_TAG_structure_type:
