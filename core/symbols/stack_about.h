@@ -27,6 +27,8 @@ enum stack_about {
 	 * does not transfer a batch */
 	ABOUT_PASS = 1 << 11,
 	ABOUT_NUMBERS = 1 << 12, /* to create a tensor from Python numbers: torch.tensor([...]) */
+	/* autograd's anomaly detection looks for NaN in a gradient (set_detect_anomaly) */
+	ABOUT_ANOMALY = 1 << 13,
 };
 
 /* Returns the bits of a whole stack; 0 for stack 0. In stack_about_whole.c. */

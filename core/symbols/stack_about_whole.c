@@ -5,6 +5,8 @@
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 
+#include <string.h>
+
 static uint16_t about_phase(struct frames *f, uint32_t stack)
 {
 	struct phase_stack phase = phase_rules_stack(f, stack);
@@ -21,6 +23,34 @@ static uint16_t about_phase(struct frames *f, uint32_t stack)
 	}
 }
 
+/*
+ * Returns whether autograd's anomaly detection made the call. The engine then looks for NaN in each
+ * result of a node, after the node has run. Otherwise the engine itself, outside its nodes, only
+ * adds up gradients. A gradient's hook in Python is not the engine.
+ */
+static bool is_of_anomaly(const struct frame_list *list)
+{
+	static const char *const checks[] = { "aten::isnan", "aten::ne", "aten::_is_any_true",
+					      "aten::any", "aten::item" };
+	static const char engine[] = "torch::autograd::Engine::evaluate_function",
+			  node[] = "torch::autograd::Node::operator()";
+	const char *operator= "";
+	for (size_t i = 0; i < list->n; i++) {
+		const struct frame *frame = list->at[i];
+		if (frame->kind == FRAME_KIND_PYTHON || strstr(frame->function, node))
+			return false;
+		if (*frame_operator(frame))
+			operator= frame_operator(frame);
+		if (strncmp(frame->function, engine, sizeof(engine) - 1) != 0)
+			continue;
+		for (size_t k = 0; k < sizeof(checks) / sizeof(*checks); k++)
+			if (!strcmp(operator, checks[k]))
+				return true;
+		return false;
+	}
+	return false;
+}
+
 uint16_t stack_about(struct frames *f, uint32_t stack)
 {
 	uint16_t about = 0;
@@ -30,5 +60,6 @@ uint16_t stack_about(struct frames *f, uint32_t stack)
 	for (size_t i = 0; i < list.n; i++)
 		about |= frame_about(list.at[i], i);
 	about |= stack_about_is_read(f, stack) ? ABOUT_READ : 0;
+	about |= is_of_anomaly(&list) ? ABOUT_ANOMALY : 0;
 	return about | about_phase(f, stack);
 }

@@ -117,6 +117,12 @@ static bool is_first_of_site(const struct findings *f, size_t row)
 	return f->syncs.at[row].site != 0;
 }
 
+/* Returns whether anomaly detection waits here. advise_anomaly() has the advice on it. */
+static bool is_of_anomaly(const struct judge *j, const struct finding_sync *s)
+{
+	return stack_about(j->w.timeline->frames, s->stack) & ABOUT_ANOMALY;
+}
+
 static void advise_waits(struct judge *j)
 {
 	char times[TIMES_BYTES], reason[REASON_BYTES];
@@ -125,7 +131,8 @@ static void advise_waits(struct judge *j)
 		const struct whatif_change change = { .kind = WHATIF_WAIT,
 						      .site = s->site,
 						      .inner = s->inner };
-		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N || !is_first_of_site(j->f, i))
+		if (s->kind == SYNC_ALLOC || s->kind >= SYNC_KINDS_N ||
+		    !is_first_of_site(j->f, i) || is_of_anomaly(j, s))
 			continue;
 		struct whatif_result wait = { .gain_ms = s->recoverable_ms };
 		if (judge_has_other_kind(j->f, i) || wait.gain_ms >= judge_worth_ms(j))
@@ -155,7 +162,7 @@ static void collect_set(struct judge *j, struct set *set)
 {
 	for (size_t i = 0; i < j->f->syncs.n && set->n < SET_MOST; i++) {
 		const struct finding_sync *s = &j->f->syncs.at[i];
-		if (s->kind == SYNC_ALLOC || !is_first_of_site(j->f, i))
+		if (s->kind == SYNC_ALLOC || !is_first_of_site(j->f, i) || is_of_anomaly(j, s))
 			continue;
 		set->changes[set->n++] = (struct whatif_change){ .kind = WHATIF_WAIT,
 								 .site = s->site,
@@ -340,6 +347,7 @@ void advice_fill(struct judge *j)
 		"copy less, or copy on a separate stream",
 	};
 	j->program = program_kind_of(j->w.timeline);
+	advise_anomaly(j);
 	advise_waits(j);
 	advise_sets(j);
 	advise_streams(j);

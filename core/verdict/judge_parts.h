@@ -104,6 +104,9 @@ void advise_pause(struct judge *j);
 /* advice_launches.c: advice to make fewer launches. */
 void advise_launches(struct judge *j);
 
+/* advice_anomaly.c: advice to switch autograd's anomaly detection off. */
+void advise_anomaly(struct judge *j);
+
 /* advice_streams.c: advice on two streams that do not overlap because of an event. */
 void advise_streams(struct judge *j);
 

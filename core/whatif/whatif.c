@@ -340,6 +340,15 @@ static void change_free(struct whatif *w, uint8_t what)
 	w->is_scaled |= what == WHATIF_FREE_COPY;
 }
 
+static void remove_calls_about(struct whatif *w, uint16_t about)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = whatif_call(w, i);
+		if (c && c->about & about)
+			w->edit.op[i] |= EDIT_GONE;
+	}
+}
+
 /* ---- Host time around removed calls ---- */
 
 /* Returns the part of the gap between two ops that goes if the calls that are marked EDIT_GONE are
@@ -426,6 +435,9 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 		return 0;
 	case WHATIF_ONE_LAUNCH:
 		join_launches(w, c->site);
+		return 0;
+	case WHATIF_ABOUT:
+		remove_calls_about(w, c->about);
 		return 0;
 	}
 	return err_set(e, -EINVAL, "an unknown change");

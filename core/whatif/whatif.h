@@ -35,6 +35,9 @@ enum whatif_kind {
 	WHATIF_BEFORE,
 	/* Successive launches of `site` cost as little as one CUDA graph; `site` 0: of any line. */
 	WHATIF_ONE_LAUNCH,
+	/* The calls whose stacks have a bit of `about` are removed, with their GPU work and their
+	 * host time. */
+	WHATIF_ABOUT,
 };
 
 /* What can cost nothing: id, name on the command line, description. */
@@ -74,7 +77,8 @@ struct whatif_change {
 	uint32_t line;
 	/* KERNEL: an extended regular expression that matches any part of the readable name. */
 	char pattern[240];
-	double factor; /* KERNEL: factor of the kernels' duration */
+	double factor;	/* KERNEL: factor of the kernels' duration */
+	uint16_t about; /* ABOUT: bits of enum stack_about */
 };
 
 struct whatif_result {

@@ -4,7 +4,8 @@
 
 #include <cuda_runtime.h>
 
-namespace solver {
+namespace solver
+{
 
 template <typename T, int N> __global__ void relax_5us(T *x)
 {
@@ -16,7 +17,8 @@ static __global__ void once_5us(float *x)
 	x[0] = 1;
 }
 
-template <typename T> class Grid {
+template <typename T> class Grid
+{
 	T *data_;
 	cudaStream_t stream_;
 

@@ -96,7 +96,7 @@ struct frame_list frames_of(struct frames *f, uint32_t stack)
 
 const char *frame_operator(const struct frame *frame)
 {
-	return strncmp(frame->function, "at::_ops::", 10) ? "" : frame->function;
+	return ((const struct made_frame *)frame)->operator;
 }
 
 const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)

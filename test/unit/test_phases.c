@@ -174,6 +174,22 @@ static void passes_within_others(void **state)
 	expect_part(STACK(USER, CALL, SITE "torch/cuda/graphs.py:CUDAGraph.replay"), PART_MODULE);
 }
 
+/* What the engine reads between nodes is for anomaly detection; a hook's reads are the user's. */
+static void anomaly_detection(void **state)
+{
+	(void)state;
+#define IS_ANOMALY(...) (stack_about(made_some, STACK(__VA_ARGS__)) & ABOUT_ANOMALY)
+	assert_true(IS_ANOMALY(ENGINE, "at::_ops::isnan", "at::_ops::ne"));
+	assert_true(IS_ANOMALY(ENGINE, "at::_ops::item", "at::_ops::_local_scalar_dense"));
+	assert_true(IS_ANOMALY(BACK, "torch::autograd::Engine::evaluate_function",
+			       "at::_ops::_is_any_true", "at::_ops::any"));
+	assert_false(IS_ANOMALY(ENGINE, "at::_ops::add"));
+	assert_false(IS_ANOMALY(ENGINE, "torch::autograd::Node::operator()", "at::_ops::ne"));
+	assert_false(IS_ANOMALY(ENGINE, "train.py:check", "at::_ops::isnan"));
+	assert_false(IS_ANOMALY(USER, "at::_ops::isnan"));
+#undef IS_ANOMALY
+}
+
 static void names_of_others(void **state)
 {
 	(void)state;
@@ -842,6 +858,7 @@ int main(void)
 		test(user_code_apart_from_the_pass),
 		test(steps_in_wrappers),
 		test(passes_within_others),
+		test(anomaly_detection),
 		test(names_of_others),
 		test(native_frames_alone),
 		test(a_step),

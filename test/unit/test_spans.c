@@ -37,15 +37,15 @@ static void check_operators(const struct model_call *c)
 		if (s->kind != SPAN_OPERATOR || s->begin_ns > c->begin_ns || s->end_ns < c->end_ns)
 			continue;
 		while (i && (!*frame_operator(list.at[i - 1]) ||
-			     !strcmp(list.at[i - 1]->function, last)))
+			     !strcmp(frame_operator(list.at[i - 1]), last)))
 			i--;
 		assert_true(i);
-		last = list.at[--i]->function;
+		last = frame_operator(list.at[--i]);
 		assert_string_equal(s->operator, last);
 	}
 	for (; i; i--)
 		assert_true(!*frame_operator(list.at[i - 1]) ||
-			    !strcmp(list.at[i - 1]->function, last));
+			    !strcmp(frame_operator(list.at[i - 1]), last));
 }
 
 /*
@@ -101,9 +101,9 @@ static void test_calls_of_one_operator_make_one_span(void **state)
 	made_call(180, 190, 0);
 	find();
 	assert_int_equal(found.at.n, 3);
-	expect(0, "at::_ops::linear", 120, 170, 0);
-	expect(1, "at::_ops::addmm", 120, 150, 1);
-	expect(2, "at::_ops::add", 160, 170, 1);
+	expect(0, "aten::linear", 120, 170, 0);
+	expect(1, "aten::addmm", 120, 150, 1);
+	expect(2, "aten::add", 160, 170, 1);
 }
 
 static void test_two_runs_of_an_operator_are_two_spans(void **state)
@@ -118,9 +118,9 @@ static void test_two_runs_of_an_operator_are_two_spans(void **state)
 	made_call(190000, 190010, there); /* seen before, and after a pause: a loop around it */
 	find();
 	assert_int_equal(found.at.n, 3);
-	expect(0, "at::_ops::linear", 100, 110, 0);
-	expect(1, "at::_ops::linear", 111, 90010, 0);
-	expect(2, "at::_ops::linear", 190000, 190010, 0);
+	expect(0, "aten::linear", 100, 110, 0);
+	expect(1, "aten::linear", 111, 90010, 0);
+	expect(2, "aten::linear", 190000, 190010, 0);
 }
 
 static void test_an_operator_that_begins_again_is_another_run(void **state)
@@ -134,10 +134,10 @@ static void test_an_operator_that_begins_again_is_another_run(void **state)
 	}
 	find();
 	assert_int_equal(found.at.n, 6);
-	expect(0, "at::_ops::node", 100, 210, 0);
-	expect(1, "at::_ops::mm", 100, 110, 1);
-	expect(2, "at::_ops::mm", 200, 210, 1);
-	expect(3, "at::_ops::node", 1100, 1210, 0);
+	expect(0, "aten::node", 100, 210, 0);
+	expect(1, "aten::mm", 100, 110, 1);
+	expect(2, "aten::mm", 200, 210, 1);
+	expect(3, "aten::node", 1100, 1210, 0);
 	assert_int_equal(found.at.at[3].first_call, 2);
 	assert_int_equal(found.at.at[3].n_calls, 2);
 	assert_true(spans_pause_ns("aten::cat") > spans_pause_ns("aten::mm"));
@@ -157,11 +157,11 @@ static void test_operators_end_where_ranges_do(void **state)
 	find();
 	assert_int_equal(found.at.n, 6);
 	expect(0, NULL, 95, 125, 0);
-	expect(1, "at::_ops::linear", 100, 120, 1);
+	expect(1, "aten::linear", 100, 120, 1);
 	expect(2, NULL, 125, 150, 0);
 	expect(3, NULL, 130, 145, 1);
-	expect(4, "at::_ops::linear", 130, 140, 2);
-	expect(5, "at::_ops::linear", 150, 160, 0);
+	expect(4, "aten::linear", 130, 140, 2);
+	expect(5, "aten::linear", 150, 160, 0);
 }
 
 static void block(uint64_t ns, uint32_t stack)
@@ -189,10 +189,10 @@ static void test_operators_begin_where_they_allocate(void **state)
 	made_call(190, 200, before);
 	find();
 	assert_int_equal(found.at.n, 4);
-	expect(0, "at::_ops::relu", 100, 110, 0);
-	expect(1, "at::_ops::linear", 130, 170, 0);
-	expect(2, "at::_ops::addmm", 140, 170, 1);
-	expect(3, "at::_ops::relu", 190, 200, 0);
+	expect(0, "aten::relu", 100, 110, 0);
+	expect(1, "aten::linear", 130, 170, 0);
+	expect(2, "aten::addmm", 140, 170, 1);
+	expect(3, "aten::relu", 190, 200, 0);
 }
 
 static void test_blocks_do_not_reach_over_ranges(void **state)
@@ -206,19 +206,19 @@ static void test_blocks_do_not_reach_over_ranges(void **state)
 	made_step.blocks.at[0].thread = 1;
 	made_call(150, 160, s);
 	find();
-	expect(1, "at::_ops::linear", 140, 160, 1);
+	expect(1, "aten::linear", 140, 160, 1);
 	made_step.blocks.at[0].thread = 0;
 	find();
-	expect(1, "at::_ops::linear", 140, 160, 1);
+	expect(1, "aten::linear", 140, 160, 1);
 	made_step.ranges.n = 0;
 	find();
-	expect(0, "at::_ops::linear", 120, 160, 0);
+	expect(0, "aten::linear", 120, 160, 0);
 	made_step.n_live_blocks = 1; /* was there at the step's begin */
 	find();
-	expect(0, "at::_ops::linear", 140, 160, 0);
+	expect(0, "aten::linear", 140, 160, 0);
 	made_step.blocks.at[1].event = BLOCK_FREED;
 	find();
-	expect(0, "at::_ops::linear", 150, 160, 0);
+	expect(0, "aten::linear", 150, 160, 0);
 }
 
 static void test_crossing_ranges_stand_side_by_side(void **state)
