@@ -15,6 +15,7 @@
 #include "export/command.h"
 #include "export/leftover_processes.h"
 #include "export/process.h"
+#include "export/progress_words.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
@@ -305,6 +306,44 @@ static size_t count_running(const struct collector *c)
 
 /* ---- The launcher ---- */
 
+/* Returns the process with the most steps; with none, the first process that uses CUDA; NULL if
+ * there is none. */
+static const struct watched *main_process(const struct collector *c)
+{
+	const struct watched *found = NULL;
+	for (size_t i = 0; i < c->watched.n; i++) {
+		const struct watched *w = &c->watched.at[i];
+		if (w->process && (!found || driver_boundaries(w->process->driver) >
+						     driver_boundaries(found->process->driver)))
+			found = w;
+	}
+	return found;
+}
+
+/* Answers the launcher with a line for its status line. The launcher asks again only after it has
+ * read the answer, so the pipe is never full. */
+static void tell_progress(struct collector *c)
+{
+	char text[PROGRESS_BYTES];
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	const struct watched *w = main_process(c);
+	struct progress_state state = { .n_processes = c->watched.n };
+	if (c->status < 0)
+		return;
+	if (w) {
+		process_describe(w->process, &facts, &arena);
+		state.facts = &facts;
+		state.report = w->keep.report;
+		state.action = driver_action(w->process->driver);
+		state.first_scheduled = driver_first_scheduled(w->process->driver);
+	}
+	progress_answer_make(text, &state);
+	if (write(c->status, text, strlen(text)) < 0 && errno != EPIPE)
+		fprintf(stderr, "profrun: cannot answer the launcher: %s\n", strerror(errno));
+	arena_free(&arena);
+}
+
 static void obey(struct collector *c, const char *line)
 {
 	unsigned pid;
@@ -319,6 +358,8 @@ static void obey(struct collector *c, const char *line)
 		c->signal = signal;
 	} else if (sscanf(line, "status %d", &status) == 1) {
 		c->exit_status = status;
+	} else if (!strcmp(line, PROGRESS_QUESTION)) {
+		tell_progress(c);
 	} else if (!strcmp(line, "end")) {
 		c->is_over = true;
 		c->over_ms = c->now_ms;

@@ -77,6 +77,19 @@ char *report_bytes(char *to, size_t bytes, double value)
 	return to;
 }
 
+char *report_count(char *to, size_t bytes, int64_t n)
+{
+	char digits[24];
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)n), used = 0;
+	for (size_t i = 0; i < length && used + 2 < bytes; i++) {
+		if (i && (length - i) % 3 == 0 && digits[i - 1] != '-')
+			to[used++] = ',';
+		to[used++] = digits[i];
+	}
+	to[used] = 0;
+	return to;
+}
+
 enum { NUMBERS_SAID = 6 };
 
 char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n)

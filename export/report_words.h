@@ -36,6 +36,8 @@ char *report_ms(char *to, size_t bytes, double ms);
 /* Like report_ms(), but writes "-" if `ms` is not known. */
 char *report_ms_or_dash(char *to, size_t bytes, double ms);
 char *report_bytes(char *to, size_t bytes, double value);
+/* Writes "12,340". Returns `to`. */
+char *report_count(char *to, size_t bytes, int64_t n);
 /* Writes "12", "12-14" or "12, 15, 18 ...". Returns `to`. */
 char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n);
 

@@ -8,6 +8,7 @@
 
 #include "core/runtime/err.h"
 #include "core/util/vec.h"
+#include "export/progress_words.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -75,6 +76,25 @@ enum watchdog_saw {
 void run_watchdog_start(struct watchdog *w);
 enum watchdog_saw run_watchdog_saw(const struct watchdog *w, int signal);
 void run_watchdog_end(const struct watchdog *w);
+
+/* run_progress.c: the status line while the application runs. */
+struct progress {
+	bool is_on;
+	bool is_asked;		/* the collector has been asked and has not answered yet */
+	unsigned rows, columns; /* of the terminal whose last row is the status line; `rows` 0: no
+				 * row is */
+	unsigned plain_width;	/* columns of the status line in the current row; 0: none */
+	char latest[PROGRESS_BYTES],
+		shown[PROGRESS_BYTES]; /* the collector's latest answer; the one that is shown */
+};
+enum { PROGRESS_EVERY_MS = 1000 };
+/* Prints the start line if there is a terminal to show progress on. */
+void run_progress_start(const struct run *r, struct progress *p);
+/* Updates the status line. Call every PROGRESS_EVERY_MS. */
+void run_progress_tick(const struct run *r, struct progress *p);
+/* Removes the status line. The next run_progress_tick() shows it again. */
+void run_progress_pause(struct progress *p);
+void run_progress_end(struct progress *p);
 
 /* run_summary.c: waits for the collector and prints the summary. */
 void run_finish(struct run *r, int wait_status, double wall_s);

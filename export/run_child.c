@@ -132,19 +132,26 @@ struct before {
 	struct sigaction child, pipe; /* former actions of SIGCHLD and SIGPIPE */
 };
 
+static void hold_unless_ignored(struct before *b, int signal)
+{
+	struct sigaction now;
+	if (!sigaction(signal, NULL, &now) && now.sa_handler != SIG_IGN)
+		sigaddset(&b->waited, signal);
+}
+
 /*
  * Blocks SIGCHLD and the signals to forward, so that wait_for() can receive them. Saves the former
  * mask and actions for the application. A signal that was ignored stays ignored, in the launcher
  * and in the application.
  */
-static void hold_signals(struct before *b)
+static void hold_signals(struct before *b, const struct progress *p)
 {
-	struct sigaction now;
 	sigemptyset(&b->waited);
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(*passed_on); i++)
-		if (!sigaction(passed_on[i], NULL, &now) && now.sa_handler != SIG_IGN)
-			sigaddset(&b->waited, passed_on[i]);
+		hold_unless_ignored(b, passed_on[i]);
 	sigaddset(&b->waited, SIGCHLD);
+	if (p->is_on)
+		hold_unless_ignored(b, SIGTSTP);
 	const struct sigaction plain = { .sa_handler = SIG_DFL },
 			       ignored = { .sa_handler = SIG_IGN };
 	sigaction(SIGCHLD, &plain,
@@ -197,16 +204,42 @@ static void pass_on(const siginfo_t *info, pid_t application, const struct watch
 		kill(application, info->si_signo);
 }
 
-static int wait_for(pid_t application, const struct before *b, const struct watchdog *w)
+/* Stops the launcher, as Ctrl-Z does, after removing its status line. SIGTSTP, unlike SIGSTOP, has
+ * no effect where no shell could continue the process. */
+static void stop(struct progress *p)
+{
+	sigset_t one;
+	run_progress_pause(p);
+	sigemptyset(&one);
+	sigaddset(&one, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* stops here */
+	sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+/* Waits until a signal comes. Returns its number, 0 if it is time to update the status line. */
+static int next_signal(const struct before *b, const struct progress *p, siginfo_t *info)
+{
+	static const struct timespec every = { .tv_sec = PROGRESS_EVERY_MS / 1000 };
+	int got = p->is_on ? sigtimedwait(&b->waited, info, &every) : sigwaitinfo(&b->waited, info);
+	return got > 0 ? got : 0;
+}
+
+static int wait_for(const struct run *r, const struct before *b, const struct watchdog *w,
+		    struct progress *p)
 {
 	int status;
 	for (;;) {
 		siginfo_t info;
-		pid_t got = waitpid(application, &status, WNOHANG);
-		if (got == application)
+		if (waitpid(r->application, &status, WNOHANG) == r->application)
 			return status;
-		if (sigwaitinfo(&b->waited, &info) > 0 && info.si_signo != SIGCHLD)
-			pass_on(&info, application, w);
+		int got = next_signal(b, p, &info);
+		if (!got)
+			run_progress_tick(r, p);
+		else if (got == SIGTSTP)
+			stop(p);
+		else if (got != SIGCHLD)
+			pass_on(&info, r->application, w);
 	}
 }
 
@@ -214,8 +247,10 @@ int run_application(struct run *r, int *wait_status)
 {
 	struct before before;
 	struct watchdog watchdog;
+	struct progress progress;
 	int told[2], error = 0;
-	hold_signals(&before);
+	run_progress_start(r, &progress);
+	hold_signals(&before, &progress);
 	run_watchdog_start(&watchdog);
 	if (pipe2(told, O_CLOEXEC))
 		return refuse(r->command[0], errno);
@@ -231,7 +266,8 @@ int run_application(struct run *r, int *wait_status)
 	tell_collector(r, pid);
 	bool has_failed = read(told[0], &error, sizeof(error)) == sizeof(error);
 	close(told[0]);
-	*wait_status = wait_for(pid, &before, &watchdog);
+	*wait_status = wait_for(r, &before, &watchdog, &progress);
+	run_progress_end(&progress);
 	run_watchdog_end(&watchdog);
 	return has_failed ? refuse(r->command[0], error) : 0;
 }

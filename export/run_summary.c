@@ -4,6 +4,7 @@
  */
 #include "export/files_words.h"
 #include "export/outfile.h"
+#include "export/progress_words.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
@@ -88,9 +89,12 @@ static long wait_for_collector(struct run *r, int wait_status, double wall_s, js
 		goes_on = hear(r, &during, text.at + text.n, 65536, &text.n);
 	}
 	vec_push(&text, 0);
-	if (sscanf(text.at, "settled %ld", &running) != 1)
+	const char *answer = text.at, *rest;
+	if (*progress_answer(answer) && strchr(answer, '\n')) /* the last one was not read */
+		answer = strchr(answer, '\n') + 1;
+	if (sscanf(answer, "settled %ld", &running) != 1)
 		running = -1;
-	const char *rest = strchr(text.at, '\n');
+	rest = strchr(answer, '\n');
 	*said = rest ? json_loads(rest, 0, NULL) : NULL;
 	vec_free(&text);
 	if (!running) /* the collector has saved everything and ends now */

@@ -104,6 +104,8 @@ static const struct {
 	{ "PROF_MEMORY", "no", false },
 	{ "PROF_NVTX", "off", true },
 	{ "PROF_NVTX", "no", false },
+	{ "PROF_PROGRESS", "off", true },
+	{ "PROF_PROGRESS", "no", false },
 	{ "PROF_NCCL", "off", true },
 	{ "PROF_NCCL", "none", false },
 	{ "PROF_BLAS", "off", true },

@@ -114,6 +114,15 @@ const char *driver_detector(const struct driver *d);
 bool driver_has_records(const struct driver *d);
 bool driver_saw_cupti(const struct driver *d);
 
+/* Returns the action of the step that the process is in; SCHED_NONE outside all steps. */
+enum sched_action driver_action(const struct driver *d);
+
+/*
+ * Returns the number of the first step that the schedule records; -1: the schedule is not known or
+ * records none.
+ */
+int64_t driver_first_scheduled(const struct driver *d);
+
 /* Returns the number of step boundaries read so far. */
 uint64_t driver_boundaries(const struct driver *d);
 

@@ -86,6 +86,23 @@ uint64_t driver_boundaries(const struct driver *d)
 	return d->ingest->counts.steps;
 }
 
+enum sched_action driver_action(const struct driver *d)
+{
+	const struct ingest *f = d->ingest;
+	const struct step_mark *newest = f->marks.n ? &f->marks.at[f->marks.n - 1] : NULL;
+	return newest && driver_has_steps(d) && !newest->is_outside ? newest->action : SCHED_NONE;
+}
+
+int64_t driver_first_scheduled(const struct driver *d)
+{
+	const struct ingest *f = d->ingest;
+	uint64_t first = schedule_first_recorded(&f->schedule);
+	if (!f->knows_schedule || f->schedule.off || first == SCHEDULE_NEVER)
+		return -1;
+	return (int64_t)(first + f->schedule.warmup +
+			 atomic_load(&driver_steps(d)->schedule_shift));
+}
+
 void driver_note_trouble(struct driver *d, const struct err *e)
 {
 	if (!d->trouble.text[0])
