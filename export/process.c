@@ -62,6 +62,7 @@ static void write_with(struct process *p, int format, const struct analyzed_step
 static void on_step(void *context, struct model_step *m)
 {
 	struct process *p = context;
+	completeness_add(&p->completeness, m->number, &m->launches);
 	if (!p->analysis)
 		return;
 	const struct analyzed_step *step = analysis_step(p->analysis, m);
@@ -79,6 +80,8 @@ static void start_analysis(struct process *p)
 static void on_restart(void *context)
 {
 	struct process *p = context;
+	completeness_free(&p->completeness);
+	p->completeness = (struct completeness){ 0 };
 	analysis_free(p->analysis);
 	start_analysis(p);
 }
@@ -105,6 +108,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 void process_close(struct process *p)
 {
 	trace_keep_free(&p->traces);
+	completeness_free(&p->completeness);
 	analysis_free(p->analysis);
 	driver_close(p->driver);
 }

@@ -39,10 +39,11 @@ struct process {
 	uint64_t n_traces, n_failed; /* traces written, and traces that could not be written */
 	struct process_files {
 		uint64_t n, n_empty;
-	} files[EXPORTERS_MOST];  /* files written, and how many are empty; same index as
+	} files[EXPORTERS_MOST];	  /* files written, and how many are empty; same index as
 				   * output->formats */
-	struct versions versions; /* read while the process is alive */
-	unsigned n_versions_read; /* how often `versions` was read */
+	struct completeness completeness; /* of the steps passed on */
+	struct versions versions;	  /* read while the process is alive */
+	unsigned n_versions_read;	  /* how often `versions` was read */
 };
 
 /* Opens the journal at `path`. `live`: the process may still run. `p` must not move until
@@ -69,6 +70,10 @@ bool process_complain_of_damage(const struct process *p);
 
 /* Fills in what is known about the process without an analysis. `a` owns the texts and lists. */
 void process_describe(const struct process *p, struct process_facts *to, struct arena *a);
+
+/* process_describe()'s part for `completeness`. The caller has filled in the rest of `to`. */
+void process_describe_completeness(const struct process *p, struct process_facts *to,
+				   struct arena *a);
 
 /* Returns the facts of process_describe() as JSON, with library versions and traces, for run.json.
  * The caller owns the reference. */

@@ -17,6 +17,7 @@ void process_describe(const struct process *p, struct process_facts *to, struct 
 	fields_clear(&process_facts_fields, to);
 	driver_describe(p->driver, to, a);
 	to->overhead = facts_overhead(&cost);
+	process_describe_completeness(p, to, a);
 	fill_files(to, p, a);
 	to->n_traces = (int64_t)p->n_traces;
 	to->n_traces_removed = (int64_t)p->traces.n_removed;

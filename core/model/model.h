@@ -6,6 +6,7 @@
 #ifndef CORE_MODEL_H
 #define CORE_MODEL_H
 
+#include "core/model/completeness.h"
 #include "core/model/tables.h"
 #include "core/runtime/kinds.h"
 #include "core/util/bisect.h"
@@ -247,6 +248,7 @@ struct model_step {
 	VEC(struct model_note) notes;
 	/* calls whose GPU records are missing, and GPU work that was not paired with a call */
 	uint64_t n_calls_without_work, n_works_without_call;
+	struct launch_counts launches;
 };
 
 /* Frees the step's contents, but not `m` itself. */

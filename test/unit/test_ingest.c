@@ -16,6 +16,7 @@ struct seen_step {
 	uint64_t number;
 	size_t n_calls, n_works, n_linked, n_streams, n_lanes, n_notes;
 	uint64_t without_work, without_call, begin_ns, end_ns;
+	struct launch_counts launches;
 	int64_t memory_first, memory_last;
 	bool is_cut, is_whole_run, all_within;
 	size_t n_earlier;
@@ -39,6 +40,7 @@ static void look_at(void *context, struct ingest *f, struct model_step *m)
 		.n_notes = m->notes.n,
 		.without_work = m->n_calls_without_work,
 		.without_call = m->n_works_without_call,
+		.launches = m->launches,
 		.begin_ns = m->begin_ns - JB_START,
 		.end_ns = m->end_ns - JB_START,
 		.is_cut = m->is_cut,
@@ -169,6 +171,8 @@ static void test_calls_and_work_go_to_their_steps(void **state)
 		assert_int_equal(s->n_streams, 2);
 		assert_int_equal(s->n_lanes, 3); /* copies of 1.5 us every 1 us overlap */
 		assert_int_equal(s->without_work, 0);
+		assert_int_equal(s->launches.n, LAUNCHES);
+		assert_int_equal(s->launches.n_captured, LAUNCHES);
 		assert_int_equal(s->begin_ns, 1000 + s->number * STEP_NS);
 		assert_int_equal(s->end_ns, 1000 + (s->number + 1) * STEP_NS);
 		assert_true(s->all_within);
@@ -212,12 +216,48 @@ static void test_counts_what_is_missing(void **state)
 	assert_int_equal(seen.steps.at[0].n_linked, 4);
 	assert_int_equal(seen.steps.at[0].without_work, 1);
 	assert_int_equal(seen.steps.at[0].without_call, 2);
+	/* the launch without work, and three calls between the numbers 2 and 6 */
+	assert_int_equal(seen.steps.at[0].launches.n, 6);
+	assert_int_equal(seen.steps.at[0].launches.n_captured, 2);
+	assert_int_equal(seen.steps.at[0].launches.n_lacking[LACK_DROPPED], 4);
 	assert_int_equal(counts.paired, 2);
 	assert_int_equal(counts.calls_without_work, 1);
 	assert_int_equal(counts.works_without_call, 2);
 	assert_int_equal(counts.dropped, 3);
 	assert_int_equal(counts.gpu_lost, 5);
 	assert_true(seen.steps.at[0].n_notes >= 3);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
+/* Launches of recorded steps before GPU timing was on, and whose records CUPTI dropped. */
+static void test_launches_without_gpu_times(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 100, 50, 1, 7);
+	jb_call(b, 1, JB_MEMCPY, 200, 50, 2, 4096); /* not a launch */
+	jb_gpu_state(b, 1, GPU_ON, 1000, 0);
+	jb_step(b, 1, STEP_BEGIN, 1000, 2, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 1100, 50, 3, 7);
+	jb_call(b, 1, JB_LAUNCH, 1200, 50, 4, 7);
+	jb_external(b, 1, 1, 1, 3);
+	jb_work(b, 1, REC_KERNEL, 1, 1300, 50, 1, 7);
+	jb_gpu_state(b, 1, GPU_LOST, 1900, 1);
+	struct seen seen = ingest_flushed(b, 2000, 3, NULL);
+	assert_int_equal(seen.steps.n, 2);
+	const struct launch_counts *before = &seen.steps.at[0].launches,
+				   *after = &seen.steps.at[1].launches;
+	assert_int_equal(before->n, 1);
+	assert_int_equal(before->n_captured, 0);
+	assert_int_equal(before->n_lacking[LACK_OFF], 1);
+	assert_int_equal(after->n, 2);
+	assert_int_equal(after->n_captured, 1);
+	assert_int_equal(after->n_lacking[LACK_CUPTI], 1);
 	vec_free(&seen.steps);
 	jb_free(b);
 }
@@ -615,6 +655,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_and_work_go_to_their_steps),
 		cmocka_unit_test(test_counts_what_is_missing),
+		cmocka_unit_test(test_launches_without_gpu_times),
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_window_inherits_work_of_steps_between),

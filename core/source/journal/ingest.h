@@ -110,7 +110,8 @@ struct ingest {
 	 * occurred
 	 */
 	bool last_has_come;
-	bool one_step; /* no steps were detected: the whole run is step 0 */
+	bool last_was_recorded; /* the last step passed on was a recorded step */
+	bool one_step;		/* no steps were detected: the whole run is step 0 */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
 	struct ingest_opening opening;

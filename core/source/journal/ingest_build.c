@@ -96,6 +96,51 @@ static void add_thread(struct build *b, const struct model_thread *thread, uint3
 	vec_push(&b->m->threads, *thread);
 }
 
+/* The header counts drops before their records are read. */
+static bool has_dropped(const struct ingest *f)
+{
+	return f->counts.dropped || atomic_load(&f->reader.header->dropped_records);
+}
+
+/* Returns why the launch has no GPU times. */
+static enum launch_lack lack_of(const struct build *b, bool is_expected)
+{
+	const struct ingest *f = b->f;
+	if (!is_expected)
+		return f->gpu_state == GPU_UNAVAILABLE || f->gpu_state == GPU_YIELDED
+			       ? LACK_UNAVAILABLE
+			       : LACK_OFF;
+	if (b->cut->is_killed)
+		return LACK_KILLED;
+	return has_dropped(f) ? LACK_DROPPED : f->counts.gpu_lost ? LACK_CUPTI : LACK_UNKNOWN;
+}
+
+/* Counts a launch. A launch that is captured into a graph does not run. */
+static void count_launch(struct build *b, const struct rec_call *c, uint8_t category,
+			 bool is_capturing, bool has_work)
+{
+	struct launch_counts *to = &b->m->launches;
+	if ((category != CAT_LAUNCH && category != CAT_GRAPH) || c->status ||
+	    (is_capturing && !has_work))
+		return;
+	to->n++;
+	if (has_work)
+		to->n_captured++;
+	else
+		to->n_lacking[lack_of(b, ingest_expects_work(b->f, c))]++;
+}
+
+/* Counts the calls of the thread whose records were dropped since its call with number `before`; 0:
+ * that is not known. Some of them may be copies. */
+static void count_lost(struct build *b, const struct rec_call *c, uint32_t before)
+{
+	uint32_t n = c->seq - before - 1;
+	if (!before || !has_dropped(b->f) || (int32_t)n <= 0)
+		return;
+	b->m->launches.n += n;
+	b->m->launches.n_lacking[LACK_DROPPED] += n;
+}
+
 static void build_thread(struct build *b, size_t i)
 {
 	struct ingest_thread *t = &b->f->threads.at[i];
@@ -104,6 +149,7 @@ static void build_thread(struct build *b, size_t i)
 	const struct pair_thread *named = &b->cut->threads[i];
 	struct model_thread thread = { .tid = named->tid, .first = b->m->calls.n, .n = t->n_cut };
 	const struct run_thread *entry = tables_thread(&b->f->dict.t, t->slot);
+	uint32_t seq = b->f->last_was_recorded ? t->closed_seq : 0;
 	if (entry)
 		memcpy(thread.name, entry->name, sizeof(thread.name));
 	for (size_t k = 0; k < t->n_cut; k++) {
@@ -122,6 +168,11 @@ static void build_thread(struct build *b, size_t i)
 		b->m->n_calls_without_work += is_missing;
 		if (!b->is_recorded)
 			continue;
+		count_launch(b, c, category, t->is_capturing, b->has_work[number]);
+		if (category_has_work(category)) {
+			count_lost(b, c, seq);
+			seq = c->seq;
+		}
 		struct model_call call = call_of(b->f, c, category);
 		if (call.polls && call.begin_ns < b->m->begin_ns)
 			call.begin_ns = b->m->begin_ns;
@@ -301,6 +352,16 @@ static void note_first_own(struct build *b)
 static bool is_of_silent_step(const struct ingest *f, const struct rec_gpu *g)
 {
 	return f->has_first_own && (int32_t)(g->correlation - f->first_own) < 0;
+}
+
+/* Work without a call may belong to a launch without work. */
+static void note_unpaired_launches(struct build *b)
+{
+	struct launch_counts *l = &b->m->launches;
+	if (!b->m->n_works_without_call)
+		return;
+	l->n_lacking[LACK_PAIR] += l->n_lacking[LACK_UNKNOWN];
+	l->n_lacking[LACK_UNKNOWN] = 0;
 }
 
 static void build_works(struct build *b)
@@ -566,6 +627,7 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 	for (size_t i = 0; i < f->threads.n; i++)
 		build_thread(&b, i);
 	build_works(&b);
+	note_unpaired_launches(&b);
 	build_tail(&b);
 	if (b.is_recorded)
 		ingest_build_segments(f, m);

@@ -290,6 +290,7 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	if (lasts_until_exit(f, &cut))
 		end_at_last_event(&m);
 	bool is_any = cut.n_calls || cut.n_works;
+	f->last_was_recorded = is_recorded;
 	drop_works(&cut);
 	drop_cut(f, end);
 	if (is_recorded && is_any) {

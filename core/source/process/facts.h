@@ -51,6 +51,20 @@ struct facts_steps {
 	LIST(struct facts_kept) kept; /* steps that the flight recorder kept and wrote */
 };
 
+/* Recorded steps without a gap, and how many of their launches have GPU times. */
+struct facts_window {
+	LIST(int64_t) steps;
+	int64_t launches, captured;
+	const char *why; /* why launches have no GPU times, and what to do; "": all have */
+};
+
+/* The launches of all recorded steps. `pct`: NAN without launches. */
+struct facts_completeness {
+	int64_t launches, captured;
+	double pct;
+	LIST(struct facts_window) windows;
+};
+
 struct facts_records {
 	int64_t records, calls, launches, kernels, memcpys, memsets, gpu_syncs, paired;
 };
@@ -90,6 +104,7 @@ struct process_facts {
 	struct facts_losses losses;
 	struct facts_overhead overhead;
 	struct facts_cupti cupti;
+	struct facts_completeness completeness;
 	LIST(struct facts_file) files;
 	int64_t n_traces, n_traces_removed, n_traces_failed;
 	const char *damage, *diagnostic, *trouble;
@@ -98,7 +113,8 @@ struct process_facts {
 
 /*
  * Fills in what the journal says. Clear all members before, with fields_clear() of export/fields.h.
- * Leaves out overhead, files and traces, which the caller fills. Texts and lists belong to `a`.
+ * Leaves out overhead, completeness, files and traces, which the caller fills. Texts and lists
+ * belong to `a`.
  */
 void driver_describe(const struct driver *d, struct process_facts *to, struct arena *a);
 

@@ -1,0 +1,52 @@
+/*
+ * Counts the launches of the recorded steps, and how many of them have GPU times. A launch is a
+ * call that starts a kernel or a CUDA graph. Only the library sees all launches; CUPTI may deliver
+ * records of fewer or of none.
+ */
+#ifndef CORE_COMPLETENESS_H
+#define CORE_COMPLETENESS_H
+
+#include "core/util/vec.h"
+
+#include <stdint.h>
+
+/* Why a launch has no GPU times. */
+enum launch_lack {
+	LACK_OFF,	  /* GPU timing was off */
+	LACK_UNAVAILABLE, /* CUPTI does not work in this process, or its profiler owns it */
+	LACK_DROPPED,	  /* the journal was full, so records of calls or GPU work were dropped */
+	LACK_CUPTI,	  /* CUPTI dropped records */
+	LACK_KILLED,	  /* the process was killed before CUPTI delivered the record */
+	LACK_PAIR,	  /* there is GPU work without a call, which may belong to the launch */
+	LACK_UNKNOWN,
+	LACKS_N
+};
+
+/* The launches of a step. */
+struct launch_counts {
+	uint64_t n, n_captured; /* n_captured: launches with GPU times */
+	uint64_t n_lacking[LACKS_N];
+};
+
+/* The recorded steps `first` to `last`, without a gap. */
+struct completeness_window {
+	uint64_t first, last;
+	struct launch_counts launches;
+};
+
+enum { COMPLETENESS_WINDOWS = 256 }; /* further windows count in the total only */
+
+struct completeness {
+	struct launch_counts total;
+	uint64_t next_step; /* the step that continues the last window, if it is recorded */
+	VEC(struct completeness_window) windows;
+};
+
+/* Adds a recorded step. Steps come in order. */
+void completeness_add(struct completeness *c, uint64_t step, const struct launch_counts *launches);
+void completeness_free(struct completeness *c);
+
+/* Returns the reason why most of the launches without GPU times have none. */
+enum launch_lack launch_counts_lack(const struct launch_counts *c);
+
+#endif
