@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,6 +33,17 @@ static int take_sim(void *request, const struct command_option *o, const char *v
 {
 	(void)value;
 	return add_setting(request, o->name, "PROF_SIM", "1");
+}
+
+static int take_required(void *request, const struct command_option *o, const char *value)
+{
+	struct run *r = request;
+	char *end;
+	r->required_pct = strtod(value, &end);
+	if (!*value || *end || !(r->required_pct > 0 && r->required_pct <= 100))
+		return usage_error("%s takes a percentage above 0 and up to 100, not '%s'", o->name,
+				   value);
+	return 0;
 }
 
 static int take_version(void *request, const struct command_option *o, const char *value)
@@ -73,6 +85,10 @@ static const struct command_option options[] = {
 	  .help = "run on the simulated GPU",
 	  .setting = "PROF_SIM=1",
 	  .take = take_sim },
+	{ .name = "--require-complete",
+	  .argument = "PCT",
+	  .help = "exit with 125 if fewer launches have GPU times",
+	  .take = take_required },
 	{ .name = "--quiet",
 	  .help = "print no summary at the end",
 	  .offset = offsetof(struct run, is_quiet) },
@@ -146,8 +162,12 @@ static int run_profiled(struct run *r)
 	if (error)
 		return error;
 	if (r->profiles)
-		run_finish(r, wait_status, now_s() - begin);
+		error = run_finish(r, wait_status, now_s() - begin);
+	else
+		error = r->required_pct > 0 ? RUN_INCOMPLETE : 0;
 	fflush(NULL);
+	if (error && WIFEXITED(wait_status) && !WEXITSTATUS(wait_status))
+		return error;
 	run_end_like(wait_status);
 }
 

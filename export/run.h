@@ -19,6 +19,7 @@
 struct run {
 	char **command; /* the application's command line, NULL-terminated */
 	bool is_quiet;
+	double required_pct; /* of launches that must have GPU times; 0: not required */
 	bool is_sim;
 	bool profiles; /* false: profiling is impossible, and the application runs without it */
 	char home[PATH_MAX];   /* folder that contains this program, the library and sim/ */
@@ -96,7 +97,11 @@ void run_progress_tick(const struct run *r, struct progress *p);
 void run_progress_pause(struct progress *p);
 void run_progress_end(struct progress *p);
 
-/* run_summary.c: waits for the collector and prints the summary. */
-void run_finish(struct run *r, int wait_status, double wall_s);
+/* The exit status if the application ended with 0 and fewer launches than required have GPU times.
+ * env, nice, timeout and docker use it for failures of their own, so programs avoid it. */
+enum { RUN_INCOMPLETE = 125 };
+
+/* run_summary.c: waits for the collector and prints the summary. Returns 0, or RUN_INCOMPLETE. */
+int run_finish(struct run *r, int wait_status, double wall_s);
 
 #endif

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -323,9 +324,55 @@ static void say_collector_died(const struct run *r)
 		r->folder);
 }
 
+/*
+ * Returns how many percent of the launches have GPU times, at least: each dropped record counts as
+ * a launch without them. 0: no launch was recorded.
+ */
+static double least_pct(const struct process_facts *p)
+{
+	const struct facts_completeness *c = &p->completeness;
+	int64_t most = c->launches + p->losses.dropped;
+	return c->launches ? 100.0 * (double)c->captured / (double)most : 0;
+}
+
+/* Prints why the run is not as complete as required. Returns RUN_INCOMPLETE. */
+__attribute__((format(printf, 2, 3))) static int incomplete(const struct run *r, const char *format,
+							    ...)
+{
+	char why[200];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	fprintf(stderr, "profrun: --require-complete %g: %s\n", r->required_pct, why);
+	return RUN_INCOMPLETE;
+}
+
+/* Compares each process that recorded launches with --require-complete. */
+static int check_complete(const struct run *r, const struct runfile *file)
+{
+	bool is_any = false;
+	for (size_t i = 0; i < file->processes.n; i++) {
+		const struct process_facts *p = &file->processes.at[i];
+		const struct facts_completeness *c = &p->completeness;
+		if (!c->launches)
+			continue;
+		is_any = true;
+		char dropped[60] = "";
+		if (p->losses.dropped)
+			snprintf(dropped, sizeof(dropped), ", and %lld records were dropped",
+				 (long long)p->losses.dropped);
+		if (least_pct(p) < r->required_pct)
+			return incomplete(r, "process %lld: %lld of %lld launches have GPU times%s",
+					  (long long)p->pid, (long long)c->captured,
+					  (long long)c->launches, dropped);
+	}
+	return is_any ? 0 : incomplete(r, "no launch was recorded");
+}
+
 /* Ends a run that left a journal or still has running processes. `said`: the collector's answer,
- * NULL if the collector died. */
-static void finish_seen(struct run *r, const json_t *said, int wait_status, long running)
+ * NULL if the collector died. Returns 0, or RUN_INCOMPLETE. */
+static int finish_seen(struct run *r, const json_t *said, int wait_status, long running)
 {
 	struct runfile file;
 	struct report report;
@@ -345,24 +392,32 @@ static void finish_seen(struct run *r, const json_t *said, int wait_status, long
 		say_collector_died(r);
 	if (!r->is_quiet)
 		say_running(running);
+	int error = !(r->required_pct > 0) ? 0
+		    : running < 0	   ? incomplete(r, "the collector died")
+					   : check_complete(r, &file);
 	report_free(&report);
 	runfile_free(&file);
+	return error;
 }
 
-void run_finish(struct run *r, int wait_status, double wall_s)
+int run_finish(struct run *r, int wait_status, double wall_s)
 {
+	int error = 0;
 	json_t *said;
 	long running = wait_for_collector(r, wait_status, wall_s, &said);
 	bool is_any = json_array_size(json_object_get(said, "processes")), was_used;
 	if (was_interrupted) {
 		run_describe_end(r, wait_status, wall_s);
 		say_not_waited(r);
+		error = r->required_pct > 0 ? incomplete(r, "interrupted") : 0;
 	} else if (running <= 0 && !is_any && run_remove_folder(r, &was_used)) {
 		if (!r->is_quiet)
 			say_never_used(r, was_used);
+		error = r->required_pct > 0 ? incomplete(r, "no launch was recorded") : 0;
 	} else {
 		run_describe_end(r, wait_status, wall_s);
-		finish_seen(r, said, wait_status, running);
+		error = finish_seen(r, said, wait_status, running);
 	}
 	json_decref(said);
+	return error;
 }
