@@ -215,8 +215,6 @@ void report_exit_say(struct textout *o, const struct report *r, const struct rep
 		say_growth(o, p, r->run.cwd);
 	} else if (e && *e->exception) {
 		text_wrap(o, TEXT_RED, "Ended by ", e->exception, LINES);
-	} else if (e && e->status > 0) {
-		text_line(o, TEXT_RED, "Ended with exit status %lld", (long long)e->status);
 	}
 	say_signal(o, r, p);
 }

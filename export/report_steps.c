@@ -166,23 +166,23 @@ static void say_late(struct textout *o, const struct facts_steps *steps)
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
 
-/* Prints how many steps there were, how many of them in training, how they were detected, and which
- * were recorded. */
+/* Prints how steps were detected and which were recorded; how many of them are in training. */
 static void say_count(struct textout *o, const struct facts_steps *steps)
 {
 	char numbers[80], of_training[OF_TRAINING_BYTES] = "", detector[80];
-	if (steps->trains_from >= 0) {
+	bool has_training = steps->trains_from >= 0;
+	if (has_training)
+		snprintf(of_training, sizeof(of_training), "%lld in training, ",
+			 (long long)(steps->count - steps->trains_from));
+	report_numbers(numbers, sizeof(numbers), steps->recorded.at, steps->recorded.n);
+	text_say(o, "steps    ", "%s%s; %s%s", of_training,
+		 report_detector(detector, sizeof(detector), steps),
+		 *numbers ? "recorded: " : "none recorded: figures cover the whole run", numbers);
+	if (has_training)
 		text_say(o, REPORT_UNDER,
 			 "training starts at step %lld; earlier steps, without an optimizer, are "
 			 "excluded",
 			 (long long)steps->trains_from);
-		snprintf(of_training, sizeof(of_training), " (%lld in training)",
-			 (long long)(steps->count - steps->trains_from));
-	}
-	report_numbers(numbers, sizeof(numbers), steps->recorded.at, steps->recorded.n);
-	text_say(o, REPORT_UNDER, "%lld steps%s, %s; %s%s", (long long)steps->count, of_training,
-		 report_detector(detector, sizeof(detector), steps),
-		 *numbers ? "recorded: " : "none recorded: figures cover the whole run", numbers);
 }
 
 static void say_corrected(struct textout *o, const struct facts_steps *steps)
@@ -200,14 +200,6 @@ static void say_corrected(struct textout *o, const struct facts_steps *steps)
 			 (long long)steps->corrected->period_before);
 }
 
-static void say_lengths(struct textout *o, const struct sample_summary *ms)
-{
-	char p50[NUMBER_BYTES], p95[NUMBER_BYTES], most[NUMBER_BYTES];
-	text_say(o, "step     ", "%s ms (median of %lld), varies by %.0f %%; p95 %s, max %s ms",
-		 report_ms(p50, sizeof(p50), ms->p50), (long long)ms->n, ms->cv * 100,
-		 report_ms(p95, sizeof(p95), ms->p95), report_ms(most, sizeof(most), ms->max));
-}
-
 void report_steps_say(struct textout *o, const struct report_process *p)
 {
 	char ms[NUMBER_BYTES];
@@ -222,7 +214,7 @@ void report_steps_say(struct textout *o, const struct report_process *p)
 				   "step; nothing was recorded after it");
 		return;
 	}
-	say_lengths(o, p->baseline.step_ms);
+	say_count(o, steps);
 	say_warm_up(o, p);
 	say_slow(o, p);
 	say_recorded(o, p);
@@ -230,7 +222,6 @@ void report_steps_say(struct textout *o, const struct report_process *p)
 		text_say(o, REPORT_UNDER, "%lld CUDA call%s per step; step boundary: %s",
 			 (long long)steps->period, steps->period > 1 ? "s" : "", steps->boundary);
 	say_corrected(o, steps);
-	say_count(o, steps);
 	say_late(o, steps);
 	say_why(o, steps);
 }

@@ -1,15 +1,16 @@
 /* See report_text.h. Prints the first screen, and what follows it in the right order. */
 #include "export/report_text.h"
 
-#include "core/util/path.h"
 #include "export/report_exit.h"
 #include "export/report_figures.h"
 #include "export/report_gains.h"
+#include "export/report_head.h"
 #include "export/report_pages.h"
 #include "export/report_ranks.h"
 #include "export/report_steps.h"
 #include "export/report_words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ enum {
 	REASONS_SAID = 3,
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
-	TRUST_LINES = 2,
+	TRUST_LINES = 3,
+	WINDOWS_SAID = 2,
 	DAMAGE_LINES = 5,
 	GAPS_SAID = 3,
 	NUMBER_BYTES = 32,
@@ -49,44 +51,6 @@ const struct report_process *report_main_process(const struct report *r)
 
 /* ---- The lines of the first screen ---- */
 
-/* Returns the process's own command, without the folder of its program. */
-static const char *own_command(const struct report_process *p)
-{
-	const char *command = p->facts.command, *base = command;
-	for (const char *c = command; *c && *c != ' '; c++)
-		base = *c == '/' ? c + 1 : base;
-	return base;
-}
-
-/* Writes "rank 3" or "process 123". Returns `to`. */
-static char *name_of(char *to, size_t bytes, const struct report_process *p)
-{
-	bool has_rank = p->rank >= 0;
-	snprintf(to, bytes, "%s %lld", has_rank ? "rank" : "process",
-		 (long long)(has_rank ? p->rank : p->facts.pid));
-	return to;
-}
-
-/* Prints the command that the user typed. If there are several processes that are not ranks, prints
- * the process's own command, because each process may run another program. */
-static void say_command(struct textout *o, const struct report *r, const struct report_process *p)
-{
-	char command[TEXT_BYTES] = "", fitted[TEXT_BYTES], name[NAME_BYTES];
-	bool is_own = r->processes.n > 1 && p->rank < 0;
-	for (size_t i = 0; !is_own && i < r->run.command.n; i++) {
-		size_t used = strlen(command);
-		const char *word = report_short_path(r->run.command.at[i], r->run.cwd);
-		if (!i) /* leave out the interpreter's folder */
-			word = path_base(word);
-		snprintf(command + used, sizeof(command) - used, "%s%s", i ? " " : "", word);
-	}
-	text_fit(fitted, sizeof(fitted), *command ? command : own_command(p), 60, CUT_MIDDLE);
-	if (r->processes.n > 1)
-		text_line(o, TEXT_BOLD, "%s, %s", fitted, name_of(name, sizeof(name), p));
-	else
-		text_line(o, TEXT_BOLD, "%s", fitted);
-}
-
 static void say_why_unknown(struct textout *o, const struct report_process *p)
 {
 	const char *why = NULL;
@@ -103,7 +67,8 @@ static void say_bound(struct textout *o, const struct report_process *p)
 	const struct report_bound *b = &p->bound;
 	const char *title = report_verdict_noun(b->verdict);
 	if (*title)
-		text_line(o, TEXT_BOLD, "%s (confidence %.0f %%): %s", title, b->confidence * 100,
+		text_line(o, TEXT_BOLD, "Limited by: %s (confidence %.0f %%): %s",
+			  report_resource_noun(b->verdict), b->confidence * 100,
 			  report_verdict_words(b->verdict));
 	else
 		say_why_unknown(o, p);
@@ -218,26 +183,51 @@ static void name_gaps(char *to, size_t bytes, const struct report_process *p)
 		snprintf(to + used, bytes - used, ", and %zu more", n - GAPS_SAID);
 }
 
-/* Prints how reliable the figures are. */
+/* Prints the windows in which launches have no GPU times, with the reason. */
+static void say_lacking(struct textout *o, const struct facts_completeness *c)
+{
+	size_t n_said = 0, n_lacking = 0;
+	char text[TEXT_BYTES];
+	for (size_t i = 0; i < c->windows.n; i++) {
+		const struct facts_window *w = &c->windows.at[i];
+		if (!*w->why || !w->steps.n || n_lacking++ >= WINDOWS_SAID)
+			continue;
+		snprintf(text, sizeof(text),
+			 "step%s %lld%s%.0lld: %lld of %lld launches have GPU times: %s",
+			 w->steps.n > 1 ? "s" : "", (long long)w->steps.at[0],
+			 w->steps.n > 1 ? "-" : "",
+			 w->steps.n > 1 ? (long long)w->steps.at[w->steps.n - 1] : 0,
+			 (long long)w->captured, (long long)w->launches, w->why);
+		text_wrap(o, TEXT_RED, REPORT_UNDER, text, 3);
+		n_said++;
+	}
+	if (n_lacking > n_said)
+		text_line(o, TEXT_RED, REPORT_UNDER "and in %zu more window%s", n_lacking - n_said,
+			  n_lacking - n_said > 1 ? "s" : "");
+}
+
+/* Prints how many launches have GPU times, and how reliable the figures are. */
 static void say_trust(struct textout *o, const struct report_process *p)
 {
-	char line[TEXT_BYTES] = "", cost[120];
-	size_t used;
-	if (p->replay)
-		snprintf(line, sizeof(line), "model error %.1f %%; ", fabs(p->replay->error_pct));
-	used = strlen(line);
+	char line[TEXT_BYTES], cost[120], count[NUMBER_BYTES];
+	size_t used = strlen(report_captured(line, sizeof(line), &p->facts.completeness));
 	report_overhead(cost, sizeof(cost), &p->self.overhead);
+	if (used)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "; ");
 	if (*cost)
-		snprintf(line + used, sizeof(line) - used, "%s; ", cost);
-	used = strlen(line);
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s; ", cost);
 	if (p->self.dropped > 0)
-		snprintf(line + used, sizeof(line) - used, "%lld records dropped",
-			 (long long)p->self.dropped);
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s records dropped",
+					 report_count(count, sizeof(count), p->self.dropped));
 	else
-		snprintf(line + used, sizeof(line) - used, "no records dropped");
-	used = strlen(line);
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "nothing dropped");
+	if (p->replay)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "; model error %.1f %%",
+					 fabs(p->replay->error_pct));
 	name_gaps(line + used, sizeof(line) - used, p);
+	line[0] = (char)toupper((unsigned char)line[0]);
 	text_wrap(o, p->self.dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
+	say_lacking(o, &p->facts.completeness);
 }
 
 /* Prints the reasons why figures are missing, if there are no GPU times. `steps_are_said`: the
@@ -278,7 +268,7 @@ static void say_process(struct textout *o, const struct report *r, const struct 
 			unsigned most_lines, bool parts_follow)
 {
 	const char *cwd = r->run.cwd;
-	say_command(o, r, p);
+	report_head_say(o, r, p);
 	report_exit_say(o, r, p);
 	report_steps_say(o, p);
 	if (*p->facts.damage)
@@ -303,6 +293,7 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 		say_process(o, r, p, most_lines, parts_follow);
 		return;
 	}
+	report_head_say(o, r, NULL);
 	const struct report_process *first = r->processes.n ? r->processes.at[0] : NULL;
 	if (first)
 		report_exit_say(o, r, first);
@@ -347,7 +338,7 @@ static void say_others(struct textout *o, const struct report *r, const struct r
 	}
 	text_line(o, TEXT_PLAIN, "%s", "");
 	text_line(o, TEXT_BOLD, "All %zu processes; the details below are for %s", r->processes.n,
-		  name_of(name, sizeof(name), p));
+		  report_name_of(name, sizeof(name), p));
 	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < r->processes.n; i++)
 		row_of_process(&t, r->processes.at[i]);

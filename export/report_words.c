@@ -202,6 +202,17 @@ static const struct word verdicts[] = {
 	{ "mixed", "Several bottlenecks", "none clearly larger than the others" },
 };
 
+static const struct word resources[] = {
+	{ "gpu", "GPU", "" },
+	{ "cpu", "launch overhead", "" },
+	{ "input", "data loading", "" },
+	{ "sync", "synchronization", "" },
+	{ "memory", "allocation and freeing", "" },
+	{ "copy", "copies", "" },
+	{ "collective", "communication", "" },
+	{ "mixed", "several causes", "" },
+};
+
 static const struct word syncs[] = {
 	{ "item", ".item()/D2H sync", "" },    { "explicit", "explicit sync", "" },
 	{ "copy", "blocking copy", "" },       { "event", "cudaEventSynchronize", "" },
@@ -233,6 +244,29 @@ const char *report_verdict_or_unclear(const char *verdict)
 {
 	const char *title = report_verdict_noun(verdict);
 	return *title ? title : "unclear";
+}
+
+const char *report_resource_noun(const char *verdict)
+{
+	return LOOK_UP(resources, verdict)->noun;
+}
+
+/* Rounds down, so that only a complete capture has 100 %. */
+char *report_captured(char *to, size_t bytes, const struct facts_completeness *c)
+{
+	char captured[32], launches[32];
+	report_count(captured, sizeof(captured), c->captured);
+	report_count(launches, sizeof(launches), c->launches);
+	to[0] = 0;
+	if (c->windows.at && !c->launches)
+		snprintf(to, bytes, "%s",
+			 c->windows.n ? "no launches in the recorded steps" : "nothing captured");
+	else if (c->windows.at && c->captured == c->launches)
+		snprintf(to, bytes, "captured %s of %s launches (100 %%)", captured, launches);
+	else if (c->windows.at)
+		snprintf(to, bytes, "captured %s of %s launches (%.1f %%)", captured, launches,
+			 floor(c->pct * 10) / 10);
+	return to;
 }
 
 const char *report_cause_noun(const char *cause)

@@ -67,6 +67,12 @@ const char *report_verdict_words(const char *verdict);
 /* Returns the noun, or "unclear" for an unknown verdict. */
 const char *report_verdict_or_unclear(const char *verdict);
 
+/* Returns "synchronization" for the verdict "sync", and "" for an unknown verdict. */
+const char *report_resource_noun(const char *verdict);
+
+/* Writes "captured 7,213 of 7,413 launches (97.3 %)", or "" if that is not known. Returns `to`. */
+char *report_captured(char *to, size_t bytes, const struct facts_completeness *c);
+
 /* Return "launch overhead" and "CPU slower than the GPU" for the idle cause "launch", and "" for an
  * unknown cause. */
 const char *report_cause_noun(const char *cause);

@@ -7,12 +7,14 @@
 #include "export/progress_words.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
+#include "export/report_head.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
 #include "export/report_words.h"
 #include "export/run.h"
 #include "export/runfile.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -163,10 +165,11 @@ static void say_process(const struct process_facts *p, const struct report_run *
 	bool lacks_gpu_times = !strcmp(p->cupti.state, "unavailable") ||
 			       !strcmp(p->cupti.state, "yielded");
 	snprintf(who, sizeof(who), "process %lld", (long long)p->pid);
-	fprintf(stderr, "profrun: %s: %s", who, files_count(text, sizeof(text), p));
-	if (!has_screen)
+	if (!has_screen) {
+		fprintf(stderr, "profrun: %s: %s", who, files_count(text, sizeof(text), p));
 		say_steps(p);
-	fprintf(stderr, "\n");
+		fprintf(stderr, "\n");
+	}
 	if (!has_screen)
 		say_text(who, report_death(text, sizeof(text), run, p));
 	say_text(who, files_emptiness(text, sizeof(text), p));
@@ -178,27 +181,29 @@ static void say_process(const struct process_facts *p, const struct report_run *
 	say_losses(p, who);
 }
 
-enum { PROCESSES_SAID = 8, LINES_AROUND = 3 };
+enum { PROCESSES_SAID = 8, LINES_AROUND = 2 };
+
+static struct textout summary_text(void)
+{
+	return (struct textout){ .to = stderr,
+				 .margin = "  ",
+				 .title_margin = "profrun: ",
+				 .has_colour = text_wants_colour(STDERR_FILENO) };
+}
 
 /* Prints the report's first screen, with room for the lines before and after it. */
 static void say_report(const struct report *report)
 {
-	struct textout o = { .to = stderr,
-			     .margin = "  ",
-			     .has_colour = text_wants_colour(STDERR_FILENO) };
+	struct textout o = summary_text();
 	report_text_screen(&o, report, REPORT_SCREEN_LINES - LINES_AROUND);
 }
 
-/* Prints the command for the full report. Quotes the folder if its name contains a blank or another
- * character that a shell would interpret. */
-static void say_report_command(const struct run *r)
+/* Prints how the run ended, without a report. */
+static void say_end(const struct runfile *file)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789/._-+=:,@%";
-	bool is_plain = !r->folder[strspn(r->folder, plain)] || strchr(r->folder, '\'');
-	const char *quote = is_plain ? "" : "'";
-	fprintf(stderr, "profrun: full report: profrun.sh report %s%s%s\n", quote, r->folder,
-		quote);
+	struct textout o = summary_text();
+	const struct report r = { .run = file->run };
+	report_head_say(&o, &r, NULL);
 }
 
 static void say_left_out(const struct run *r, const struct runfile *file)
@@ -221,28 +226,67 @@ static bool has_files(const struct runfile *file, const struct exporter *x)
 	return false;
 }
 
-/* Prints where the files of each format are. Returns whether there are any files. */
-static bool say_files(const struct run *r, const struct runfile *file)
+/* Returns the folder as the user would type it: relative to the current one if it is below. */
+static const char *short_folder(const struct run *r)
+{
+	char cwd[PATH_MAX];
+	size_t n = getcwd(cwd, sizeof(cwd)) ? strlen(cwd) : 0;
+	return n > 1 && !strncmp(r->folder, cwd, n) && r->folder[n] == '/' ? r->folder + n + 1
+									   : r->folder;
+}
+
+/* Writes which files there are: " (steps 12-14)" if there is one for each recorded step, else how
+ * many. Returns `to`. */
+static char *files_in_words(char *to, size_t bytes, const struct runfile *file,
+			    const struct exporter *x)
+{
+	char numbers[120];
+	int64_t n = 0;
+	const struct facts_steps *s = file->processes.n == 1 ? &file->processes.at[0].steps : NULL;
+	for (size_t i = 0; i < file->processes.n; i++)
+		n += files_of(&file->processes.at[i], x);
+	if (s && (size_t)n == s->recorded.n)
+		snprintf(to, bytes, " (step%s %s)", n > 1 ? "s" : "",
+			 report_numbers(numbers, sizeof(numbers), s->recorded.at, s->recorded.n));
+	else
+		snprintf(to, bytes, " (%lld file%s)", (long long)n, n > 1 ? "s" : "");
+	return to;
+}
+
+/* Prints where the report and the files of each format are: in one line if they fit. Lines are not
+ * cut, because users copy the paths. Returns whether there are any. */
+static bool say_files(const struct run *r, const struct runfile *file, bool has_report)
 {
 	const struct exporter *x;
-	bool is_any = false;
+	const char *folder = short_folder(r);
+	char words[140];
+	int column = 0;
+	if (has_report)
+		column = fprintf(stderr, "  Report: %s/report.txt", folder);
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
-		char path[PATH_MAX + 32];
+		char path[PATH_MAX + 32], text[PATH_MAX + 400];
 		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);
 		if (!has_files(file, x) || access(path, F_OK)) /* none were written, or they were
 							        * removed */
 			continue;
-		fprintf(stderr, "profrun: %ss are in %s/%s: open them in %s\n", x->noun, r->folder,
-			x->folder, x->viewer);
-		is_any = true;
+		int n = snprintf(text, sizeof(text), "%c%ss: %s/%s%s, open in %s",
+				 toupper((unsigned char)*x->noun), x->noun + 1, folder, x->folder,
+				 files_in_words(words, sizeof(words), file, x), x->viewer);
+		bool fits = column && column + 4 + n <= TEXT_COLUMNS;
+		fprintf(stderr, "%s%s%s", fits || !column ? "" : "\n", fits ? "    " : "  ", text);
+		column = fits ? column + 4 + n : 2 + n;
 	}
-	return is_any;
+	if (column)
+		fprintf(stderr, "\n");
+	return column;
 }
 
 static void say_all(const struct run *r, const struct runfile *file, const struct report *report)
 {
 	bool has_report = report_main_process(report);
 	size_t n = file->processes.n;
+	if (!has_report)
+		say_end(file);
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
 		say_process(&file->processes.at[i], &file->run, n == 1 && has_report);
 	if (n > PROCESSES_SAID)
@@ -253,10 +297,7 @@ static void say_all(const struct run *r, const struct runfile *file, const struc
 	say_left_out(r, file);
 	if (has_report || report_exit_is_bad(report))
 		say_report(report);
-	bool is_any = say_files(r, file);
-	if (has_report)
-		say_report_command(r);
-	else if (!is_any)
+	if (!say_files(r, file, has_report))
 		fprintf(stderr, "profrun: the run is recorded in %s\n", r->folder);
 }
 

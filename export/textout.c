@@ -50,6 +50,33 @@ void text_line(struct textout *o, enum text_style style, const char *format, ...
 	put(o, style, text);
 }
 
+/* A title's margin takes the margin's place for one line. */
+static struct textout titled(const struct textout *o)
+{
+	struct textout t = *o;
+	if (t.title_margin)
+		t.margin = t.title_margin;
+	return t;
+}
+
+void text_title(struct textout *o, const char *format, ...)
+{
+	char text[TEXT_BYTES];
+	struct textout t = titled(o);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	put(&t, TEXT_BOLD, text);
+	o->n_lines = t.n_lines;
+}
+
+size_t text_title_columns(const struct textout *o)
+{
+	struct textout t = titled(o);
+	return room(&t);
+}
+
 /* Returns how many bytes of `text` fit on a line of `columns`: up to the last blank that fits, or a
  * part of a word that is too long for the line. */
 static size_t line_bytes(const char *text, size_t columns)

@@ -15,7 +15,8 @@ enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_RED, TEXT_GREEN };
 
 struct textout {
 	FILE *to;
-	const char *margin; /* printed before every line; NULL: nothing */
+	const char *margin;	  /* printed before every line; NULL: nothing */
+	const char *title_margin; /* printed before a title in place of `margin`; NULL: `margin` */
 	bool has_colour;
 	unsigned n_lines; /* number of lines written so far */
 };
@@ -26,6 +27,11 @@ bool text_wants_colour(int fd);
 /* Prints one line, cut at the screen's edge. */
 __attribute__((format(printf, 3, 4))) void text_line(struct textout *o, enum text_style style,
 						     const char *format, ...);
+
+/* Prints one line in bold after the title's margin, cut at the screen's edge. */
+__attribute__((format(printf, 2, 3))) void text_title(struct textout *o, const char *format, ...);
+/* Returns how many columns a title may have. */
+size_t text_title_columns(const struct textout *o);
 
 /* Prints words on as many lines as they need, up to `most`. The first line begins with `lead`, the
  * others with blanks of the same width. */

@@ -162,9 +162,9 @@ class Blocks(Case):
 
     def test_written_files_are_counted(self):
         run = self.profiled(command("new", STEPS), (*ARMED, "--format", "memory"), **SETTINGS)
-        self.assertIn(": 4 memory snapshots\n", run.err)
-        self.assertIn(f"profrun: memory snapshots are in {run.folder}/memory: open", run.err)
-        self.assertNotIn("traces are in", run.err)
+        folder = os.path.basename(run.folder)
+        self.assertIn(f"  Memory snapshots: {folder}/memory (steps 11-14), open in ", run.err)
+        self.assertNotIn("Traces: ", run.err)
         self.assertNotIn("snapshots are empty", run.err)
         self.assertIn(": 4 traces and 4 memory snapshots in ",
                       self.tool("export", run.folder, "--format", "perfetto,memory").out)
@@ -173,7 +173,8 @@ class Blocks(Case):
     def test_empty_snapshots_are_reported(self):
         run = self.profiled([prog("loop"), str(STEPS)], (*ARMED, "--format", "perfetto,memory"),
                             **SETTINGS)
-        self.assertIn(": 4 traces and 4 memory snapshots\n", run.err)
+        self.assertRegex(run.err, r"Traces: \S+/traces \(steps 11-14\), open in ")
+        self.assertRegex(run.err, r"Memory snapshots: \S+/memory \(steps 11-14\), open in ")
         for said in (run.err, self.tool("export", run.folder, "--format", "memory").out):
             self.assertIn("its memory snapshots are empty: PyTorch's allocator reported no block",
                           said)

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -183,7 +184,7 @@ class Example(Case):
         run = self.tool("report", self.run_.folder)
         self.assertEqual((run.status, run.err), (0, ""))
         self.assert_page(run.out)
-        for words in ("demo.py", "median of", "GPU 0", "GPU idle time by cause: ",
+        for words in ("demo.py", "(median; p95 ", "GPU 0", "GPU idle time by cause: ",
                       "linear_forward_200us", "Not available"):
             self.assertIn(words, run.out)
         with open(os.path.join(self.run_.folder, "report.txt")) as file:
@@ -191,9 +192,17 @@ class Example(Case):
 
     def test_first_screen_at_the_runs_end(self):
         lines = self.run_.err.splitlines()
-        self.assertLessEqual(len(lines), 24)
+        self.assertLessEqual(len(lines), 25)
         self.assert_page("\n".join(line for line in lines if line.startswith("  ")))
-        self.assertTrue([line for line in lines if line.startswith("  step ")], self.run_.err)
+        self.assertRegex(lines[0], r"^profrun: \S*python\S* .*demo.py .*: exit 0 after \d+\.\d s$")
+        self.assertRegex(lines[1], r"^  200 steps of \d+\.\d+ ms \(median; p95 \d+\.\d+\)$")
+        self.assertRegex(self.run_.err, r"\n  Captured (\d+) of \1 launches \(100 %\); ")
+        folder = os.path.relpath(self.run_.folder, self.base)
+        self.assertIn(f"\n  Report: {folder}/report.txt", self.run_.err)
+        self.assertIn(f"  Traces: {folder}/traces (steps 152-156), open in https://ui.perf",
+                      self.run_.err)
+        with open(os.path.join(self.run_.folder, "report.txt")) as file:
+            self.assertRegex(file.readline(), ": " + re.escape(lines[0].split(": ")[-1]) + "$")
         # Two of the example's causes cost nearly the same: the verdict may name both or neither.
         self.assertTrue([line for line in lines if " (confidence " in line], self.run_.err)
 

@@ -286,7 +286,7 @@ class Places(Case):
         live.do(1000)
         run = live.end()
         self.assertEqual(run.status, 0, run.err)
-        self.assertNotIn("traces are in", run.err)
+        self.assertNotIn("Traces: ", run.err)
 
 
 class Words(Case):

@@ -55,7 +55,7 @@ class Training(OverdueCase):
             text = " ".join(file.read().split())
         self.assertIn(f"training starts at step {first};", text)
         self.assertIn(
-            f"{facts['count']} steps ({facts['count'] - first} in training), auto-detected (", text)
+            f"steps {facts['count'] - first} in training, auto-detected (", text)
 
     def test_training_begins_once(self):
         """It does not begin again after each evaluation long enough to have its own steps."""

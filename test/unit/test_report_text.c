@@ -252,12 +252,11 @@ static void test_first_screen(void **state)
 	(void)state;
 	assert_fits(text);
 	assert_in_range(n_lines, 8, REPORT_SCREEN_LINES);
-	assert_says(text, "python train.py\nstep     5.200 ms (median of 76), varies by 2 %; p95 "
-			  "5.400");
+	assert_says(text, "python train.py, 80 steps of 5.200 ms (median; p95 5.400)\n"
+			  "steps    auto-detected (77 %); recorded: 12-14\n");
 	assert_says(text, "without the 3 warm-up steps (up to 48.12 ms each)\n");
-	assert_says(text, "80 steps, auto-detected (77 %); recorded: 12-14\n");
-	assert_says(text,
-		    "Synchronization-bound (confidence 86 %): the GPU idles after each sync\n");
+	assert_says(text, "Limited by: synchronization (confidence 86 %): the GPU idles after each "
+			  "sync\n");
 	assert_says(text,
 		    "GPU 0    utilization 62 % (3.200 ms per step), idle 2.000 ms, 41 kernels\n");
 	assert_says(text,
@@ -269,10 +268,106 @@ static void test_first_screen(void **state)
 	assert_says(text, "Estimated savings per step of 5.200 ms\n");
 	assert_says(text, "Time by line, per step\n");
 	assert_says(text, "model.py:9");
-	assert_says(text, "dropped; not available: phases\n");
-	assert_says(text,
-		    "model error 1.0 %; recording overhead +1.2 % (95 % CI: -0.5 to +2.9); no ");
+	assert_says(text, "\nRecording overhead +1.2 % (95 % CI: -0.5 to +2.9); nothing dropped; "
+			  "model error\n1.0 %; not available: phases\n");
 	assert_null(strchr(text, '\033'));
+	free(text);
+	json_decref(root);
+}
+
+/* Prints the first screen of a run that ended as `run` says, in the launcher's margins. */
+static char *print_ended(json_t *root, const char *run)
+{
+	char *text;
+	size_t bytes;
+	struct textout o = open_text(&text, &bytes);
+	struct report r;
+	json_t *more = json_loads(run, 0, NULL);
+	assert_non_null(more);
+	json_object_update(json_object_get(root, "run"), more);
+	json_decref(more);
+	assert_true(report_from_json(&r, root));
+	o.margin = "  ";
+	o.title_margin = "profrun: ";
+	report_text_screen(&o, &r, REPORT_SCREEN_LINES);
+	report_free(&r);
+	fclose(o.to);
+	assert_fits(text);
+	return text;
+}
+
+static void test_how_the_run_ended(void **state)
+{
+	static const struct {
+		const char *run, *head;
+	} cases[] = {
+		{ "{\"exit_status\": 0, \"wall_s\": 12.34}",
+		  "profrun: python train.py: exit 0 after 12.3 s\n"
+		  "  80 steps of 5.200 ms (median; p95 5.400)\n" },
+		{ "{\"exit_status\": 1, \"wall_s\": 1234.5}",
+		  "profrun: python train.py: exit 1 (the program's own status) after 1234 s\n" },
+		{ "{\"signal\": 9, \"wall_s\": 2}", "profrun: python train.py: signal 9 after 2.0 "
+						    "s\n" },
+		{ "{\"command\": [\"a\"], \"exit_status\": 0, \"wall_s\": 1}",
+		  "profrun: a: exit 0 after 1.0 s, 80 steps of 5.200 ms (median; p95 5.400)\n" },
+		{ "{\"command\": [\"a\", \"a long argument that does not fit into the line, and "
+		  "more "
+		  "of it\"], \"exit_status\": 0, \"wall_s\": 1}",
+		  "profrun: a a long argument that d...the line, and more of it: exit 0 after "
+		  "1.0 s\n" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		json_t *root = load();
+		char *text = print_ended(root, cases[i].run);
+		if (strncmp(text, cases[i].head, strlen(cases[i].head)) != 0)
+			fail_msg("not at the start: %s of: %s", cases[i].head, text);
+		assert_null(strstr(text + 1, "profrun: "));
+		free(text);
+		json_decref(root);
+	}
+}
+
+static void set_completeness(json_t *root, const char *completeness)
+{
+	json_t *value = json_loads(completeness, 0, NULL);
+	assert_non_null(value);
+	json_object_set_new(json_array_get(json_object_get(root, "processes"), 0), "completeness",
+			    value);
+}
+
+static void test_captured_launches(void **state)
+{
+	json_t *root = load();
+	(void)state;
+	set_completeness(root,
+			 "{\"launches\": 12340, \"captured\": 12340, \"pct\": 100, \"windows\": "
+			 "[{\"steps\": [12, 13], \"launches\": 12340, \"captured\": 12340, "
+			 "\"why\": null}]}");
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "\nCaptured 12,340 of 12,340 launches (100 %); recording overhead");
+	assert_null(strstr(text, "launches have GPU times"));
+	free(text);
+	set_completeness(
+		root, "{\"launches\": 300000, \"captured\": 299997, \"pct\": 99.999, \"windows\": "
+		      "[{\"steps\": [12, 13], \"launches\": 100000, \"captured\": 99999, \"why\": "
+		      "\"X; do Y\"}, {\"steps\": [20], \"launches\": 100000, \"captured\": 99999, "
+		      "\"why\": \"Z\"}, {\"steps\": [30], \"launches\": 100000, \"captured\": "
+		      "99999, \"why\": \"Z\"}, {\"steps\": [40], \"launches\": 0, \"captured\": 0, "
+		      "\"why\": null}]}");
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "\nCaptured 299,997 of 300,000 launches (99.9 %); ");
+	assert_says(text,
+		    "\n         steps 12-13: 99999 of 100000 launches have GPU times: X; do Y\n"
+		    "         step 20: 99999 of 100000 launches have GPU times: Z\n"
+		    "         and in 1 more window\n");
+	free(text);
+	set_completeness(root,
+			 "{\"launches\": 0, \"captured\": 0, \"pct\": null, \"windows\": []}");
+	text = print(root, true, false, NULL);
+	assert_says(text, "\nNothing captured; recording overhead");
 	free(text);
 	json_decref(root);
 }
@@ -553,7 +648,7 @@ static void test_recorded_steps_apart(void **state)
 	assert_fits(text);
 	assert_says(text, "recorded steps take 20.80 ms (4.0x the median); other figures refer to\n"
 			  "         recorded steps\n");
-	assert_says(text, "model error 0.0 %");
+	assert_says(text, "model error\n0.0 %");
 	free(text);
 	json_object_set_new(baseline, "recorded_in_warm_up", json_true());
 	text = print(root, true, false, NULL);
@@ -625,15 +720,15 @@ static void test_command_of_a_process(void **state)
 	json_array_append_new(processes, other);
 	json_object_del(other, "gpu");
 	char *text = print(root, true, false, NULL);
-	assert_says(text, "a b/solve --in /data/x, process 7\n");
+	assert_says(text, "a b/solve --in /data/x, process 7, 80 steps of ");
 	free(text);
 	json_object_set_new(p, "command", json_string("/usr/bin/solve --in /data/x"));
 	text = print(root, true, false, NULL);
-	assert_says(text, "solve --in /data/x, process 7\nstep");
+	assert_says(text, "solve --in /data/x, process 7, 80 steps of ");
 	free(text);
 	json_object_set_new(p, "rank", json_integer(3));
 	text = print(root, true, false, NULL);
-	assert_says(text, "python train.py, rank 3\n");
+	assert_says(text, "python train.py, rank 3, 80 steps of ");
 	free(text);
 	json_decref(root);
 }
@@ -669,7 +764,7 @@ static void test_no_step_recorded(void **state)
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text,
-		    "80 steps, auto-detected (77 %); none recorded: figures cover the whole\n");
+		    "steps    auto-detected (77 %); none recorded: figures cover the whole run\n");
 	assert_says(text, "Time by line, in the whole run\n");
 	free(text);
 	json_decref(root);
@@ -721,7 +816,8 @@ static void test_long_figures(void **state)
 	report_free(&r);
 	fclose(o.to);
 	assert_fits(text);
-	assert_says(text, "max 12346\n           ms\n");
+	assert_says(text, "  python train.py, 12,346 steps of 5.200 ms (median; p95 5.400)\n"
+			  "  steps    PROF_STEP=python:train.py:train; recorded: 12-14\n");
 	assert_says(text, "backward 2.500,\n           forward 1.250 ms\n");
 	free(text);
 	json_decref(root);
@@ -834,7 +930,7 @@ static void test_screen_of_the_slowest(void **state)
 	json_array_append_new(processes, slow);
 	char *text = print(root, false, false, NULL);
 	assert_fits(text);
-	assert_says(text, "python train.py, rank 3\nstep     9.500 ms");
+	assert_says(text, "python train.py, rank 3, 80 steps of 9.500 ms");
 	assert_says(text, "All 2 processes; the details below are for rank 3");
 	free(text);
 	json_decref(root);
@@ -885,6 +981,8 @@ int main(void)
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_idle_time_of_two_gpus),
+		cmocka_unit_test(test_how_the_run_ended),
+		cmocka_unit_test(test_captured_launches),
 		cmocka_unit_test(test_names_that_differ_look_different),
 		cmocka_unit_test(test_typical_steps),
 		cmocka_unit_test(test_collectives_have_their_line),
