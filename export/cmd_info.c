@@ -1,5 +1,7 @@
 /* `profrun info DIR|JOURNAL|TRACE`: prints what the folder or file contains. */
 #include "core/source/process/journals.h"
+#include "core/util/path.h"
+#include "export/collected.h"
 #include "export/command.h"
 #include "export/exporter.h"
 #include "export/files_words.h"
@@ -12,26 +14,32 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void print_steps(const struct process *p, const struct process_facts *facts,
-			const struct driver_details *details)
+static void print_steps(const struct process *p, const struct process_facts *facts)
 {
 	const struct facts_steps *s = &facts->steps;
-	const struct sample *step_ms = &driver_run(p->driver)->step_ms;
-	if (!driver_has_steps(p->driver)) {
+	const struct sample_summary *ms = s->step_ms;
+	if (!*s->detector || !strcmp(s->detector, "none")) {
 		printf("  steps      none detected (PROF_STEP=%s)\n", driver_detector(p->driver));
 		return;
 	}
-	printf("  steps      %" PRId64 ", detected by %s", s->count, driver_detector(p->driver));
-	if (details->is_learned)
+	printf("  steps      %" PRId64 ", detected by %s", s->count, s->detector);
+	if (s->period >= 0) /* they were learned */
 		printf(", confidence %.2f", s->confidence);
-	if (step_ms->n)
-		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRIu64 ")", step_ms->mean,
-		       sample_percentile(step_ms, 0.5), sample_percentile(step_ms, 0.95),
-		       step_ms->n);
+	if (ms)
+		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRId64 ")", ms->mean, ms->p50,
+		       ms->p95, ms->n);
 	printf("\n  recorded   ");
 	for (size_t i = 0; i < s->recorded.n && i < 20; i++)
 		printf("%s%" PRId64, i ? ", " : "steps ", s->recorded.at[i]);
 	printf("%s\n", s->recorded.n > 20 ? ", ..." : s->recorded.n ? "" : "none");
+}
+
+static void print_captured(const struct process_facts *facts)
+{
+	const struct facts_completeness *c = &facts->completeness;
+	printf("  captured   %" PRId64 " of %" PRId64
+	       " launches of recorded steps have GPU times\n",
+	       c->captured, c->launches);
 }
 
 static void print_counts(const struct process_facts *facts, const struct driver_details *details)
@@ -103,7 +111,10 @@ static void print_death(const struct process *p, const struct process_facts *fac
 		print_whole(facts);
 }
 
-static void print_process(const struct process *p, const struct report_run *run)
+/* `known`: the facts that the collector has written; NULL: none, or those of the journal are as
+ * good. */
+static void print_process(const struct process *p, const struct report_run *run,
+			  const struct process_facts *known)
 {
 	const struct driver *d = p->driver;
 	const struct tables *t = driver_run(d)->tables;
@@ -114,6 +125,11 @@ static void print_process(const struct process *p, const struct report_run *run)
 	struct driver_details details;
 	bool is_alive = !driver_has_ended(d) && driver_is_alive(d);
 	process_describe(p, &facts, &arena);
+	if (known) {
+		facts.steps = known->steps;
+		facts.losses = known->losses;
+		facts.completeness = known->completeness;
+	}
 	driver_details(d, &details);
 	printf("process %" PRId64 "%s%s: %s\n", facts.pid, rank ? ", rank " : "", rank ? rank : "",
 	       command ? command : "(unknown command)");
@@ -124,7 +140,8 @@ static void print_process(const struct process *p, const struct report_run *run)
 	printf("  threads    %zu\n", t->threads.n);
 	for (size_t i = 0; i < t->devices.n; i++)
 		printf("  device %u   %s\n", t->devices.at[i].id, t->devices.at[i].name);
-	print_steps(p, &facts, &details);
+	print_steps(p, &facts);
+	print_captured(&facts);
 	print_counts(&facts, &details);
 	print_stacks(&details);
 	print_losses(&facts.losses, &details);
@@ -137,14 +154,15 @@ static void print_process(const struct process *p, const struct report_run *run)
 /*
  * `run`: the member "run" of run.json in the folder that the journal belongs to; NULL: not known.
  */
-static int info_journal(const char *path, const struct report_run *run)
+static int info_journal(const char *path, const struct report_run *run,
+			const struct process_facts *known)
 {
 	struct process p;
 	struct output nowhere = { .n_formats = 0 };
 	struct err e;
 	if (process_export(&p, &nowhere, path, &e))
 		return data_error("%s", e.text);
-	print_process(&p, run);
+	print_process(&p, run, known);
 	bool is_damaged = process_complain_of_damage(&p);
 	process_close(&p);
 	output_free(&nowhere);
@@ -181,6 +199,16 @@ static void print_run(const char *folder, const struct runfile *r)
 	}
 }
 
+/* Returns the facts that `report` shows, if they are not those of the journal. */
+static const struct process_facts *known_facts(const struct collected *c, const char *path)
+{
+	char journal[400];
+	enum collected_why why;
+	snprintf(journal, sizeof(journal), "journal/%.300s", path_base(path));
+	const struct report_process *p = collected_find(c, path, journal, &why);
+	return p ? &p->facts : NULL;
+}
+
 static int info_folder(const char *folder)
 {
 	struct journals j;
@@ -188,15 +216,17 @@ static int info_folder(const char *folder)
 	int status = EXIT_DONE;
 	if (journals_list(&j, folder, &e))
 		return data_error("%s", e.text);
+	struct collected collected;
 	struct runfile r;
-	json_t *root = runfile_load(folder);
-	runfile_read(&r, root);
-	json_decref(root);
+	collected_load(&collected, folder);
+	runfile_read(&r, collected.runfile);
 	print_run(folder, &r);
 	for (size_t i = 0; i < j.paths.n; i++) {
-		int one = info_journal(j.paths.at[i], &r.run);
+		int one =
+			info_journal(j.paths.at[i], &r.run, known_facts(&collected, j.paths.at[i]));
 		status = one ? one : status;
 	}
+	collected_free(&collected);
 	runfile_free(&r);
 	journals_free(&j);
 	return status;
@@ -257,7 +287,7 @@ static int run(int argc, char **argv)
 	if (S_ISDIR(about.st_mode))
 		return info_folder(path);
 	if (has_suffix(path, ".journal") || journals_is_one(path))
-		return info_journal(path, NULL);
+		return info_journal(path, NULL, NULL);
 	return info_trace(path);
 }
 

@@ -6,6 +6,7 @@
 
 enum {
 	EVERY_MS = 2000,
+	UNRECORDED_EVERY_MS = 10000, /* for the times of all steps */
 	COST_SHARE = 100, /* reports take at most a hundredth of the time, because making one
 			   * keeps a core busy */
 };
@@ -17,7 +18,9 @@ static bool is_due(const struct report_keep *k, const struct process *p, uint64_
 		return false;
 	if (driver_is_finished(p->driver) || is_last)
 		return true;
-	return (analysis_n_steps(p->analysis) != k->n_steps ||
+	bool has_more = k->report && driver_boundaries(p->driver) != k->n_boundaries &&
+			now_ms - k->made_ms >= UNRECORDED_EVERY_MS;
+	return (analysis_n_steps(p->analysis) != k->n_steps || has_more ||
 		driver_run(p->driver)->training != k->training) &&
 	       now_ms >= k->next_ms;
 }
@@ -33,7 +36,9 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	analysis_report(p->analysis, k->report);
 	k->n_steps = analysis_n_steps(p->analysis);
 	k->training = driver_run(p->driver)->training;
+	k->n_boundaries = driver_boundaries(p->driver);
 	uint64_t end_ms = clock_ms(), rest_ms = (end_ms - begin_ms) * COST_SHARE;
+	k->made_ms = end_ms;
 	k->next_ms = end_ms + (rest_ms > EVERY_MS ? rest_ms : EVERY_MS);
 	if (driver_is_finished(p->driver)) { /* no more steps will be added */
 		k->is_final = true;

@@ -3,13 +3,12 @@
 
 #include "core/source/process/journals.h"
 #include "core/util/path.h"
-#include "core/util/procfs.h"
+#include "export/collected.h"
 #include "export/process.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
 #include "export/report_ranks.h"
-#include "export/runfile.h"
 
 #include <errno.h>
 #include <time.h>
@@ -129,53 +128,43 @@ int report_make_from_journal(const char *path, struct report_made *r, struct err
 
 /* ---- A run's folder ---- */
 
-static bool is_collected_now(const char *path)
-{
-	uint32_t collector = journals_collector(path);
-	return collector && procfs_start(collector);
-}
-
-static bool is_recycled(const json_t *runfile, const char *journal)
-{
-	const json_t *p = runfile_process(runfile, journal);
-	return json_is_false(json_object_get(p, "journal_is_whole"));
-}
-
 struct making {
-	const json_t *runfile;
-	struct report stored;
+	struct collected collected;
 	struct report_made *made;
 };
 
-/*
- * Returns the report that the collector made, or NULL if the journal should be read. The
- * collector's report is more complete if the journal has lost older records, or if the collector is
- * still running: then it removes chunks while we read.
- */
-static struct report_process *stored_report(const struct making *m, const char *path,
-					    const char *journal)
+/* Says which report is used in place of the journal, or that it is used although it has lost
+ * records. */
+static void note_source(struct report_made *r, const char *journal, enum collected_why why,
+			bool is_stored)
 {
 	char text[400];
-	bool is_live = is_collected_now(path), is_lost = is_recycled(m->runfile, journal);
-	struct report_process *stored = NULL;
-	if (is_live || is_lost)
-		stored = report_find(&m->stored, journal);
-	if (stored && is_live)
+	if (why == COLLECTED_WHOLE || (why == COLLECTED_LIVE && !is_stored))
+		return;
+	if (why == COLLECTED_LIVE)
 		snprintf(text, sizeof(text),
 			 "%.200s: still running; this is the report of the steps analysed so far",
 			 journal);
-	else if (stored)
+	else if (is_stored)
 		snprintf(text, sizeof(text),
 			 "%.200s no longer has its older records (PROF_BUFFER_MB): this is the "
 			 "report made during the run",
 			 journal);
-	else if (is_lost)
+	else
 		snprintf(text, sizeof(text),
 			 "%.200s no longer has its older records (PROF_BUFFER_MB), and no report "
 			 "was made during the run: figures cover only the remaining records",
 			 journal);
-	if (stored || is_lost)
-		diagnostic(m->made, text);
+	diagnostic(r, text);
+}
+
+/* Returns the report that the collector made, or NULL if the journal should be read. */
+static struct report_process *stored_report(const struct making *m, const char *path,
+					    const char *journal)
+{
+	enum collected_why why;
+	struct report_process *stored = collected_find(&m->collected, path, journal, &why);
+	note_source(m->made, journal, why, stored);
 	return stored ? report_process_hold(stored) : NULL;
 }
 
@@ -202,16 +191,14 @@ int report_make(const char *folder, struct report_made *r, struct err *e)
 	int error = journals_list(&j, folder, e);
 	if (error)
 		return error;
-	json_t *runfile = runfile_load(folder);
-	struct making m = { .runfile = runfile, .made = r };
+	struct making m = { .made = r };
 	start(r);
 	report_read_run(&r->report, folder);
-	report_load(&m.stored, folder);
+	collected_load(&m.collected, folder);
 	for (size_t i = 0; i < j.paths.n; i++)
 		add_journal(&m, j.paths.at[i]);
 	journals_free(&j);
-	json_decref(runfile);
-	report_free(&m.stored);
+	collected_free(&m.collected);
 	report_compare(&r->report);
 	take_run(r);
 	report_exit_fill(&r->report);

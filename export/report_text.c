@@ -187,17 +187,16 @@ static void name_gaps(char *to, size_t bytes, const struct report_process *p)
 static void say_lacking(struct textout *o, const struct facts_completeness *c)
 {
 	size_t n_said = 0, n_lacking = 0;
-	char text[TEXT_BYTES];
+	char text[TEXT_BYTES], numbers[80], captured[NUMBER_BYTES], launches[NUMBER_BYTES];
 	for (size_t i = 0; i < c->windows.n; i++) {
 		const struct facts_window *w = &c->windows.at[i];
 		if (!*w->why || !w->steps.n || n_lacking++ >= WINDOWS_SAID)
 			continue;
-		snprintf(text, sizeof(text),
-			 "step%s %lld%s%.0lld: %lld of %lld launches have GPU times: %s",
-			 w->steps.n > 1 ? "s" : "", (long long)w->steps.at[0],
-			 w->steps.n > 1 ? "-" : "",
-			 w->steps.n > 1 ? (long long)w->steps.at[w->steps.n - 1] : 0,
-			 (long long)w->captured, (long long)w->launches, w->why);
+		report_numbers(numbers, sizeof(numbers), w->steps.at, w->steps.n);
+		snprintf(text, sizeof(text), "step%s %s: %s of %s launches have GPU times: %s",
+			 w->steps.n > 1 ? "s" : "", numbers,
+			 report_count(captured, sizeof(captured), w->captured),
+			 report_count(launches, sizeof(launches), w->launches), w->why);
 		text_wrap(o, TEXT_RED, REPORT_UNDER, text, 3);
 		n_said++;
 	}

@@ -249,7 +249,7 @@ class Places(Case):
                            environment(PROF_SCHEDULE="always", PROF_STEP="kernel:first"))
         self.assertEqual((run.status, run.out), (0, "3000 steps\n"), run.err)
         self.assertGreater(len(run.traces()), 0)
-        self.assertRegex(run.err, rf": {len(run.traces())} traces\b")
+        self.assertRegex(run.err, rf"Traces: \S+ \({len(run.traces())} files\)")
         self.assertRegex(run.err, r"step-\d+\.pftrace\.gz: No space left on device")
 
     def test_full_journal_counts_what_it_drops(self):

@@ -408,13 +408,39 @@ class Kinds(Case):
 
 
 class Live(Case):
-    def test_running_job(self):
-        line, folder, env = self.launched([prog("loop"), "1000000", "plain", "1000"], **STEPS)
+    def running(self, **settings):
+        line, folder, env = self.launched([prog("loop"), "1000000", "plain", "1000"], **settings)
         child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(child.wait)
         self.addCleanup(os.killpg, child.pid, signal.SIGKILL)
         self.eventually("report.json", lambda: os.path.exists(os.path.join(folder, "report.txt")))
+        return child, folder
+
+    def report_steps(self, folder):
+        (process,) = json.loads(self.tool("report", folder, "--json").out)["processes"]
+        return process["steps"]
+
+    def test_info_and_report_agree(self):
+        """Long after the recorded steps, and while the program makes more steps."""
+        _, folder = self.running(PACE_MS=50)
+        self.eventually("many more steps", lambda: self.report_steps(folder)["count"] > 1000)
+        before = self.report_steps(folder)
+        info = self.tool("info", folder).out
+        after = self.report_steps(folder)
+        found = re.search(r"steps +(\d+), detected by auto, confidence (\d\.\d\d), ", info)
+        self.assertTrue(found, info)
+        self.assertLessEqual(before["count"], int(found.group(1)))
+        self.assertLessEqual(int(found.group(1)), after["count"])
+        self.assertEqual(float(found.group(2)), round(after["confidence"], 2))
+        self.assertGreater(after["confidence"], 0.5)
+        self.assertIn("recorded   steps " + ", ".join(map(str, after["recorded"])), info)
+        self.assertRegex(info, r"captured +12 of 12 launches")
+        text = self.tool("report", folder).out
+        self.assertRegex(text, r"steps of \d+\.\d+ ms \(median; p95 \d+\.\d+\)")
+
+    def test_running_job(self):
+        child, folder = self.running(**STEPS)
         run = self.tool("report", folder)
         self.assertEqual(run.status, 0, run.err)
         self.assertIn("still running", run.err)

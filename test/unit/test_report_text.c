@@ -360,8 +360,8 @@ static void test_captured_launches(void **state)
 	assert_fits(text);
 	assert_says(text, "\nCaptured 299,997 of 300,000 launches (99.9 %); ");
 	assert_says(text,
-		    "\n         steps 12-13: 99999 of 100000 launches have GPU times: X; do Y\n"
-		    "         step 20: 99999 of 100000 launches have GPU times: Z\n"
+		    "\n         steps 12-13: 99,999 of 100,000 launches have GPU times: X; do Y\n"
+		    "         step 20: 99,999 of 100,000 launches have GPU times: Z\n"
 		    "         and in 1 more window\n");
 	free(text);
 	set_completeness(root,

@@ -134,6 +134,15 @@ void driver_fix_backwards(struct driver *d)
 	launch_log_free(&log);
 }
 
+/* Takes how certain the steps are from the library, which learns it while the process runs. */
+static void describe_steps(struct driver *d)
+{
+	if (driver_is_auto(d))
+		driver_describe_told(d);
+	else
+		d->confidence = 1;
+}
+
 bool driver_poll(struct driver *d)
 {
 	uint64_t before = d->ingest->counts.records;
@@ -144,6 +153,7 @@ bool driver_poll(struct driver *d)
 		driver_fix_backwards(d);
 	if (ingest_recycle(d->ingest))
 		d->was_recycled = true;
+	describe_steps(d);
 	driver_flight_serve(d);
 	ahead_prepare(&d->ahead, &d->ingest->reader);
 	return d->ingest->counts.records != before;
