@@ -13,5 +13,13 @@ here=$(CDPATH='' cd -- "${self%/*}" && pwd -P) || exit 1
 for home in "$here/build" "$here/../lib/profrun"; do
 	[ -x "$home/profrun" ] && exec "$home/profrun" "$@"
 done
+case ${1--h} in
+-h | --help | help)
+	echo "usage: profrun.sh [options] [--] CMD [ARG...]"
+	echo "       profrun.sh report|whatif|export|info|trigger|env [...]"
+	echo "Nothing is built yet: run 'make' in $here. Then --help lists all options."
+	exit 0
+	;;
+esac
 echo "profrun.sh: nothing is built yet: run 'make' in $here" >&2
 exit 1

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import unittest
 
-from harness import LAUNCHER, ROOT, Case, environment, prog
+from harness import LAUNCHER, ROOT, TOOL, Case, environment, prog
 from journal import DROPPED, KERNEL, STEP, Journal
 
 LOOP_STEPS = {"PROF_STEP": "kernel:first",
@@ -39,7 +39,7 @@ class Commands(Case):
         for arguments in (["--sim"], ["--no-such-option", "true"],
                           ["--schedule", "skip_first=x", "true"], ["--step", "kernel:(", "true"],
                           ["--step", "moon", "true"], ["--format", "tarot", "true"], ["-o"],
-                          ["export"], ["info"], ["export", self.base, "--format", "tarot"]):
+                          ["export", self.base, "--format", "tarot"]):
             with self.subTest(arguments=arguments):
                 run = self.tool(*arguments)
                 self.assertEqual(run.status, 2, run.err)
@@ -83,8 +83,23 @@ class Commands(Case):
                 self.assertEqual(
                     [line for line in (whole.out + run.out).splitlines() if len(line) > 100], [])
         self.assertIn("--top N", self.tool("report", self.base, "--help").out)
+        self.assertEqual(self.execute([TOOL, "report", "-h"], self.base, environment()).out,
+                         self.tool("report", "--help").out)
         self.assertEqual(self.tool("help", "tarot").status, 2)
         self.assertIn("--help", self.tool("--", "echo", "--help").out)  # belongs to the application
+
+    def test_help_before_anything_is_built(self):
+        alone = self.folder()
+        os.makedirs(alone)
+        launcher = shutil.copy(LAUNCHER, alone)
+        for word in ("-h", "--help", "help"):
+            run = self.execute([launcher, word], alone, environment())
+            self.assertEqual((run.status, run.err), (0, ""))
+            self.assertTrue(run.out.startswith("usage: profrun.sh "), run.out)
+            self.assertIn("run 'make' in", run.out)
+        run = self.execute([launcher, "echo", "-h"], alone, environment())
+        self.assertEqual((run.status, run.out), (1, ""))
+        self.assertIn("nothing is built yet", run.err)
 
     def options(self):
         """Returns the options of all commands: rows of command, option, argument, help."""
