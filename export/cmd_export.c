@@ -128,10 +128,11 @@ static int run(int argc, char **argv)
 
 const struct command command_export = {
 	.name = "export",
-	.operands = "DIR",
+	.operands = "[DIR]",
 	.summary = "write a run's traces again from its journals",
 	.options = options,
 	.wanted = "which run's folder?",
+	.takes_latest = true,
 	.operand = take_folder,
 	.run = run,
 };

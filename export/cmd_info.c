@@ -293,9 +293,10 @@ static int run(int argc, char **argv)
 
 const struct command command_info = {
 	.name = "info",
-	.operands = "DIR|JOURNAL|TRACE",
+	.operands = "[DIR|JOURNAL|TRACE]",
 	.summary = "show what a run, journal or trace contains: processes, steps, records, losses",
 	.wanted = "which folder, journal or trace?",
+	.takes_latest = true,
 	.operand = take_path,
 	.run = run,
 };

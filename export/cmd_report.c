@@ -110,10 +110,11 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.operands = "DIR...",
+	.operands = "[DIR...]",
 	.summary = "print step time, bottleneck, estimated savings and time by line",
 	.options = options,
 	.wanted = "which run's folder?",
+	.takes_latest = true,
 	.operand = take_path,
 	.run = run,
 };

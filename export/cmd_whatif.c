@@ -280,10 +280,11 @@ static int run(int argc, char **argv)
 
 const struct command command_whatif = {
 	.name = "whatif",
-	.operands = "DIR",
+	.operands = "[DIR]",
 	.summary = "estimate how long a step would take without a line, with faster kernels, ...",
 	.options = options,
 	.wanted = "which run's folder?",
+	.takes_latest = true,
 	.operand = take_folder,
 	.run = run,
 };

@@ -4,11 +4,15 @@
 
 #include "core/runtime/spelling.h"
 #include "core/runtime/version.h"
+#include "export/latest_run.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { USAGE_COLUMNS = 100 };
 
 /* Every command has this option. */
 static const struct command_option help_option = { .name = "--help", .help = "show this help" };
@@ -162,6 +166,20 @@ static int read_option(const struct command *c, void *request, int argc, char **
 	return take_option(c, o, value, request);
 }
 
+/* Passes the latest run to a command without an operand. Returns what command_parse() stores in
+ * `status`. */
+static int take_latest(const struct command *c, void *request)
+{
+	static char folder[NAME_MAX + 1]; /* the command keeps the pointer */
+	if (!c->takes_latest)
+		return usage_error("%s%s %s", said_by(c), c->wanted, command_usage(c));
+	if (!latest_run(folder, sizeof(folder)))
+		return usage_error("%s%s There is no run in the current folder; %s", said_by(c),
+				   c->wanted, command_usage(c));
+	fprintf(stderr, "profrun: latest run in this folder: %s\n", folder);
+	return c->operand(request, folder);
+}
+
 bool command_parse(const struct command *c, void *request, int argc, char **argv, int *next,
 		   int *status)
 {
@@ -182,7 +200,7 @@ bool command_parse(const struct command *c, void *request, int argc, char **argv
 				    : c->operand(request, argv[i]);
 	}
 	if (!*status && c->wanted && (is_run(c) ? i >= argc : !n_operands))
-		*status = usage_error("%s%s %s", said_by(c), c->wanted, command_usage(c));
+		*status = take_latest(c, request);
 	if (next)
 		*next = i;
 	if (!*status)
@@ -209,8 +227,17 @@ const char *command_usage(const struct command *c)
 
 void command_print_usage(const struct command *c)
 {
-	const char *usage = command_usage(c) + strlen("usage: ");
-	printf("%s%s\n    %s\n", is_run(c) ? "" : "profrun.sh ", usage, c->summary);
+	const char *at = command_usage(c) + strlen("usage: ");
+	int column = printf("%s", is_run(c) ? "" : "profrun.sh ");
+	while (*at) { /* up to the next option */
+		const char *next = strstr(at + 1, " [");
+		int n = next ? (int)(next - at) : (int)strlen(at);
+		if (column + n > USAGE_COLUMNS)
+			column = printf("\n       ") - 1;
+		column += printf("%.*s", n, at);
+		at += n;
+	}
+	printf("\n    %s\n", c->summary);
 }
 
 /* Prints an option and its help. Further lines of the help go below the first one. */

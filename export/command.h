@@ -46,6 +46,7 @@ struct command {
 	const char *name, *operands, *summary;
 	const struct command_option *options; /* ends with a row without a name; NULL: no options */
 	const char *wanted; /* error message if there is no operand; NULL: no operand is needed */
+	bool takes_latest;  /* without an operand, the operand is the latest run (latest_run.h) */
 	/* Takes one operand. Returns what `take` of an option returns. NULL: options end at the
 	 * first operand, where the application's command begins. */
 	int (*operand)(void *request, const char *word);

@@ -296,12 +296,20 @@ class BadInput(Case):
                 self.assertIn(word, run.err)
 
     def test_wrong_usage(self):
-        for arguments in ([], ["--top", "0", "x"], ["--top"], ["--top", "ten", "x"],
+        for arguments in (["--top", "0", "x"], ["--top"], ["--top", "ten", "x"],
                           ["--html", "x"]):
             with self.subTest(arguments=arguments):
                 run = self.tool("report", *arguments)
                 self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1),
                                  run.err)
+
+    def test_without_a_folder_and_without_a_run(self):
+        empty = self.folder()
+        os.makedirs(empty)
+        for command in ("report", "info", "whatif", "export"):
+            run = self.execute([LAUNCHER, command], empty, environment(), cwd=empty)
+            self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1), run.err)
+            self.assertIn("There is no run in the current folder", run.err)
 
     def test_a_bad_journal_next_to_a_good_one(self):
         run = self.preloaded([prog("loop"), "20"], **STEPS)
@@ -405,6 +413,31 @@ class Kinds(Case):
         run = self.profiled([prog("loop"), "30"], ["--quiet"], **STEPS)
         self.assertEqual(run.err, "")
         self.assertTrue(report_of(run.folder)["processes"])
+
+
+class Latest(Case):
+    """Commands without a folder take the latest run in the current one, and say which."""
+
+    def test_the_run_that_began_last(self):
+        here = self.folder()
+        os.makedirs(os.path.join(here, "no-run"))
+        for name, n in (("b", 20), ("a", 30), ("c", 40)):
+            run = self.preloaded([prog("loop"), str(n)], PROF_OUT=os.path.join(here, name), **STEPS)
+            self.assertEqual(run.status, 0, run.err)
+        os.rename(os.path.join(here, "c"), os.path.join(here, "0"))
+        os.utime(os.path.join(here, "b"))  # changed last, but not the latest run
+        commands = (["report"], ["info"], ["whatif", "--free", "sync"],
+                    ["export", "--format", "chrome", "-o", os.path.join(here, "exported")])
+        for arguments in commands:
+            run = self.execute([LAUNCHER, *arguments], here, environment(), cwd=here)
+            named = self.execute([LAUNCHER, arguments[0], "0", *arguments[1:]], here,
+                                 environment(), cwd=here)
+            self.assertEqual((run.status, run.err),
+                             (0, "profrun: latest run in this folder: 0\n"))
+            self.assertEqual((named.status, named.err, named.out), (0, "", run.out))
+        inside = self.execute([LAUNCHER, "info"], here, environment(), cwd=os.path.join(here, "a"))
+        self.assertEqual(inside.err, "profrun: latest run in this folder: .\n")
+        self.assertIn("loop 30", inside.out)
 
 
 class Live(Case):

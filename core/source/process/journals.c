@@ -150,3 +150,19 @@ journals_ranks journals_ranks_left_out(const char *folder)
 		qsort(ranks.at, ranks.n, sizeof(*ranks.at), by_number);
 	return ranks;
 }
+
+uint64_t journals_began(const char *folder)
+{
+	struct journals j;
+	struct journal_header h;
+	struct err e;
+	uint64_t latest_ns = 0;
+	if (journals_list(&j, folder, &e))
+		return 0;
+	for (size_t i = 0; i < j.paths.n; i++)
+		if (journals_is_one(j.paths.at[i]) && journals_header(j.paths.at[i], &h) &&
+		    h.clock.first.realtime_ns > latest_ns)
+			latest_ns = h.clock.first.realtime_ns;
+	journals_free(&j);
+	return latest_ns;
+}

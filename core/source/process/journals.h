@@ -22,6 +22,12 @@ bool journals_is_one(const char *path);
 
 void journals_free(struct journals *j);
 
+/*
+ * Returns when the last process with a journal in `folder` began to use CUDA, in ns of
+ * CLOCK_REALTIME; 0: there is no journal.
+ */
+uint64_t journals_began(const char *folder);
+
 /* Returns the pid of the collector that reads the journal, 0 if there is none. */
 uint32_t journals_collector(const char *path);
 
