@@ -17,6 +17,7 @@
 enum {
 	EVIDENCE_SAID = 3,
 	REASONS_SAID = 3,
+	VERDICT_LINES = 2,
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
 	TRUST_LINES = 3,
@@ -66,12 +67,15 @@ static void say_bound(struct textout *o, const struct report_process *p)
 {
 	const struct report_bound *b = &p->bound;
 	const char *title = report_verdict_noun(b->verdict);
-	if (*title)
-		text_line(o, TEXT_BOLD, "Limited by: %s (confidence %.0f %%): %s",
-			  report_resource_noun(b->verdict), b->confidence * 100,
-			  report_verdict_words(b->verdict));
-	else
+	char text[TEXT_BYTES];
+	if (*title) {
+		snprintf(text, sizeof(text), "%s (confidence %.0f %%): %s",
+			 report_resource_noun(b->verdict), b->confidence * 100,
+			 report_verdict_words(b->verdict));
+		text_wrap(o, TEXT_BOLD, "Limited by: ", text, VERDICT_LINES);
+	} else {
 		say_why_unknown(o, p);
+	}
 	for (size_t i = 0; i < b->evidence.n && i < EVIDENCE_SAID; i++)
 		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);
 }
@@ -184,20 +188,17 @@ static void name_gaps(char *to, size_t bytes, const struct report_process *p)
 }
 
 /* Prints the windows in which launches have no GPU times, with the reason. */
-static void say_lacking(struct textout *o, const struct facts_completeness *c)
+static void say_lacking(struct textout *o, const struct report_process *p)
 {
+	const struct facts_completeness *c = &p->facts.completeness;
 	size_t n_said = 0, n_lacking = 0;
-	char text[TEXT_BYTES], numbers[80], captured[NUMBER_BYTES], launches[NUMBER_BYTES];
+	char text[TEXT_BYTES];
 	for (size_t i = 0; i < c->windows.n; i++) {
 		const struct facts_window *w = &c->windows.at[i];
-		if (!*w->why || !w->steps.n || n_lacking++ >= WINDOWS_SAID)
+		if (!*w->why || n_lacking++ >= WINDOWS_SAID)
 			continue;
-		report_numbers(numbers, sizeof(numbers), w->steps.at, w->steps.n);
-		snprintf(text, sizeof(text), "step%s %s: %s of %s launches have GPU times: %s",
-			 w->steps.n > 1 ? "s" : "", numbers,
-			 report_count(captured, sizeof(captured), w->captured),
-			 report_count(launches, sizeof(launches), w->launches), w->why);
-		text_wrap(o, TEXT_RED, REPORT_UNDER, text, 3);
+		text_wrap(o, TEXT_RED, REPORT_UNDER,
+			  report_lacking(text, sizeof(text), w, &p->facts.steps), 3);
 		n_said++;
 	}
 	if (n_lacking > n_said)
@@ -226,7 +227,7 @@ static void say_trust(struct textout *o, const struct report_process *p)
 	name_gaps(line + used, sizeof(line) - used, p);
 	line[0] = (char)toupper((unsigned char)line[0]);
 	text_wrap(o, p->self.dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
-	say_lacking(o, &p->facts.completeness);
+	say_lacking(o, p);
 }
 
 /* Prints the reasons why figures are missing, if there are no GPU times. `steps_are_said`: the

@@ -269,6 +269,22 @@ char *report_captured(char *to, size_t bytes, const struct facts_completeness *c
 	return to;
 }
 
+char *report_lacking(char *to, size_t bytes, const struct facts_window *w,
+		     const struct facts_steps *steps)
+{
+	char captured[32], launches[32], numbers[80];
+	report_numbers(numbers, sizeof(numbers), w->steps.at, w->steps.n);
+	/* without recorded steps, the window is the whole run */
+	snprintf(to, bytes, "%s%s: %s of %s launches have GPU times: %s",
+		 !steps->recorded.n ? "whole run"
+		 : w->steps.n > 1   ? "steps "
+				    : "step ",
+		 steps->recorded.n ? numbers : "",
+		 report_count(captured, sizeof(captured), w->captured),
+		 report_count(launches, sizeof(launches), w->launches), w->why);
+	return to;
+}
+
 const char *report_cause_noun(const char *cause)
 {
 	const struct idle_cause_row *row = idle_cause_find(cause);

@@ -73,6 +73,10 @@ const char *report_resource_noun(const char *verdict);
 /* Writes "captured 7,213 of 7,413 launches (97.3 %)", or "" if that is not known. Returns `to`. */
 char *report_captured(char *to, size_t bytes, const struct facts_completeness *c);
 
+/* Writes "steps 12-14: 7,213 of 7,413 launches have GPU times: CUPTI dropped ...". Returns `to`. */
+char *report_lacking(char *to, size_t bytes, const struct facts_window *w,
+		     const struct facts_steps *steps);
+
 /* Return "launch overhead" and "CPU slower than the GPU" for the idle cause "launch", and "" for an
  * unknown cause. */
 const char *report_cause_noun(const char *cause);

@@ -156,6 +156,22 @@ static void say_text(const char *who, const char *text)
 		fprintf(stderr, "profrun: %s: %s\n", who, text);
 }
 
+/* Prints how many launches have GPU times, and why others in the first window have none. */
+static void say_captured(const struct process_facts *p, const char *who)
+{
+	const struct facts_completeness *c = &p->completeness;
+	char text[640];
+	if (!c->windows.n)
+		return;
+	say_text(who, report_captured(text, sizeof(text), c));
+	for (size_t i = 0; i < c->windows.n; i++)
+		if (*c->windows.at[i].why) {
+			say_text(who,
+				 report_lacking(text, sizeof(text), &c->windows.at[i], &p->steps));
+			break;
+		}
+}
+
 /* Prints one process's files and problems. `has_screen`: the report's first screen follows and is
  * about this process, so its steps are not printed here. */
 static void say_process(const struct process_facts *p, const struct report_run *run,
@@ -177,6 +193,8 @@ static void say_process(const struct process_facts *p, const struct report_run *
 	if (lacks_gpu_times)
 		say_text(who, p->cupti.reason);
 	say_text(who, p->trouble);
+	if (!has_screen)
+		say_captured(p, who);
 	say_missing_traces(p, who);
 	say_losses(p, who);
 }
@@ -235,6 +253,17 @@ static const char *short_folder(const struct run *r)
 									   : r->folder;
 }
 
+/* Writes a path, in quotes if it has a blank or another character that a shell would interpret.
+ * Returns `to`. */
+static char *quoted(char *to, size_t bytes, const char *folder, const char *name)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+=:,@%";
+	bool is_plain = !folder[strspn(folder, plain)] || strchr(folder, '\'');
+	snprintf(to, bytes, is_plain ? "%s/%s" : "'%s/%s'", folder, name);
+	return to;
+}
+
 /* Writes which files there are: " (steps 12-14)" if there is one for each recorded step, else how
  * many. Returns `to`. */
 static char *files_in_words(char *to, size_t bytes, const struct runfile *file,
@@ -259,18 +288,20 @@ static bool say_files(const struct run *r, const struct runfile *file, bool has_
 {
 	const struct exporter *x;
 	const char *folder = short_folder(r);
-	char words[140];
+	char words[140], where[PATH_MAX + 40];
 	int column = 0;
 	if (has_report)
-		column = fprintf(stderr, "  Report: %s/report.txt", folder);
+		column = fprintf(stderr, "  Report: %s",
+				 quoted(where, sizeof(where), folder, "report.txt"));
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
 		char path[PATH_MAX + 32], text[PATH_MAX + 400];
 		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);
 		if (!has_files(file, x) || access(path, F_OK)) /* none were written, or they were
 							        * removed */
 			continue;
-		int n = snprintf(text, sizeof(text), "%c%ss: %s/%s%s, open in %s",
-				 toupper((unsigned char)*x->noun), x->noun + 1, folder, x->folder,
+		int n = snprintf(text, sizeof(text), "%c%ss: %s%s, open in %s",
+				 toupper((unsigned char)*x->noun), x->noun + 1,
+				 quoted(where, sizeof(where), folder, x->folder),
 				 files_in_words(words, sizeof(words), file, x), x->viewer);
 		bool fits = column && column + 4 + n <= TEXT_COLUMNS;
 		fprintf(stderr, "%s%s%s", fits || !column ? "" : "\n", fits ? "    " : "  ", text);

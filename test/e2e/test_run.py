@@ -97,7 +97,9 @@ class Transparent(Case):
     def test_folder_with_a_blank(self):
         folder = os.path.join(self.folder(), "my runs")
         run = self.profiled([prog("loop"), "300"], ["-o", folder, "--schedule", "always"])
-        self.assertIn(f"profrun.sh report '{folder}'\n", run.err)
+        shown = os.path.relpath(folder, self.base)
+        self.assertIn(f"  Report: '{shown}/report.txt'\n", run.err)
+        self.assertIn(f"  Traces: '{shown}/traces' (steps 0-299), open in ", run.err)
 
     def test_no_cuda(self):
         run = self.profiled([prog("process"), "no-cuda"])

@@ -304,8 +304,8 @@ static void test_how_the_run_ended(void **state)
 		{ "{\"exit_status\": 0, \"wall_s\": 12.34}",
 		  "profrun: python train.py: exit 0 after 12.3 s\n"
 		  "  80 steps of 5.200 ms (median; p95 5.400)\n" },
-		{ "{\"exit_status\": 1, \"wall_s\": 1234.5}",
-		  "profrun: python train.py: exit 1 (the program's own status) after 1234 s\n" },
+		{ "{\"exit_status\": 1, \"wall_s\": 1234.5}", "profrun: python train.py: exit 1 "
+							      "(its own) after 1234 s\n" },
 		{ "{\"signal\": 9, \"wall_s\": 2}", "profrun: python train.py: signal 9 after 2.0 "
 						    "s\n" },
 		{ "{\"command\": [\"a\"], \"exit_status\": 0, \"wall_s\": 1}",
@@ -363,6 +363,13 @@ static void test_captured_launches(void **state)
 		    "\n         steps 12-13: 99,999 of 100,000 launches have GPU times: X; do Y\n"
 		    "         step 20: 99,999 of 100,000 launches have GPU times: Z\n"
 		    "         and in 1 more window\n");
+	free(text);
+	json_object_set_new(json_object_get(json_array_get(json_object_get(root, "processes"), 0),
+					    "steps"),
+			    "recorded", json_array());
+	text = print(root, true, false, NULL);
+	assert_says(text,
+		    "\n         whole run: 99,999 of 100,000 launches have GPU times: X; do Y\n");
 	free(text);
 	set_completeness(root,
 			 "{\"launches\": 0, \"captured\": 0, \"pct\": null, \"windows\": []}");
