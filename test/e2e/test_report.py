@@ -264,10 +264,10 @@ class Example(Case):
         self.assertIn("shorter by", run.out)
 
     def test_whatif_wrong_usage(self):
-        for arguments in ([], [self.run_.folder], [self.run_.folder, "--free", "lunch"],
+        for arguments in ([self.run_.folder], [self.run_.folder, "--free", "lunch"],
                           [self.run_.folder, "--kernel", "x"],
                           [self.run_.folder, "--without", "train.py"],
-                          [self.run_.folder, "--without"], ["--free", "sync"],
+                          [self.run_.folder, "--without"],
                           [self.run_.folder, self.run_.folder, "--free", "sync"]):
             with self.subTest(arguments=arguments):
                 run = self.tool("whatif", *arguments)
