@@ -201,6 +201,7 @@ void report_figures_say(struct textout *o, const struct report_process *p, const
 {
 	say_gpus(o, p);
 	say_idle(o, p);
-	say_phases(o, p);
+	if (!o->terse)
+		say_phases(o, p);
 	say_growth(o, p, cwd);
 }

@@ -18,6 +18,7 @@ enum {
 	EVIDENCE_SAID = 3,
 	REASONS_SAID = 3,
 	VERDICT_LINES = 2,
+	TERSEST = 3, /* the largest `terse` of a textout */
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
 	TRUST_LINES = 3,
@@ -76,7 +77,8 @@ static void say_bound(struct textout *o, const struct report_process *p)
 	} else {
 		say_why_unknown(o, p);
 	}
-	for (size_t i = 0; i < b->evidence.n && i < EVIDENCE_SAID; i++)
+	size_t n = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0;
+	for (size_t i = 0; i < b->evidence.n && i < n; i++)
 		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);
 }
 
@@ -130,6 +132,8 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 		       unsigned most_lines)
 {
 	unsigned most = most_lines < REPORT_SCREEN_LINES ? ADVICE_SAID - 1 : ADVICE_SAID;
+	if (o->terse == TERSEST)
+		most = 1;
 	if (!p->advice.n) {
 		if (*report_verdict_noun(p->bound.verdict))
 			text_line(o, TEXT_PLAIN, "No change to a single line would save much.");
@@ -302,9 +306,29 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 		say_reasons(o, first, !parts_follow);
 }
 
+/* Leaves out more until the screen fits. */
 void report_text_screen(struct textout *o, const struct report *r, unsigned most_lines)
 {
-	say_screen(o, r, most_lines, false);
+	for (unsigned terse = 0; terse <= TERSEST; terse++) {
+		char *text = NULL;
+		size_t bytes;
+		struct textout draft = *o;
+		draft.n_lines = 0;
+		draft.terse = terse;
+		draft.to = open_memstream(&text, &bytes);
+		if (!draft.to)
+			return;
+		say_screen(&draft, r, most_lines, false);
+		fclose(draft.to);
+		bool fits = draft.n_lines <= most_lines || terse == TERSEST;
+		if (fits) {
+			fputs(text, o->to);
+			o->n_lines += draft.n_lines;
+		}
+		free(text);
+		if (fits)
+			return;
+	}
 }
 
 /* ---- The full report ---- */

@@ -18,6 +18,7 @@ struct textout {
 	const char *margin;	  /* printed before every line; NULL: nothing */
 	const char *title_margin; /* printed before a title in place of `margin`; NULL: `margin` */
 	bool has_colour;
+	unsigned terse;	  /* 0: print everything; else leave out more, so that a screen fits */
 	unsigned n_lines; /* number of lines written so far */
 };
 

@@ -379,6 +379,39 @@ static void test_captured_launches(void **state)
 	json_decref(root);
 }
 
+/* What a long screen leaves out is of the least use. */
+static void test_a_screen_that_must_fit(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *evidence = json_object_get(json_object_get(p, "bound"), "evidence"),
+	       *advice = json_object_get(p, "advice");
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		json_array_append_new(evidence, json_string("more evidence, so much of it that it "
+							    "takes another line of the screen"));
+		json_array_append(advice, json_array_get(advice, 0));
+	}
+	for (unsigned most = 22; most >= 14; most -= 4) {
+		char *text;
+		size_t bytes;
+		struct textout o = open_text(&text, &bytes);
+		struct report r;
+		assert_true(report_from_json(&r, root));
+		report_text_screen(&o, &r, most);
+		report_free(&r);
+		fclose(o.to);
+		assert_fits(text);
+		if (o.n_lines > most)
+			fail_msg("%u lines, at most %u: %s", o.n_lines, most, text);
+		assert_says(text, "python train.py, 80 steps of 5.200 ms");
+		assert_says(text, "Limited by: synchronization");
+		assert_says(text, "  1.200 ms  23 %  train.py:42  total += loss.item()");
+		assert_says(text, "not available: phases");
+		free(text);
+	}
+	json_decref(root);
+}
+
 /* Busy and idle are of the steps that the verdict is of. */
 static void test_typical_steps(void **state)
 {
@@ -990,6 +1023,7 @@ int main(void)
 		cmocka_unit_test(test_idle_time_of_two_gpus),
 		cmocka_unit_test(test_how_the_run_ended),
 		cmocka_unit_test(test_captured_launches),
+		cmocka_unit_test(test_a_screen_that_must_fit),
 		cmocka_unit_test(test_names_that_differ_look_different),
 		cmocka_unit_test(test_typical_steps),
 		cmocka_unit_test(test_collectives_have_their_line),
