@@ -63,15 +63,23 @@ static bool has_escapes(void)
 	return term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Returns whether the launcher may write to the terminal now. If stderr is not the controlling
- * terminal of this session, there is no background. */
-static bool may_write(void)
+/* If stderr is not the controlling terminal of this session, there is no background. */
+static bool is_in_foreground(void)
+{
+	pid_t foreground = tcgetpgrp(STDERR_FILENO);
+	return foreground >= 0 ? foreground == getpgrp() : errno == ENOTTY;
+}
+
+static bool reads_keys(void)
 {
 	struct termios mode;
-	pid_t foreground = tcgetpgrp(STDERR_FILENO);
-	if (foreground >= 0 ? foreground != getpgrp() : errno != ENOTTY)
-		return false;
-	return tcgetattr(STDERR_FILENO, &mode) || (mode.c_lflag & ICANON);
+	return !tcgetattr(STDERR_FILENO, &mode) && !(mode.c_lflag & ICANON);
+}
+
+/* Returns whether the launcher may write to the terminal now. */
+static bool may_write(void)
+{
+	return is_in_foreground() && !reads_keys();
 }
 
 /* ---- The terminal's last row ---- */
@@ -84,6 +92,16 @@ static void leave_region(struct progress *p)
 	snprintf(text, sizeof(text), "\0337\033[r\033[%u;1H\033[2K\0338", p->rows);
 	put(text);
 	p->rows = 0;
+}
+
+/* Lets the terminal scroll as a whole for an application that began to read keys: it may draw on
+ * all rows. What stands in the last row may be the application's. */
+static void abandon_region(struct progress *p)
+{
+	if (p->rows)
+		put("\0337\033[r\0338");
+	p->rows = 0;
+	p->shown[0] = 0;
 }
 
 /* Frees the last row: scrolls by one row if the cursor is there, without moving it sideways. */
@@ -149,8 +167,10 @@ static void show(struct progress *p)
 {
 	char line[sizeof(p->latest) + 16];
 	unsigned rows = p->rows, columns = p->columns;
-	if (!*p->latest || !may_write())
+	if (!*p->latest || !is_in_foreground())
 		return;
+	if (reads_keys())
+		return abandon_region(p);
 	fit_region(p);
 	if (rows == p->rows && columns == p->columns && !strcmp(p->latest, p->shown))
 		return;

@@ -22,6 +22,7 @@ while child.poll() is None:
     i += 1
 print("\\n" + str(i) + " lines")
 """
+SUMMARY = re.compile(r"profrun: [^\r\n]*: exit 0 after ")
 STATUS = re.compile(r"profrun: .*; step [\d,]+; \d+\.\d+ ms.*; \d+ dropped")
 
 
@@ -68,7 +69,7 @@ class Progress(Case):
             with self.subTest(settings):
                 terminal = self.talker(**settings)
                 self.assertEqual(terminal.end(), 0)
-                self.assertNotIn("\x1b[", terminal.shown.split("profrun: process")[0])
+                self.assertNotIn("\x1b[", SUMMARY.split(terminal.shown)[0])
                 pieces = re.split(r"[\r\n]+", terminal.shown)
                 self.assertTrue([piece for piece in pieces if STATUS.match(piece)], pieces)
                 for piece in pieces:
@@ -78,7 +79,7 @@ class Progress(Case):
     def assert_silent(self, terminal):
         self.assertEqual(terminal.end(), 0)
         self.assertNotIn("profrun: profiling", terminal.shown)
-        self.assertNotIn(" dropped", terminal.shown.split("profrun: process")[0])
+        self.assertNotIn(" dropped", SUMMARY.split(terminal.shown)[0])
 
     def test_switched_off(self):
         self.assert_silent(self.talker(PROF_PROGRESS="off"))
@@ -95,6 +96,21 @@ class Progress(Case):
         terminal = self.on_terminal([sys.executable, "-c", keys, prog("loop")])
         self.assertEqual(terminal.end(), 0)
         self.assertNotRegex(terminal.shown, STATUS)
+
+    def test_an_application_that_begins_to_read_keys(self):
+        """An editor or pager draws on all rows, so the status line gives up its own."""
+        code = TALKER.replace("    i += 1\n", "    i += 1\n    if i == 40:\n"
+                              "        import tty; tty.setcbreak(0); print('keys', flush=True)\n")
+        terminal = self.on_terminal([sys.executable, "-c", code, prog("loop")])
+        terminal.read_until(lambda shown: "keys\r\n" in shown, PATIENCE_S)
+        self.assertRegex(terminal.shown, STATUS)
+        terminal.read_until(lambda shown: shown.count("\x1b[r"), PATIENCE_S)
+        n = len(terminal.shown)
+        self.assertEqual(terminal.end(), 0)
+        self.assertNotRegex(terminal.shown[n:], STATUS)
+        screen = Screen()
+        screen.write(terminal.shown)
+        self.assertEqual(screen.bottom, screen.rows - 1)
 
     def test_stopped_and_continued(self):
         """A shell's part: the launcher in its own group, stopped by the terminal's Ctrl-Z."""
