@@ -66,7 +66,7 @@ struct model_thread {
 	uint32_t tid;
 	char name[16];
 	/* the thread's `n` calls, from calls[first] on, sorted by begin_ns; `n` is 0 for a thread
-	 * that has only NVTX ranges in the step */
+	 * that has only NVTX ranges or samples in the step */
 	size_t first, n;
 };
 
@@ -193,6 +193,15 @@ struct model_note {
 	char text[240];
 };
 
+/* Where a thread was at one moment between two calls. */
+struct model_sample {
+	uint64_t ns;
+	uint32_t stack;	      /* number of its stack, which has Python frames only; 0: unknown */
+	uint32_t thread;      /* index in `threads` */
+	uint32_t system_call; /* number of the system call that blocked it; 0: none or unknown */
+	uint8_t state, flags; /* enum sample_state, enum sample_flag */
+};
+
 /* Readings of three clocks at the same moment. */
 struct model_clock {
 	uint64_t monotonic_ns, realtime_ns, boottime_ns;
@@ -245,6 +254,7 @@ struct model_step {
 	VEC(struct model_segment) segments;
 	VEC(struct model_overhead) overheads;
 	VEC(struct model_earlier) earlier;
+	VEC(struct model_sample) samples; /* sorted by thread, then by time */
 	VEC(struct model_note) notes;
 	/* calls whose GPU records are missing, and GPU work that was not paired with a call */
 	uint64_t n_calls_without_work, n_works_without_call;

@@ -50,6 +50,26 @@ static const uint32_t record_gpu_work =
 /* Bits of the categories whose calls have tokens (token.h). */
 enum { RECORD_TOKENS = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY };
 
+/* ---- Samples of threads between calls ---- */
+
+/* What a sampled thread did. All states but the first two mean that the kernel has blocked it. */
+enum sample_state {
+	SAMPLE_UNKNOWN,
+	SAMPLE_RUNNING, /* on a CPU, or ready to run */
+	SAMPLE_LOCK,	/* waited for a lock, a condition or another thread */
+	SAMPLE_GIL,	/* waited for Python's global interpreter lock */
+	SAMPLE_POLL,	/* waited for a pipe, a socket or another process */
+	SAMPLE_IO,	/* read or wrote a file, or waited for a page of a file */
+	SAMPLE_SLEEP,
+	SAMPLE_BLOCKED, /* in another system call */
+	SAMPLE_STATES
+};
+
+enum sample_flag {
+	SAMPLE_COLLECTING = 1, /* Python's garbage collector was running */
+	SAMPLE_FLAGS_ALL = SAMPLE_COLLECTING
+};
+
 /* The kind of memory that an ALLOC or FREE call concerns. */
 enum record_space {
 	SPACE_NONE,

@@ -55,6 +55,7 @@ enum record_kind {
 	REC_LIBRARY,
 	REC_BLOCK,  /* struct rec_block: a framework's allocator handed out a block or freed it */
 	REC_MEMORY, /* struct rec_memory: the totals of a framework's allocator */
+	REC_SAMPLE, /* struct rec_sample: where a thread was between two calls */
 	REC_KINDS
 };
 
@@ -365,6 +366,20 @@ struct rec_memory {
 	uint64_t ticks;
 	uint64_t allocated_bytes, reserved_bytes;
 	uint64_t peak_allocated_bytes, peak_reserved_bytes; /* since the process began */
+};
+
+/*
+ * One sample of a thread that was outside all hooked calls. The library's sampling thread writes it
+ * (preload/host.h).
+ */
+struct rec_sample {
+	uint8_t kind, words;
+	uint8_t state;	/* enum sample_state */
+	uint8_t flags;	/* enum sample_flag */
+	uint32_t stack; /* id of a DICT_STACK with the thread's Python frames; 0: none known */
+	uint64_t ticks;
+	uint32_t thread;      /* `slot` of the sampled thread's DICT_THREAD */
+	uint32_t system_call; /* number of the system call that blocks; 0: none or unknown */
 };
 
 /* ---- Dictionary records. ---- */
@@ -819,6 +834,7 @@ _Static_assert(sizeof(struct rec_pool) == 40, "pool");
 _Static_assert(sizeof(struct rec_range) == 32, "range");
 _Static_assert(sizeof(struct rec_library) == 64, "library");
 _Static_assert(sizeof(struct rec_block) == 48 && sizeof(struct rec_memory) == 48, "blocks");
+_Static_assert(sizeof(struct rec_sample) == 24, "sample");
 _Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
 _Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 32 &&
 		       sizeof(struct dict_stack) == 24,

@@ -12,11 +12,12 @@ CATEGORIES = ("launch graph memcpy memset prefetch hostfunc alloc free sync quer
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where others hold bytes
 (CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL,
- RANGE, LIBRARY, BLOCK, MEMORY) = range(1, 17)
+ RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE) = range(1, 18)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded on_but_copies".split()
 STEP_EVENTS = "begin outside counted triggered numbered backup cut corrected opening_ended".split()
 RANGE_EVENTS = "push pop start end mark".split()
+SAMPLE_STATES = "unknown running lock gil poll io sleep blocked".split()
 LIBRARIES = "nccl cublas cublasLt cudnn".split()
 BLOCK_EVENTS = "made freed known live oom".split()
 HEADER = struct.Struct("<8s4I5Q4IQ2I6QQ")
@@ -169,6 +170,11 @@ class Journal:
                                                                             at + 2)
             r.update(driver=driver, correlation=correlation, begin=begin, end=end, tid=tid,
                      cbid=cbid)
+        elif kind == SAMPLE:
+            state, flags, stack, ticks, thread, system_call = struct.unpack_from(
+                "<BBIQII", self.data, at + 2)
+            r.update(state=SAMPLE_STATES[state], is_collecting=bool(flags & 1), stack=stack,
+                     ticks=ticks, thread=thread, system_call=system_call)
         elif kind == RANGE:
             event, name, ticks, number, domain, color = struct.unpack_from("<HIQQII", self.data,
                                                                            at + 2)

@@ -313,6 +313,20 @@ void jb_range(struct journal_builder *b, uint32_t slot, enum range_event event, 
 	       .ticks = at ? JB_START + at : 0, .id = id, .domain = domain);
 }
 
+void jb_sample(struct journal_builder *b, uint32_t slot, uint32_t thread, enum sample_state state,
+	       uint64_t at, uint32_t stack)
+{
+	struct rec_sample r = {
+		.kind = REC_SAMPLE,
+		.words = sizeof(r) / 8,
+		.state = (uint8_t)state,
+		.stack = stack,
+		.ticks = JB_START + at,
+		.thread = thread,
+	};
+	jb_record(b, slot, &r, sizeof(r));
+}
+
 void jb_dropped(struct journal_builder *b, uint32_t slot, uint64_t count, uint64_t first,
 		uint64_t last)
 {

@@ -115,7 +115,9 @@ static struct journal_builder *training_run(uint32_t n_steps)
 	uint32_t seq[3] = { 0 };
 	jb_thread(b, 1, 100, "main");
 	jb_thread(b, 2, 101, "loader");
+	jb_thread(b, 3, 102, "idle");
 	jb_thread(b, 9, 109, "cupti");
+	jb_thread(b, 10, 110, "profrun-host");
 	jb_string(b, 1, "_Z6kernelPf");
 	jb_launch_shape(b, 7, 1, 16);
 	jb_kernel(b, 1, 1);
@@ -132,6 +134,10 @@ static struct journal_builder *training_run(uint32_t n_steps)
 			jb_gpu_state(b, 1, GPU_OFF, t, 0);
 		if (step == 3)
 			jb_alloc(b, 2, JB_MALLOC, t + 50, 0x2000, 500);
+		jb_sample(b, 10, 1, SAMPLE_RUNNING, t + 1700, 5);
+		jb_sample(b, 10, 3, SAMPLE_SLEEP, t + 1800, 6);
+		jb_sample(b, 10, 2, SAMPLE_LOCK, t + 2750, 0);
+		jb_sample(b, 10, 1, SAMPLE_IO, t + 2800, 5);
 		for (uint32_t i = 0; i < LAUNCHES; i++) {
 			jb_call(b, 1, JB_LAUNCH, t + 1000 + i * 1000, 500, ++seq[1], 7);
 			jb_call(b, 2, JB_MEMCPY, t + 1200 + i * 1000, 500, ++seq[2], 4096);
@@ -630,6 +636,51 @@ static void test_always_without_boundaries(void **state)
  * Random damage anywhere after the header: whatever the result is, nothing crashes and counts stay
  * within reason.
  */
+/* The samples of each recorded step: four by thread and time, one of them of a thread that made no
+ * call in the step. */
+static void check_samples(void *context, struct ingest *f, struct model_step *m)
+{
+	size_t *n_steps = context;
+	(void)f;
+	static const struct {
+		uint32_t tid, stack;
+		uint64_t at;
+		uint8_t state;
+	} expected[] = {
+		{ 100, 5, 1700, SAMPLE_RUNNING },
+		{ 100, 5, 2800, SAMPLE_IO },
+		{ 101, 0, 2750, SAMPLE_LOCK },
+		{ 102, 6, 1800, SAMPLE_SLEEP },
+	};
+	++*n_steps;
+	assert_int_equal(m->samples.n, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct model_sample *s = &m->samples.at[i];
+		assert_int_equal(m->threads.at[s->thread].tid, expected[i].tid);
+		assert_int_equal(s->ns, m->begin_ns + expected[i].at);
+		assert_int_equal(s->stack, expected[i].stack);
+		assert_int_equal(s->state, expected[i].state);
+	}
+}
+
+static void test_samples_go_to_their_steps(void **state)
+{
+	size_t n_steps = 0;
+	struct ingest f;
+	const struct ingest_sink sink = { .context = &n_steps, .step = check_samples };
+	struct journal_builder *b = training_run(6);
+	(void)state;
+	jb_sample(b, 10, 77, SAMPLE_RUNNING, 2ull * STEP_NS + 3000, 5); /* no such thread */
+	jb_sample(b, 10, 1, SAMPLE_STATES, 2ull * STEP_NS + 3000, 5);	/* no such state */
+	jb_sample(b, 10, 1, SAMPLE_RUNNING, 1ull << 60, 5);		/* no such time */
+	jb_end(b, 6ull * STEP_NS);
+	ingest_written(&f, b, &sink, false);
+	assert_int_equal(n_steps, 2);
+	assert_int_equal(f.reader.n_impossible, 2);
+	ingest_close(&f);
+	jb_free(b);
+}
+
 static void test_survives_random_damage(void **state)
 {
 	(void)state;
@@ -667,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_the_last_step_ends_with_what_it_did),
 		cmocka_unit_test(test_many_short_steps),
 		cmocka_unit_test(test_always_without_boundaries),
+		cmocka_unit_test(test_samples_go_to_their_steps),
 		cmocka_unit_test(test_survives_random_damage),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -34,6 +34,7 @@ void ingest_close(struct ingest *f)
 	vec_free(&f->apis);
 	vec_free(&f->overheads);
 	vec_free(&f->pools);
+	vec_free(&f->samples);
 	vec_free(&f->drops);
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
@@ -351,6 +352,9 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 		break;
 	case REC_POOL:
 		vec_push(&f->pools, *(const struct rec_pool *)head);
+		break;
+	case REC_SAMPLE:
+		vec_push(&f->samples, *(const struct rec_sample *)head);
 		break;
 	case REC_RANGE:
 		take_range(f, t->slot, (const struct rec_range *)head);

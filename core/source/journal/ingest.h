@@ -135,6 +135,7 @@ struct ingest {
 	VEC(struct rec_api) apis;
 	VEC(struct rec_overhead) overheads;
 	VEC(struct rec_pool) pools;
+	VEC(struct rec_sample) samples;
 	VEC(struct rec_dropped) drops;
 	struct range_log ranges;
 	struct library_log libraries;

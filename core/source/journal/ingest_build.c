@@ -185,16 +185,21 @@ static void build_thread(struct build *b, size_t i)
 
 /* ---- Ranges ---- */
 
-/* Adds a thread that made no calls in the step, if the range of that thread overlaps the step. */
-static void add_silent_thread(struct build *b, const struct range_entry *e)
+/* Adds a thread that made no calls in the step. */
+static void add_silent_thread(struct build *b, uint32_t slot)
 {
-	const struct run_thread *entry = tables_thread(&b->f->dict.t, e->slot);
-	if (!entry || e->begin_ticks >= b->cut->end_ticks || e->end_ticks < b->cut->begin_ticks ||
-	    map_find(&b->thread_of_slot, e->slot))
+	const struct run_thread *entry = tables_thread(&b->f->dict.t, slot);
+	if (!entry || map_find(&b->thread_of_slot, slot))
 		return;
 	struct model_thread thread = { .tid = entry->tid, .first = b->m->calls.n };
 	memcpy(thread.name, entry->name, sizeof(thread.name));
-	add_thread(b, &thread, e->slot);
+	add_thread(b, &thread, slot);
+}
+
+static void add_range_thread(struct build *b, const struct range_entry *e)
+{
+	if (e->begin_ticks < b->cut->end_ticks && e->end_ticks >= b->cut->begin_ticks)
+		add_silent_thread(b, e->slot);
 }
 
 static void build_ranges(struct build *b)
@@ -210,9 +215,9 @@ static void build_ranges(struct build *b)
 		.thread_of_slot = &b->thread_of_slot,
 	};
 	for (size_t i = 0; i < log->closed.n; i++)
-		add_silent_thread(b, &log->closed.at[i]);
+		add_range_thread(b, &log->closed.at[i]);
 	for (size_t i = 0; i < log->open.n; i++)
-		add_silent_thread(b, &log->open.at[i]);
+		add_range_thread(b, &log->open.at[i]);
 	range_log_build(log, &cut, b->m);
 }
 
@@ -471,6 +476,40 @@ static void build_memory(struct build *b)
 	vec_free(&events);
 }
 
+/* ---- Samples ---- */
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+	const struct model_sample *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+static void build_samples(struct build *b)
+{
+	for (size_t i = 0; i < b->f->samples.n; i++) {
+		const struct rec_sample *s = &b->f->samples.at[i];
+		if (s->ticks < b->cut->begin_ticks || s->ticks >= b->cut->end_ticks)
+			continue;
+		add_silent_thread(b, s->thread);
+		const uint64_t *thread = map_find(&b->thread_of_slot, s->thread);
+		if (!thread) /* a slot that does not exist: the record is damaged */
+			continue;
+		vec_push(&b->m->samples, (struct model_sample){
+						 .ns = timebase_ns(&b->f->time, s->ticks),
+						 .stack = s->stack,
+						 .thread = (uint32_t)*thread,
+						 .system_call = s->system_call,
+						 .state = s->state,
+						 .flags = s->flags,
+					 });
+	}
+	if (b->m->samples.n)
+		qsort(b->m->samples.at, b->m->samples.n, sizeof(*b->m->samples.at),
+		      by_thread_and_time);
+}
+
 /* ---- Pools, overheads and notes ---- */
 
 static void build_pools(struct build *b)
@@ -637,6 +676,7 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 	if (b.is_recorded) {
 		build_ranges(&b);
 		build_libraries(&b);
+		build_samples(&b);
 		build_pools(&b);
 		build_overheads(&b);
 		build_notes(&b);

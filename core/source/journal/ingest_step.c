@@ -92,6 +92,9 @@ static void drop_cut(struct ingest *f, uint64_t end)
 		vec_free(&f->apis);
 	KEEP_IF(&f->overheads, o, o->begin_ticks >= end);
 	KEEP_IF(&f->pools, p, p->ticks >= end);
+	KEEP_IF(&f->samples, s, s->ticks >= end);
+	if (!f->samples.n)
+		vec_free(&f->samples);
 	KEEP_IF(&f->drops, d, d->first_ticks >= end);
 	range_log_drop(&f->ranges, end);
 	library_log_drop(&f->libraries, end);

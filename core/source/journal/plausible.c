@@ -91,6 +91,12 @@ static bool is_step(const struct plausible *p, const struct rec_step *s)
 	return is_moment(p, s->ticks) && (s->event != STEP_BEGIN || s->number <= p->steps_most);
 }
 
+static bool is_sample(const struct plausible *p, const struct rec_sample *s)
+{
+	return s->ticks && is_moment(p, s->ticks) && s->state < SAMPLE_STATES &&
+	       !(s->flags & ~SAMPLE_FLAGS_ALL);
+}
+
 bool plausible_record(const struct plausible *p, const struct rec_head *head)
 {
 	switch (head->kind) {
@@ -114,6 +120,8 @@ bool plausible_record(const struct plausible *p, const struct rec_head *head)
 		return is_moment(p, ((const struct rec_block *)head)->ticks);
 	case REC_MEMORY:
 		return is_moment(p, ((const struct rec_memory *)head)->ticks);
+	case REC_SAMPLE:
+		return is_sample(p, (const struct rec_sample *)head);
 	default:
 		return true;
 	}

@@ -24,6 +24,7 @@ static const uint8_t least_words[REC_KINDS] = {
 	[REC_BLOCK] = sizeof(struct rec_block) / 8,
 	[REC_MEMORY] = sizeof(struct rec_memory) / 8,
 	[REC_LIBRARY] = sizeof(struct rec_library) / 8,
+	[REC_SAMPLE] = sizeof(struct rec_sample) / 8,
 };
 
 static const uint16_t least_dictionary_bytes[DICT_KINDS] = {
