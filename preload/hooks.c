@@ -16,6 +16,7 @@
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
 #include "preload/hook.h"
+#include "preload/host.h"
 #include "preload/life.h"
 #include "preload/lookup.h"
 #include "preload/ranges.h"
@@ -317,6 +318,7 @@ static void thread_ended(void *unused)
 	(void)unused;
 	hook_thread.depth = 1;
 	journal_release(&hook_thread.writer);
+	host_thread_ended();
 	stack_thread_free(hook_thread.stacks);
 	hook_thread.stacks = NULL;
 	hook_thread.has_end = false;
@@ -338,6 +340,7 @@ void hook_thread_keep(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_once(&end_key_once, make_end_key);
 	journal_introduce(&hook_thread.writer);
+	host_thread_began();
 	/* any value but NULL makes the destructor run */
 	hook_thread.has_end = !has_end_key || !pthread_setspecific(end_key, &hook_thread);
 	pthread_setcancelstate(cancel, NULL);

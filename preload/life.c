@@ -16,6 +16,7 @@
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
 #include "preload/hook.h"
+#include "preload/host.h"
 #include "preload/last_words.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
@@ -220,6 +221,7 @@ static void arm(void)
 	libs_configure(!strcmp(g.config.nccl.text, "on"), !strcmp(g.config.blas.text, "on"));
 	stack_configure(&g.config);
 	blocks_configure(&g.config, !schedule.off || trigger_is_any(&trigger));
+	host_configure(&g.config);
 	g.pid = getpid();
 	life_register_exit();
 	if (at_quick_exit(life_finish))
@@ -284,6 +286,7 @@ void life_finish(void)
 	libs_record(false);
 	atomic_store(&hook_switch.ranges, false);
 	blocks_finish();
+	host_finish();
 	stack_finish();
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, 0);
@@ -423,6 +426,7 @@ static void forget(void)
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
 	ranges_forget();
 	blocks_forget();
+	host_forget();
 	atomic_flag_clear(&g.arming);
 	g.finished = false;
 	g.pid = 0;

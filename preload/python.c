@@ -57,7 +57,14 @@ static _Thread_local struct {
 	/* is_known: is_main is set. is_main: this is the main thread; stays valid in a forked
 	 * child */
 	bool is_known, is_main;
+	/* the thread's PyThreadState when its frames were read last; another thread samples it */
+	_Atomic uint64_t state;
 } own;
+
+const void *python_state_place(void)
+{
+	return &own.state;
+}
 
 /* ---- On and off ---- */
 
@@ -117,6 +124,12 @@ static void verify(void)
 		log_line(LOG_INFO, "Python %s: frames can be read", g.version);
 		set_state(STATE_ON);
 	}
+}
+
+const struct python_layout *python_layout_verified(const struct python_api **api)
+{
+	*api = &g.api;
+	return atomic_load_explicit(&g.state, memory_order_acquire) == STATE_ON ? &g.layout : NULL;
 }
 
 /* Returns whether frames can be read now. Rarely called, except by threads without Python frames in
@@ -180,6 +193,7 @@ static inline uint64_t thread_state(void)
 		own.is_main = gettid() == getpid();
 		own.is_known = true;
 	}
+	atomic_store_explicit(&own.state, thread, memory_order_relaxed);
 	if (own.is_main || !thread || __builtin_expect(!g.api.is_finalizing(), 1))
 		return thread;
 	return gettid() == getpid() ? thread : 0;

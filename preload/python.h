@@ -58,6 +58,10 @@ bool python_read(struct python_chain *chain);
  */
 bool python_resolve(const struct python_chain *chain, struct python_frame *out, uint32_t *flags);
 
+/* Returns where the calling thread keeps the address of its PyThreadState: a word of 64 bits, 0
+ * until the thread's frames were read for the first time. */
+const void *python_state_place(void);
+
 /* In a forked child: forgets the ids, because the child's journal is new and empty. */
 void python_forget(void);
 

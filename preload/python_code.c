@@ -280,6 +280,12 @@ uint32_t python_code_id(const struct python_api *api, const struct python_layout
 	return id;
 }
 
+uint32_t python_code_id_of_copy(const struct python_api *api, const struct python_layout *l,
+				uint64_t copy)
+{
+	return id_by_content(api, l, copy);
+}
+
 void python_code_check(const struct python_api *api, const struct python_layout *l, uint64_t code)
 {
 	if (python_table_find(&g.addresses, code))

@@ -23,6 +23,11 @@ void python_code_unlock(void);
  * Requires the lock. */
 uint32_t python_code_id(const struct python_api *api, const struct python_layout *l, uint64_t code);
 
+/* Returns the id of the code object whose copy is at `copy`. The copy refers to copies of its texts
+ * and line table. Like python_code_id(), but does not remember the address. Requires the lock. */
+uint32_t python_code_id_of_copy(const struct python_api *api, const struct python_layout *l,
+				uint64_t copy);
+
 /* Checks whether the code object at `code` is still the one that got the id of this address. If
  * not, the epoch may advance. Requires the lock. */
 void python_code_check(const struct python_api *api, const struct python_layout *l, uint64_t code);

@@ -48,6 +48,10 @@ enum { OWNER_SHIM = 3 };
 /* Returns the table's row for a minor version, or NULL if the table has none. */
 const struct python_layout *python_layout_row(unsigned minor, bool is_free_threaded);
 
+/* Returns the layout of this process's Python once its frames were verified, with its functions in
+ * `*api`; NULL before that and after a failure. In python.c. Any thread. */
+const struct python_layout *python_layout_verified(const struct python_api **api);
+
 /* Fills in the layout of this Python. Returns NULL if its frames can be read, otherwise a text that
  * says why not. */
 const char *python_layout_choose(const struct python_api *api, struct python_layout *to);

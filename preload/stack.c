@@ -75,6 +75,8 @@ static struct {
 	/* Incremented when code is unmapped. Stacks then get new numbers. */
 	_Atomic uint64_t generation;
 	_Atomic uint64_t lost;
+	/* the journal is new: the sampling thread's last stack is not in it */
+	_Atomic bool sampler_forgets;
 } g = { .starting = ATOMIC_FLAG_INIT };
 
 /* ---- Starting ---- */
@@ -324,6 +326,24 @@ HOT uint32_t stack_take(const struct unwind_regs *regs)
 	return id;
 }
 
+/* ---- Samples ---- */
+
+uint32_t stack_of_python(const struct python_frame *frames, uint32_t n)
+{
+	/* kept when the sampling thread ends, because the next one continues */
+	static struct stack_thread *t;
+	if (!t && start())
+		t = map_pages(sizeof(*t));
+	if (!t || n > FRAMES_MOST)
+		return 0;
+	if (atomic_exchange_explicit(&g.sampler_forgets, false, memory_order_relaxed))
+		t->last_id = 0;
+	for (uint32_t i = 0; i < n; i++)
+		t->frames[i] = frame_python(frames[i].code, frames[i].lasti);
+	/* the native frames are missing */
+	return number_of(t, n, STACK_TRUNCATED);
+}
+
 /* ---- The rest of a process's life ---- */
 
 void stack_objects_gone(void)
@@ -363,6 +383,7 @@ void stack_forget(void)
 	forget_table(&g.walks);
 	forget_table(&g.stacks);
 	atomic_store(&g.lost, 0);
+	atomic_store(&g.sampler_forgets, true);
 	unwind_forget();
 	python_forget();
 	stack_modules_forget();

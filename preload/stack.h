@@ -27,6 +27,12 @@ struct stack_thread;
  * inside a hooked call (hook_thread.depth above 0). */
 uint32_t stack_take(const struct unwind_regs *regs);
 
+struct python_frame;
+
+/* Returns the number of a stack of Python frames alone, innermost first; 0 if it could not be
+ * stored. For the sampling thread, and no other. */
+uint32_t stack_of_python(const struct python_frame *frames, uint32_t n);
+
 /* Bits (1u << CAT_*) of the categories whose calls take a stack: in recorded steps, and in all
  * steps. */
 struct stack_masks {

@@ -14,6 +14,7 @@
 #include "preload/blocks.h"
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
+#include "preload/host.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
 #include "preload/plt.h"
@@ -134,6 +135,7 @@ void steps_set_switch(void)
 		ranges_record();
 	libs_record(recorded);
 	blocks_record(recorded);
+	host_record(recorded);
 	plt_follow();
 }
 

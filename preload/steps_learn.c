@@ -7,6 +7,7 @@
 #include "core/runtime/log.h"
 #include "preload/gpu.h"
 #include "preload/gpu_records.h"
+#include "preload/host.h"
 #include "preload/stack.h"
 #include "preload/steps_seen.h"
 
@@ -374,7 +375,8 @@ void steps_check_doubts(uint64_t ticks, uint64_t took)
 	if (g->by_optimizer == STEP_OPTIMIZER_SURE || g->mode != STEP_MODE_AUTO ||
 	    steps_still_learning())
 		return;
-	uint64_t n = doubt_step(&g->doubt, took, journal_threads() - gpu_records_threads());
+	uint64_t n = doubt_step(&g->doubt, took,
+				journal_threads() - gpu_records_threads() - host_threads());
 	if (!n)
 		return;
 	log_line(LOG_INFO, "step %llu: checking whether an optimizer ends steps now",

@@ -59,6 +59,24 @@ static int check_opening(const char *text, struct err *e)
 	return opening_parse(text, &parsed, e);
 }
 
+int config_parse_host(const char *text, struct err *e)
+{
+	char *end;
+	long hz = strtol(text, &end, 10);
+	if (!strcmp(text, "off"))
+		return 0;
+	if (end != text && !*end && hz >= HOST_HZ_LEAST && hz <= HOST_HZ_MOST)
+		return (int)hz;
+	err_set(e, -EINVAL, "'%.60s' is not 'off' or a whole number in the range %d..%d", text,
+		HOST_HZ_LEAST, HOST_HZ_MOST);
+	return -1;
+}
+
+static int check_host(const char *text, struct err *e)
+{
+	return config_parse_host(text, e) < 0 ? -EINVAL : 0;
+}
+
 static int refuse_format(const char *at, size_t n, struct err *e)
 {
 #define X(format, what) "|" #format
@@ -103,6 +121,7 @@ static const struct {
 	{ "PROF_SCHEDULE", check_schedule }, { "PROF_STEP", check_step },
 	{ "PROF_TRIGGER", check_trigger },   { "PROF_FORMAT", check_format },
 	{ "PROF_RANKS", ranks_check },	     { "PROF_OPENING", check_opening },
+	{ "PROF_HOST", check_host },
 };
 
 /*

@@ -9,6 +9,8 @@
 
 #define CONFIG_TEXT_BYTES 1024
 
+enum { HOST_HZ_LEAST = 10, HOST_HZ_MOST = 10000 }; /* range of PROF_HOST */
+
 enum config_type { CONFIG_TEXT, CONFIG_WORD, CONFIG_NUMBER, CONFIG_CHECKED };
 
 /* A row of config.def. */
@@ -57,6 +59,10 @@ const struct config_row *config_nearest(const char *name);
 
 /* Returns the value of a setting of type CONFIG_NUMBER. */
 long config_number(const struct config_value *value);
+
+/* Returns the value of PROF_HOST in Hz, 0 for "off". Returns -1 if the text is not valid, with one
+ * line in `e` (may be NULL). */
+int config_parse_host(const char *text, struct err *e);
 
 /* A parsed value of PROF_STEP. */
 struct config_step {

@@ -30,7 +30,7 @@ static uint64_t types[3];
 static uint64_t runtime[128];
 static struct python_layout layout;
 
-static uint8_t arena[1 << 17]; /* of its objects: given back as a whole */
+static uint8_t arena[1 << 18]; /* of its objects: given back as a whole */
 static size_t arena_used;
 
 /* In place of preload/python_find.c's, which this program leaves in its archive. */

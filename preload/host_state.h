@@ -1,0 +1,20 @@
+/* What another thread of this process does: it runs, or the kernel has blocked it in some way. */
+#ifndef PRELOAD_HOST_STATE_H
+#define PRELOAD_HOST_STATE_H
+
+#include <stdint.h>
+
+struct host_state {
+	uint8_t state; /* enum sample_state; SAMPLE_GIL is not distinguished from SAMPLE_LOCK */
+	uint32_t system_call; /* the one that blocks; 0: none or unknown */
+	uint64_t futex;	      /* SAMPLE_LOCK: the address that is waited for */
+};
+
+/* Reads the state of the thread `tid`. `file`: a descriptor that is kept for the thread's next
+ * sample, -1: not open. */
+struct host_state host_state_read(uint32_t tid, int *file);
+
+/* Interprets the text of /proc/TID/syscall. For host_state_read() and its test. */
+struct host_state host_state_parse(const char *text);
+
+#endif
