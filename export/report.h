@@ -106,6 +106,13 @@ struct report_line {
 	struct report_arithmetic arithmetic;
 };
 
+struct report_host {
+	struct report_place place;
+	const char *source, *kind;
+	double self_ms, total_ms;
+	int64_t samples;
+};
+
 struct report_module {
 	const char *name;
 	double per_step, gpu_ms, backward_gpu_ms, host_ms;
@@ -230,6 +237,7 @@ struct report_process {
 	LIST(struct report_operator) operators;
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_line) lines;
+	LIST(struct report_host) host;
 	LIST(struct report_copy) copies;
 	LIST(struct report_collective) collectives;
 	struct report_memory memory;

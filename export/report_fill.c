@@ -1,6 +1,7 @@
 /* See report_fill.h. A value that is not known becomes NAN, "" or NULL, never a made-up number. */
 #include "export/report_fill.h"
 
+#include "core/analysis/host_kinds.h"
 #include "export/report_fill_parts.h"
 
 #include <math.h>
@@ -284,6 +285,28 @@ static void fill_lines(struct filler *x, struct report_process *p)
 	}
 }
 
+static void fill_host(struct filler *x, struct report_process *p)
+{
+	enum { ROWS_MOST = 500 };
+	size_t n = x->f->host.n;
+	list_make(x->arena, &p->host, n < ROWS_MOST ? n : ROWS_MOST);
+	for (size_t i = 0; i < p->host.n; i++) {
+		const struct finding_host *from = &x->f->host.at[i];
+		const char *text = "";
+		if (from->line)
+			text = frames_source(x->f->timeline->frames, from->file, from->line);
+		p->host.at[i] = (struct report_host){
+			.place = { fill_text(x, from->file), fill_line(from->line),
+				   fill_text(x, from->function) },
+			.source = fill_text(x, text),
+			.kind = host_kinds[from->kind].name,
+			.self_ms = from->self_ms,
+			.total_ms = from->total_ms,
+			.samples = (int64_t)from->samples,
+		};
+	}
+}
+
 static void fill_modules(struct filler *x, struct report_process *p)
 {
 	list_make(x->arena, &p->modules, x->f->modules.n);
@@ -450,6 +473,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_operators(&x, p);
 	fill_kernels(&x, p);
 	fill_lines(&x, p);
+	fill_host(&x, p);
 	fill_modules(&x, p);
 	fill_copies(&x, p);
 	fill_collectives(&x, p);

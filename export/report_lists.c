@@ -355,6 +355,21 @@ static const struct list_column lines_columns[] = {
 TABLE(lines, report_line, .note = note_of_line);
 
 #undef AT
+#define AT(m) offsetof(struct report_host, m)
+
+static const struct list_column host_columns[] = {
+	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+	{ "self ms", COLUMN_NUMBER, cell_ms, AT(self_ms) },
+	{ "total", COLUMN_NUMBER, cell_ms, AT(total_ms) },
+	{ "kind", COLUMN_WORD, cell_text, AT(kind) },
+	{ "samples", COLUMN_NUMBER, cell_integer, AT(samples) },
+	{ "", COLUMN_TEXT, cell_text, AT(source) },
+};
+TABLE(host, report_host,
+      .legend = "From samples of the launching threads while they were in no CUDA call. total: "
+		"includes functions called from the line.");
+
+#undef AT
 #define AT(m) offsetof(struct report_collective, m)
 
 static const struct report_collective *collective_of(const struct row *r)

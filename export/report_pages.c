@@ -283,6 +283,7 @@ static const struct part {
 	{ .say = say_phases },
 	LISTED(syncs, report_list_syncs, "Synchronization, ms per step"),
 	LISTED(lines, report_list_lines, "Time by line, per step"),
+	LISTED(host, report_list_host, "CPU time between CUDA calls, per step"),
 	{ .say = say_modules },
 	LISTED(operators, report_list_operators, "Operators, ms per step"),
 	LISTED(kernels, report_list_kernels, "Kernels, ms per step"),

@@ -337,7 +337,7 @@ static void point_to(uint16_t field, const uint8_t *copy)
 }
 
 /* Copies a code object with its texts and its line table, and lets the copy refer to the copies.
- * Returns false if it is none, or if it has changed meanwhile. */
+ * Returns false if it is another object, or if it has changed meanwhile. */
 static bool copy_code(const struct python_api *api, const struct python_layout *l, uint64_t code)
 {
 	uint32_t bytes = code_bytes(l), same_from = l->object_type;

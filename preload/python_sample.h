@@ -48,8 +48,8 @@ bool python_sample_is_ready(void);
 bool python_sample_read(struct sample_memory *m, uint64_t state, const struct host_piece *more,
 			size_t n_more, struct sampled_chain *out);
 
-/* Reads the chain once more, and keeps the frames that both reads share, from the outermost inwards:
- * what moved in between is left out. */
+/* Reads the chain once more, and keeps the frames that both reads share, from the outermost
+ * inwards: what moved in between is left out. */
 void python_sample_confirm(struct sample_memory *m, uint64_t state, const struct host_piece *more,
 			   size_t n_more, struct sampled_chain *chain);
 

@@ -148,7 +148,20 @@ static void add_sums(struct analyzer *a, const struct model_step *m,
 		operator_sums_add(&t->operators, &a->threads.at[i].spans, gpu_ns, &t->texts);
 	add_modules(a, m, gpu_ns, places, tied);
 	idle_sums_add(&t->idle, &a->idle_step, (uint32_t)t->steps.n - 1, t->calls.n);
+	host_sums_add(&t->host, a->idle_step.host);
 	free(gpu_ns);
+}
+
+/* Notes what the CPU did before each call of the step. */
+static void note_before_calls(struct analyzer *a)
+{
+	struct timeline *t = &a->timeline;
+	const struct lane_samples *s = a->idle_step.host;
+	size_t first = t->steps.at[t->steps.n - 1].first_call;
+	for (size_t i = 0; i < s->before.n; i++) {
+		t->calls.at[first + i].before_kind = s->before.at[i].kind;
+		t->calls.at[first + i].before_site = s->before.at[i].site;
+	}
 }
 
 /* ---- Adding a step ---- */
@@ -176,6 +189,7 @@ const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_
 	find_spans(a, m);
 	tie_backward(a, m, call_of, places, tied);
 	idle_explain_step(a->idle, t, mark.earlier, &a->idle_step);
+	note_before_calls(a);
 	t->n_cut += keep && !has_room;
 	if (keep && has_room) {
 		add_sums(a, m, places, tied);

@@ -25,6 +25,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->operators);
 	vec_free(&f->kernels);
 	vec_free(&f->lines);
+	vec_free(&f->host);
 	vec_free(&f->modules);
 	vec_free(&f->copies);
 	vec_free(&f->collectives);

@@ -159,6 +159,16 @@ struct finding_module {
 	double per_step, host_ms, gpu_ms, backward_gpu_ms;
 };
 
+/* CPU time between CUDA calls, by the line and function that was sampled (summary_between.c). */
+struct finding_host {
+	const char *file, *function; /* "": unknown */
+	uint32_t line;
+	uint8_t kind; /* enum host_kind */
+	/* self: the line itself was being executed; total: also functions that it called */
+	double self_ms, total_ms;
+	uint64_t self_samples, samples; /* `samples`: those of total_ms */
+};
+
 struct finding_copy {
 	const char *kind, *memory; /* "HtoD"; "Pageable -> Device" */
 	uint32_t site;
@@ -309,6 +319,9 @@ struct findings {
 	VEC(struct finding_module) modules;
 	/* GPU time of the backward pass: all of it, and the part whose forward line is known */
 	double backward_gpu_ms, tied_gpu_ms;
+	VEC(struct finding_host) host;
+	double between_ms;	 /* CPU time between calls; 0: no samples */
+	uint64_t n_host_samples; /* samples that it was divided by */
 	VEC(struct finding_copy) copies;
 	VEC(struct finding_collective) collectives;
 	VEC(struct finding_arrival) arrivals;

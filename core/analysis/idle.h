@@ -11,6 +11,7 @@
 #define CORE_IDLE_H
 
 #include "core/analysis/findings.h"
+#include "core/analysis/lane_samples.h"
 
 struct idle_span {
 	uint64_t begin_ns, end_ns;
@@ -30,6 +31,7 @@ struct idle_step {
 	VEC(struct idle_span) spans;
 	VEC(struct idle_wait) waits;
 	VEC(struct idle_device) devices;
+	const struct lane_samples *host; /* owned by the tracker, until the next step */
 };
 
 void idle_step_free(struct idle_step *s);

@@ -12,13 +12,15 @@
  *    device. So the idle time belongs to that wait, but at most for as long as the wait blocked
  *    the lane (its credit). The rest is launch overhead. While the CPU gets input, the cause is
  *    data loading instead.
+ *    If samples were taken in that time, they give the cause and the line: host code in place of
+ *    launch overhead, data loading, a lock, the garbage collector, and so on.
  * c: Calls that take time themselves. The idle time belongs to the call.
  * d: From the launch to the start on the device. A short delay counts as b. In a long delay, the
  *    device waited for something that is not visible here.
  */
 #include "core/analysis/idle.h"
 
-#include "core/analysis/lanes.h"
+#include "core/analysis/lane_samples.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/bisect.h"
 
@@ -27,7 +29,8 @@ enum {
 	LATENCY_NS = 20000,
 	/* A launch on an idle device takes this long only if the driver has to load code. */
 	LONG_LAUNCH_NS = 300000,
-	INPUT_NS = 50000, /* shorter times between two calls are not data loading */
+	SAMPLED_NS = 50000, /* in a shorter time between two calls the CPU launches */
+	INPUT_NS = 50000,   /* shorter times between two calls are not data loading */
 	/* Times shorter than this many median times between the lane's calls are not
 	 * data loading. */
 	INPUT_SPANS = 4,
@@ -83,6 +86,8 @@ struct idle_host {
 	size_t n_threads;
 	VEC(struct device_state) devices;
 	VEC(struct open_call) open;
+	struct lane_samples samples; /* of the current step */
+	bool is_sampled;	     /* samples were taken in this step or an earlier one */
 	/* the current step */
 	const struct timeline *t;
 	struct idle_step *out;
@@ -153,6 +158,7 @@ void idle_host_free(struct idle_host *h)
 	forget_states(h);
 	vec_free(&h->devices);
 	vec_free(&h->open);
+	lane_samples_free(&h->samples);
 	lane_finder_free(h->finder);
 	free(h);
 }
@@ -228,6 +234,9 @@ void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct 
 		h->open.n = 0;
 	assign_lanes(h, follows);
 	fill_lanes(h);
+	lane_samples_find(&h->samples, t, &h->lanes);
+	h->is_sampled |= h->samples.at.n > 0;
+	out->host = &h->samples;
 }
 
 static void keep_open(const struct idle_host *h, const struct timeline_call *c, struct owner wait,
@@ -287,8 +296,9 @@ static void attribute_to_wait(struct idle_host *h, const struct owner *wait, uin
 }
 
 /* Attributes `ns` in which the CPU was not blocked: to the lane's last wait, as long as that wait
- * has credit, then to launch overhead of the call `next`. */
-static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint32_t next)
+ * has credit, then to `cause` at `site`. */
+static void attribute_work(struct idle_host *h, struct lane *l, uint64_t ns, uint8_t cause,
+			   uint32_t site)
 {
 	uint64_t owned_ns = ns < l->credit_ns ? ns : l->credit_ns;
 	if (owned_ns) {
@@ -296,7 +306,13 @@ static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, 
 		l->credit_ns -= owned_ns;
 	}
 	if (ns > owned_ns)
-		attribute(h, IDLE_LAUNCH, site_of(h, next), ns - owned_ns);
+		attribute(h, cause, site, ns - owned_ns);
+}
+
+/* Attributes `ns` in which the CPU was not blocked, on its way to the call `next`. */
+static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, uint32_t next)
+{
+	attribute_work(h, l, ns, IDLE_LAUNCH, site_of(h, next));
 }
 
 /* ---- CPU time between calls, and calls ---- */
@@ -356,10 +372,59 @@ static size_t call_after(const struct idle_host *h, const struct lane *l, size_t
 	return first_of_step(h, l);
 }
 
+/* Attributes `ns` of a time of which samples say what the CPU did. */
+static void attribute_sampled(struct idle_host *h, struct lane *l, uint64_t ns, uint8_t kind,
+			      uint32_t site, uint32_t next)
+{
+	uint8_t cause = (uint8_t)host_kinds[kind].cause;
+	if (!site)
+		site = site_of(h, next);
+	if (cause == IDLE_HOST)
+		attribute_work(h, l, ns, cause, site);
+	else
+		attribute(h, cause, site, ns);
+}
+
+/*
+ * Explains the CPU time from `from_ns` to `to_ns` by the samples that were taken between two calls,
+ * from `begin_ns` to `end_ns`. Each sample stands for the time that is nearer to it than to any
+ * other sample. Returns false if there is no sample.
+ */
+static bool explain_by_samples(struct idle_host *h, struct lane *l, uint64_t from_ns,
+			       uint64_t to_ns, uint64_t begin_ns, uint64_t end_ns, uint32_t next)
+{
+	const struct lane_samples *s = &h->samples;
+	size_t lane = (size_t)(l - h->lane), first = s->first.at[lane];
+	size_t n = s->first.at[lane + 1] - first;
+	const struct lane_sample *at = &s->at.at[first];
+	size_t i = bisect(n, k, at[k].ns < begin_ns);
+	if (end_ns < begin_ns + SAMPLED_NS || i == n || at[i].ns >= end_ns)
+		return false;
+	for (; from_ns < to_ns; i++) {
+		bool is_last = i + 1 == n || at[i + 1].ns >= end_ns;
+		uint64_t until_ns = is_last ? to_ns : at[i].ns + (at[i + 1].ns - at[i].ns) / 2;
+		until_ns = until_ns < to_ns ? until_ns : to_ns;
+		if (until_ns <= from_ns)
+			continue;
+		attribute_sampled(h, l, until_ns - from_ns, at[i].kind, at[i].site, next);
+		from_ns = until_ns;
+	}
+	return true;
+}
+
+/* Returns what samples of earlier steps say about the time before the call l->next. */
+static struct before_call before_next(const struct idle_host *h, const struct lane *l)
+{
+	if (is_after_last_call(l) || l->calls.at[l->next] & OPEN_CALL)
+		return (struct before_call){ 0 };
+	return h->samples.before.at[l->calls.at[l->next] - h->step->first_call];
+}
+
 /*
  * Returns true if the CPU was getting the next batch in the time before the call l->next, which is
  * `length_ns` long. Evidence is a data loader on the stack of the call before or of a call soon
- * after, or the copy of a batch to the device soon after.
+ * after. If no samples are taken, the copy of a batch to the device soon after must do: what the
+ * CPU did before it is then assumed, not seen.
  */
 static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t length_ns)
 {
@@ -371,7 +436,7 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 	size_t i = heading_for(h, l);
 	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = call_after(h, l, i, &wraps)) {
 		const struct timeline_call *c = lane_call(h, l, i);
-		if (is_input_copy(c) || c->about & ABOUT_INPUT)
+		if ((!h->is_sampled && is_input_copy(c)) || c->about & ABOUT_INPUT)
 			return true;
 		if (category_has_work(c->category) || c->wait)
 			return false;
@@ -389,8 +454,13 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 		begin_ns = lane_call(h, l, l->next - 1)->end_ns;
 	if (l->next < l->calls.n && !is_after_last_call(l))
 		end_ns = lane_call(h, l, l->next)->begin_ns;
+	struct before_call known = before_next(h, l);
 	if (is_exchange(h, l))
 		attribute(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
+	else if (explain_by_samples(h, l, from_ns, to_ns, begin_ns, end_ns, next))
+		return;
+	else if (known.kind)
+		attribute_sampled(h, l, to_ns - from_ns, known.kind, known.site, next);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
 		attribute(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
 	else

@@ -26,6 +26,11 @@ void summary_fill_lines(struct findings *f);
 void summary_fill_operators(struct findings *f);
 void summary_fill_modules(struct findings *f);
 
+/* ---- summary_between.c ---- */
+
+/* Fills f->host, between_ms and n_host_samples. */
+void summary_fill_between(struct findings *f);
+
 /* ---- summary_phases.c ---- */
 
 void summary_fill_phases(struct findings *f);

@@ -2,6 +2,7 @@
  * all streams in one order. Each stack is looked up only once. */
 #include "core/analysis/timeline.h"
 
+#include "core/analysis/host_kinds.h"
 #include "core/model/library.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/order.h"
@@ -27,9 +28,11 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->threads);
 	vec_free(&t->overheads);
 	vec_free(&t->earlier);
+	vec_free(&t->samples);
 	vec_free(&t->stacks);
 	waits_free(&t->waits);
 	idle_sums_free(&t->idle);
+	host_sums_free(&t->host);
 	operator_sums_free(&t->operators);
 	module_sums_free(&t->modules);
 }
@@ -337,6 +340,31 @@ static uint64_t add_overheads(struct timeline *t, const struct model_step *m)
 	return total_ns;
 }
 
+/* ---- Samples ---- */
+
+/* Appends the step's samples, sorted by time. */
+static void add_samples(struct timeline *t, const struct model_step *m)
+{
+	struct order_key *keys = mem_resize(NULL, m->samples.n * sizeof(*keys));
+	for (size_t i = 0; i < m->samples.n; i++)
+		keys[i] = (struct order_key){ m->samples.at[i].ns, (uint32_t)i };
+	order_sort(keys, m->samples.n);
+	for (size_t i = 0; i < m->samples.n; i++) {
+		const struct model_sample *s = &m->samples.at[keys[i].index];
+		struct timeline_stack stack = timeline_stack(t, s->stack);
+		vec_push(&t->samples, (struct timeline_sample){
+					      .ns = s->ns,
+					      .stack = s->stack,
+					      .site = stack.site,
+					      .thread = thread_of(t, &m->threads.at[s->thread]),
+					      .state = s->state,
+					      .kind = (uint8_t)host_kind_of(s->state, s->flags,
+									    s->stack, stack.about),
+				      });
+	}
+	free(keys);
+}
+
 static void link_step(struct timeline *t, const struct model_step *m, struct timeline_step *step)
 {
 	for (size_t i = 0; i < m->earlier.n; i++)
@@ -345,6 +373,7 @@ static void link_step(struct timeline *t, const struct model_step *m, struct tim
 								 m->earlier.at[i].device });
 	step->n_calls = (uint32_t)(t->calls.n - step->first_call);
 	step->n_work = (uint32_t)(t->works.n - step->first_work);
+	step->n_samples = (uint32_t)(t->samples.n - step->first_sample);
 	step->has_gpu = step->n_work > 0;
 	step->was_yielded = m->was_yielded;
 	vec_push(&t->steps, *step);
@@ -363,6 +392,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 		.end_ns = m->end_ns,
 		.first_call = (uint32_t)t->calls.n,
 		.first_work = (uint32_t)t->works.n,
+		.first_sample = (uint32_t)t->samples.n,
 		.follows = last && last->number + 1 == m->number,
 		.is_cut = m->is_cut,
 	};
@@ -372,6 +402,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 	for (size_t i = 0; i < m->libraries.n; i++)
 		add_library(t, m, &m->libraries.at[i], call_of);
 	step.overhead_ns = add_overheads(t, m);
+	add_samples(t, m);
 	link_step(t, m, &step);
 	return call_of;
 }
@@ -393,6 +424,7 @@ struct timeline_mark timeline_mark(const struct timeline *t)
 		.libraries = t->libraries.n,
 		.overheads = t->overheads.n,
 		.earlier = t->earlier.n,
+		.samples = t->samples.n,
 		.waits = t->waits.at.n,
 	};
 }
@@ -406,5 +438,6 @@ void timeline_rewind(struct timeline *t, const struct timeline_mark *mark)
 	t->libraries.n = mark->libraries;
 	t->overheads.n = mark->overheads;
 	t->earlier.n = mark->earlier;
+	t->samples.n = mark->samples;
 	waits_truncate(&t->waits, mark->waits, mark->calls);
 }

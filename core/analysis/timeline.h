@@ -6,6 +6,7 @@
 #ifndef CORE_TIMELINE_H
 #define CORE_TIMELINE_H
 
+#include "core/analysis/host_sums.h"
 #include "core/analysis/idle_sums.h"
 #include "core/analysis/module_sums.h"
 #include "core/analysis/operator_sums.h"
@@ -43,6 +44,10 @@ struct timeline_call {
 	uint8_t space, device, copy, wait;
 	uint16_t about; /* enum stack_about bits of its stack */
 	bool is_captured;
+	/* What the CPU did since the lane's call before: enum host_kind, and the line that was
+	 * sampled. HOST_UNKNOWN: no sample shows it. */
+	uint8_t before_kind;
+	uint32_t before_site;
 	bool is_backward; /* autograd made the call, inside a node or between nodes */
 };
 
@@ -74,6 +79,7 @@ struct timeline_step {
 	/* The step's GPU work in `works`, all streams together, sorted by begin_ns. WORK_SYNC
 	 * records are left out. */
 	uint32_t first_work, n_work;
+	uint32_t first_sample, n_samples; /* in samples */
 	bool follows; /* its number is one more than that of the previous step in `steps` */
 	bool is_cut;
 	bool has_gpu;	      /* has GPU work with times */
@@ -91,6 +97,14 @@ struct timeline_overhead {
 };
 
 #define TIMELINE_NO_THREAD UINT32_MAX
+
+/* Where a thread was between two calls: a model_sample with what its stack says. */
+struct timeline_sample {
+	uint64_t ns;
+	uint32_t stack, site; /* 0: unknown */
+	uint32_t thread;      /* in threads */
+	uint8_t state, kind;  /* enum sample_state; enum host_kind, see host_kinds.h */
+};
 
 /* When a device ran work launched before the recorded steps. This work is not in `works`. */
 struct timeline_earlier {
@@ -138,10 +152,12 @@ struct timeline {
 	VEC(struct timeline_thread) threads;
 	VEC(struct timeline_overhead) overheads; /* step by step, by begin_ns */
 	VEC(struct timeline_earlier) earlier;
+	VEC(struct timeline_sample) samples; /* step by step, by ns */
 	VEC(struct timeline_stack) stacks;
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	struct waits waits;
 	struct idle_sums idle;
+	struct host_sums host;
 	/* sums over all kept steps */
 	struct phase_sums phase_sums;
 	VEC(struct phase_sums) phases_of_step; /* one phase_sums per step */
@@ -181,7 +197,7 @@ void timeline_find_sites(struct timeline *t);
 
 /* Lengths of the timeline's arrays at one moment, for timeline_rewind(). */
 struct timeline_mark {
-	size_t steps, calls, works, work_of_call, libraries, overheads, earlier, waits;
+	size_t steps, calls, works, work_of_call, libraries, overheads, earlier, waits, samples;
 };
 
 struct timeline_mark timeline_mark(const struct timeline *t);

@@ -1,5 +1,6 @@
 /* Analyzes gaps, the host's own time between two calls: whether the host makes an input batch in a
  * gap, and which part of a gap the program could move elsewhere or avoid. */
+#include "core/analysis/host_kinds.h"
 #include "core/symbols/stack_about.h"
 #include "core/whatif/whatif_parts.h"
 
@@ -57,8 +58,9 @@ uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
 }
 
 /*
- * Returns true if the host made an input batch in the gap before the op's call. Then this call or
- * one soon after it copies the batch to the device, or a data loader is on the stack. If the
+ * Returns true if the host made an input batch in the gap before the op's call. Samples of the gap
+ * show it. Without samples, a data loader is on the stack, or this call or one soon after it copies
+ * the batch to the device. If the
  * recorded calls end before that, the search continues with the first call of the op's own step,
  * because the next step is assumed to begin in the same way.
  */
@@ -69,8 +71,13 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	int calls = 0;
 	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
 		return false;
+	if (c->before_kind)
+		return c->before_kind == HOST_LOADER;
 	if (c->about & ABOUT_INPUT || is_after_loader(w, op))
 		return true;
+	/* while samples are taken, the copy alone is no evidence that the batch was made here */
+	if (w->timeline->host.n)
+		return false;
 	for (uint32_t k = op, i = op; calls < WHATIF_CALLS_TO_BATCH && k < op + n; k++, i++) {
 		if (i == n)
 			i = first_of_step(w, c);

@@ -95,10 +95,46 @@ static void sort_calls(struct step_builder *b)
 	free(place);
 }
 
+void sb_sample(struct step_builder *b, double at_us, uint32_t tid, enum sample_state state,
+	       uint32_t stack)
+{
+	vec_push(&b->m.samples, (struct model_sample){ .ns = ns(at_us),
+						       .stack = stack,
+						       .thread = tid ? tid : 1,
+						       .state = (uint8_t)state });
+}
+
+static uint32_t thread_of(struct model_step *m, uint32_t tid)
+{
+	for (size_t i = 0; i < m->threads.n; i++)
+		if (m->threads.at[i].tid == tid)
+			return (uint32_t)i;
+	vec_push(&m->threads, (struct model_thread){ .tid = tid, .first = m->calls.n });
+	return (uint32_t)m->threads.n - 1;
+}
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+	const struct model_sample *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* Turns the samples' tids into threads of the model. */
+static void sort_samples(struct model_step *m)
+{
+	for (size_t i = 0; i < m->samples.n; i++)
+		m->samples.at[i].thread = thread_of(m, m->samples.at[i].thread);
+	qsort(m->samples.at, m->samples.n, sizeof(*m->samples.at), by_thread_and_time);
+}
+
 const struct analyzed_step *sb_analyze(struct step_builder *b, struct analyzer *a)
 {
 	if (b->m.calls.n)
 		sort_calls(b);
+	if (b->m.samples.n)
+		sort_samples(&b->m);
 	model_finish(&b->m);
 	model_count_in_flight(&b->m);
 	return analyzer_add(a, &b->m, true);

@@ -37,6 +37,10 @@ struct sb_work {
 };
 void sb_work(struct step_builder *b, struct sb_work w);
 
+/* A sample of a thread; tid 0: 1. */
+void sb_sample(struct step_builder *b, double at_us, uint32_t tid, enum sample_state state,
+	       uint32_t stack);
+
 /* cudaLaunchKernel of 3 us at `at_us` and its kernel on stream 7. */
 void sb_launch(struct step_builder *b, double at_us, double begin_us, double end_us,
 	       uint32_t stack);

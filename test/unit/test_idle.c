@@ -25,6 +25,8 @@ static int set_up(void **state)
 	fake_add(7, "clip_grad.h", 60, "torch::nn::utils::clip_grad_norm_", "", "");
 	fake_add(8, "linear.h", 70, "torch::nn::LinearImpl::forward", "", "");
 	fake_add(9, "adam.h", 80, "torch::optim::Adam::step", "", "");
+	fake_add(11, "helper.py", 9, "log_metrics", "", "");
+	fake_add(12, "helper.py", 15, "load", "", "");
 	fake_add(10, "engine.h", 90, "torch::autograd::Engine::evaluate_function", "", "");
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
@@ -324,6 +326,173 @@ static void cause_input_by_frames(void **state)
 	sb_launch(&f->b, 602, 610, 1000, 3);
 	finish(f);
 	assert_float_equal(idle_us(f, IDLE_INPUT), 600 - 104, 1e-6);
+}
+
+/* ---- Samples ---- */
+
+/* A kernel to 100, then 497 us in which the CPU was sampled, then the copy of a batch. */
+static void sampled_pause(struct fixture *f)
+{
+	sb_launch(&f->b, 0, 0, 100, 1);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 600, 603, 605, 610, 4096, 3);
+	sb_launch(&f->b, 604, 610, 1000, 3);
+}
+
+/* The copy of a batch alone does not make it data loading: the sampled line does the work. */
+static void cause_host(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 200, 0, SAMPLE_RUNNING, 11);
+	sb_sample(&f->b, 500, 0, SAMPLE_RUNNING, 11);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_HOST), 500, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
+	assert_int_equal(site_of(f, IDLE_HOST), 9);
+	assert_int_equal(f->a.timeline.calls.at[1].before_kind, HOST_PYTHON);
+	assert_int_equal(frames_site_at(NULL, f->a.timeline.calls.at[1].before_site)->line, 9);
+}
+
+static void cause_input_by_samples(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 300, 0, SAMPLE_POLL, 4);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 500, 1e-6);
+	assert_int_equal(site_of(f, IDLE_INPUT), 40);
+}
+
+/* Each sample stands for the time around it. */
+static void causes_of_what_blocks(void **state)
+{
+	static const struct {
+		uint8_t state, cause;
+	} blocks[] = {
+		{ SAMPLE_SLEEP, IDLE_SLEEP }, { SAMPLE_LOCK, IDLE_LOCK }, { SAMPLE_GIL, IDLE_LOCK },
+		{ SAMPLE_IO, IDLE_IO },	      { SAMPLE_POLL, IDLE_IO },
+	};
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+		struct fixture *f = *state;
+		sampled_pause(f);
+		sb_sample(&f->b, 200, 0, SAMPLE_RUNNING, 11);
+		sb_sample(&f->b, 500, 0, blocks[i].state, 12);
+		finish(f);
+		assert_float_equal(idle_us(f, IDLE_HOST), 250, 1e-6);
+		assert_float_equal(idle_us(f, blocks[i].cause), 250, 1e-6);
+		assert_int_equal(site_of(f, blocks[i].cause), 15);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+static void cause_gc(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 300, 0, SAMPLE_RUNNING, 11);
+	f->b.m.samples.at[0].flags = SAMPLE_COLLECTING;
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_GC), 500, 1e-6);
+	assert_int_equal(site_of(f, IDLE_GC), 9);
+}
+
+/* The main thread waits for its worker, which works without Python frames: its time, at the line
+ * that waits. */
+static void host_code_of_a_worker(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_call(&f->b, (struct sb_call){ .name = "cudaEventRecord",
+					 .category = CAT_LAUNCH,
+					 .begin_us = 620,
+					 .end_us = 621,
+					 .tid = 2 });
+	sb_sample(&f->b, 300, 1, SAMPLE_LOCK, 11);
+	sb_sample(&f->b, 300.02, 2, SAMPLE_RUNNING, 0);
+	sb_sample(&f->b, 400, 2, SAMPLE_LOCK, 0); /* another moment: both wait */
+	sb_sample(&f->b, 400.02, 1, SAMPLE_LOCK, 11);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_HOST), 250, 0.1);
+	assert_int_equal(site_of(f, IDLE_HOST), 9);
+	assert_float_equal(idle_us(f, IDLE_LOCK), 250, 0.1);
+	assert_int_equal(site_of(f, IDLE_LOCK), 9);
+	assert_int_equal(f->a.timeline.host.n, 2);
+}
+
+/* A sample counts only while no thread of the lane is in a call. */
+static void a_sample_beside_a_call(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_call(&f->b, (struct sb_call){ .name = "cudaMalloc",
+					 .category = CAT_ALLOC,
+					 .begin_us = 200,
+					 .end_us = 400,
+					 .tid = 2 });
+	sb_sample(&f->b, 300, 1, SAMPLE_LOCK, 11);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_LOCK), 0, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_ALLOC), 200, 1e-6);
+	assert_int_equal(f->a.timeline.host.n, 0);
+}
+
+/* What was sampled between two calls once is assumed there where no sample was taken. A short time
+ * between two calls is the way to the next call. */
+static void causes_where_no_sample_was_taken(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 300, 0, SAMPLE_SLEEP, 11);
+	end_step(f);
+	sb_step(&f->b, 6, 1000, 2000);
+	sb_launch(&f->b, 1000, 1000, 1100, 1);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 1600, 1603, 1605, 1610, 4096, 3);
+	sb_launch(&f->b, 1604, 1610, 1700, 3);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 1740, 1743, 1745, 2000, 4096, 2);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_SLEEP), 1000, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_HOST), 0, 1e-6);
+}
+
+/* A batch's copy makes data loading only where no samples are taken at all. */
+static void no_input_by_copy_among_samples(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 300, 0, SAMPLE_RUNNING, 11);
+	end_step(f);
+	sb_step(&f->b, 6, 1000, 2000);
+	sb_launch(&f->b, 1000, 1000, 1100, 2);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 1600, 1603, 1605, 2000, 4096, 3);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
+	assert_true(idle_us(f, IDLE_LAUNCH) > 490);
+}
+
+/* The rows of the CPU time between calls: their samples share that time. */
+static void time_between_calls(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	for (int i = 0; i < 3; i++)
+		sb_sample(&f->b, 100 + i * 100, 0, SAMPLE_RUNNING, 11);
+	sb_sample(&f->b, 400, 0, SAMPLE_SLEEP, 12);
+	sb_sample(&f->b, 601, 0, SAMPLE_RUNNING, 12); /* in a call */
+	finish(f);
+	/* the calls take 3 us each, of 1000 */
+	assert_float_equal(f->f.between_ms, 0.991, 1e-9);
+	assert_int_equal(f->f.n_host_samples, 4);
+	assert_int_equal(f->f.host.n, 2);
+	const struct finding_host *h = f->f.host.at;
+	assert_int_equal(h[0].line, 9);
+	assert_int_equal(h[0].kind, HOST_PYTHON);
+	assert_float_equal(h[0].self_ms, 0.991 * 3 / 4, 1e-9);
+	assert_float_equal(h[0].total_ms, h[0].self_ms, 1e-9);
+	assert_int_equal(h[0].samples, 3);
+	assert_int_equal(h[1].line, 15);
+	assert_int_equal(h[1].kind, HOST_SLEEP);
+	assert_float_equal(h[1].self_ms, 0.991 / 4, 1e-9);
 }
 
 /*
@@ -672,6 +841,8 @@ static void random_step(struct fixture *f, uint64_t number)
 		double from = begin + pick(10000);
 		overhead(f, from, from + pick(400), (uint16_t)pick(9));
 	}
+	for (unsigned i = 0; f->b.m.calls.n && i < pick(60); i++)
+		sb_sample(&f->b, begin + pick(10000), 1 + pick(4), pick(SAMPLE_STATES), pick(6));
 	end_step(f);
 }
 
@@ -764,6 +935,15 @@ int main(void)
 		TEST(cause_input_before_the_last_call),
 		TEST(no_input_after_the_last_call),
 		TEST(cause_input_by_frames),
+		TEST(cause_host),
+		TEST(cause_input_by_samples),
+		TEST(causes_of_what_blocks),
+		TEST(cause_gc),
+		TEST(host_code_of_a_worker),
+		TEST(a_sample_beside_a_call),
+		TEST(causes_where_no_sample_was_taken),
+		TEST(no_input_by_copy_among_samples),
+		TEST(time_between_calls),
 		TEST(cause_exchange),
 		TEST(cause_alloc_that_waits),
 		TEST(cause_alloc_that_takes_its_time),

@@ -1,0 +1,32 @@
+/* See host_kinds.h. */
+#include "core/analysis/host_kinds.h"
+
+#include "core/runtime/kinds.h"
+#include "core/symbols/stack_about.h"
+
+const struct host_kind_row host_kinds[HOST_KINDS_N] = {
+#define X(id, name, noun, cause) { name, noun, IDLE_##cause },
+	HOST_KINDS(X)
+#undef X
+};
+
+enum host_kind host_kind_of(uint8_t state, uint8_t flags, uint32_t stack, uint16_t about)
+{
+	if (flags & SAMPLE_COLLECTING)
+		return HOST_GC;
+	/* in a loader, waiting for a worker process is data loading too */
+	if (about & ABOUT_INPUT)
+		return HOST_LOADER;
+	switch (state) {
+	case SAMPLE_LOCK:
+	case SAMPLE_GIL:
+		return HOST_LOCK;
+	case SAMPLE_POLL:
+	case SAMPLE_IO:
+		return HOST_IO;
+	case SAMPLE_SLEEP:
+		return HOST_SLEEP;
+	default:
+		return stack ? HOST_PYTHON : HOST_NATIVE;
+	}
+}

@@ -1,0 +1,42 @@
+/* What the CPU did between two CUDA calls, as samples show it (struct model_sample). */
+#ifndef CORE_HOST_KINDS_H
+#define CORE_HOST_KINDS_H
+
+#include "core/analysis/idle_causes.h"
+
+#include <stdint.h>
+
+/*
+ * X(id, name in report.json, noun in the report, idle cause). PYTHON includes native code that
+ * Python called: a sample of a running thread has Python frames only. NATIVE: a running thread
+ * without Python frames.
+ */
+#define HOST_KINDS(X)                               \
+	X(UNKNOWN, "unknown", "unknown", LAUNCH)    \
+	X(PYTHON, "python", "Python code", HOST)    \
+	X(NATIVE, "native", "native code", HOST)    \
+	X(GC, "gc", "garbage collection", GC)       \
+	X(LOCK, "lock", "waiting for a lock", LOCK) \
+	X(IO, "io", "input/output", IO)             \
+	X(SLEEP, "sleep", "sleeping", SLEEP)        \
+	X(LOADER, "loader", "data loading", INPUT)
+
+enum host_kind {
+#define X(id, ...) HOST_##id,
+	HOST_KINDS(X)
+#undef X
+		HOST_KINDS_N
+};
+
+struct host_kind_row {
+	const char *name, *noun;
+	enum idle_cause cause;
+};
+
+extern const struct host_kind_row host_kinds[HOST_KINDS_N];
+
+/* Returns the kind of a sample. `state`, `flags`: those of the sample; `about`: enum stack_about
+ * bits of its stack, whose number is `stack`. */
+enum host_kind host_kind_of(uint8_t state, uint8_t flags, uint32_t stack, uint16_t about);
+
+#endif

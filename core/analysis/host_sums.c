@@ -1,0 +1,28 @@
+/* See host_sums.h. */
+#include "core/analysis/host_sums.h"
+
+#include "core/analysis/lane_samples.h"
+
+void host_sums_free(struct host_sums *s)
+{
+	map_free(&s->place);
+	vec_free(&s->at);
+}
+
+void host_sums_add(struct host_sums *s, const struct lane_samples *samples)
+{
+	for (size_t i = 0; i < samples->at.n; i++) {
+		const struct lane_sample *x = &samples->at.at[i];
+		bool is_new;
+		if (!x->is_of_step)
+			continue;
+		uint64_t *at = map_at(&s->place, (uint64_t)x->stack << 8 | x->kind, &is_new);
+		if (is_new) {
+			*at = s->at.n;
+			vec_push(&s->at, (struct host_sum){ .stack = x->stack, .kind = x->kind });
+		}
+		s->at.at[*at].n++;
+		s->n++;
+	}
+	s->outside_ns += samples->outside_ns;
+}

@@ -1,0 +1,30 @@
+/* Samples of the CPU time between CUDA calls, counted by stack and kind over all kept steps. */
+#ifndef CORE_HOST_SUMS_H
+#define CORE_HOST_SUMS_H
+
+#include "core/util/map.h"
+#include "core/util/vec.h"
+
+#include <stdint.h>
+
+struct host_sum {
+	uint32_t stack; /* 0: unknown */
+	uint8_t kind;	/* enum host_kind */
+	uint64_t n;
+};
+
+/* All zeros is a valid start. */
+struct host_sums {
+	struct map place; /* stack and kind -> index in `at` */
+	VEC(struct host_sum) at;
+	uint64_t n;	     /* samples */
+	uint64_t outside_ns; /* time that they were taken from: the sampled lanes were in no call */
+};
+
+struct lane_samples;
+
+/* Adds the samples of one step. */
+void host_sums_add(struct host_sums *s, const struct lane_samples *samples);
+void host_sums_free(struct host_sums *s);
+
+#endif

@@ -1,0 +1,248 @@
+/* See lane_samples.h. */
+#include "core/analysis/lane_samples.h"
+
+enum {
+	/* Samples of different threads at most this far apart belong to one moment: the library
+	 * samples all threads one after the other, in some 10 us each. */
+	MOMENT_NS = 300000,
+	/* In a shorter time between two calls the CPU is on its way to the next call. */
+	BETWEEN_LEAST_NS = 50000,
+	MEMBERS_MOST = 16,
+};
+
+/* The samples of one lane at one moment. */
+struct moment {
+	const struct timeline_sample *members[MEMBERS_MOST];
+	size_t n;
+};
+
+struct sweep {
+	const struct timeline *t;
+	const struct lanes *lanes;
+	const struct timeline_step *step;
+	struct lane_samples *out;
+	uint64_t *until_ns; /* by lane: when its calls that have begun end */
+	struct moment *moment;
+};
+
+void lane_samples_free(struct lane_samples *s)
+{
+	vec_free(&s->at);
+	vec_free(&s->first);
+	vec_free(&s->before);
+	map_free(&s->known);
+}
+
+static bool is_running(const struct timeline_sample *s)
+{
+	return s->state == SAMPLE_RUNNING;
+}
+
+/* Returns whether `a` shows better than `b` what the lane does. */
+static bool is_better(const struct timeline_sample *a, const struct timeline_sample *b)
+{
+	if (is_running(a) != is_running(b))
+		return is_running(a);
+	return a->stack && !b->stack;
+}
+
+/* Adds the sample that stands for the moment. A thread without Python frames works for the thread
+ * that waits for it, so it gets that thread's line. */
+static void close_moment(struct sweep *w, uint32_t lane)
+{
+	struct moment *m = &w->moment[lane];
+	if (!m->n)
+		return;
+	const struct timeline_sample *best = m->members[0], *lender = NULL;
+	for (size_t i = 1; i < m->n; i++)
+		if (is_better(m->members[i], best))
+			best = m->members[i];
+	for (size_t i = 0; i < m->n; i++)
+		if (m->members[i]->stack)
+			lender = m->members[i];
+	const struct timeline_sample *from = best->stack || !lender ? best : lender;
+	bool is_of_step = best->ns >= w->step->begin_ns;
+	vec_push(&w->out->at, (struct lane_sample){ .ns = best->ns,
+						    .stack = from->stack,
+						    .site = from->site,
+						    .lane = lane,
+						    .kind = best->kind,
+						    .is_of_step = is_of_step });
+	w->out->n += is_of_step;
+	m->n = 0;
+}
+
+static void add_sample(struct sweep *w, const struct timeline_sample *s)
+{
+	uint32_t lane = w->lanes->of_thread[s->thread];
+	struct moment *m = &w->moment[lane];
+	bool is_over = m->n == MEMBERS_MOST;
+	for (size_t i = 0; i < m->n; i++)
+		is_over |= m->members[i]->thread == s->thread;
+	if (m->n && (is_over || s->ns - m->members[0]->ns > MOMENT_NS))
+		close_moment(w, lane);
+	m->members[m->n++] = s;
+}
+
+/* Takes the calls and samples in the order of time. Calls that began earlier may still be
+ * running. */
+static void sweep(struct sweep *w, size_t first_call, size_t first_sample)
+{
+	const struct timeline *t = w->t;
+	size_t call = first_call;
+	for (size_t i = first_sample; i < t->samples.n; i++) {
+		const struct timeline_sample *s = &t->samples.at[i];
+		for (; call < t->calls.n && t->calls.at[call].begin_ns <= s->ns; call++) {
+			const struct timeline_call *c = &t->calls.at[call];
+			uint64_t *until_ns = &w->until_ns[w->lanes->of_thread[c->thread]];
+			*until_ns = c->end_ns > *until_ns ? c->end_ns : *until_ns;
+		}
+		if (w->until_ns[w->lanes->of_thread[s->thread]] <= s->ns)
+			add_sample(w, s);
+	}
+	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+		close_moment(w, lane);
+}
+
+static int by_lane(const void *a, const void *b)
+{
+	const struct lane_sample *x = a, *y = b;
+	if (x->lane != y->lane)
+		return x->lane < y->lane ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+static void sort(struct lane_samples *s, uint32_t n_lanes)
+{
+	if (s->at.n)
+		qsort(s->at.at, s->at.n, sizeof(*s->at.at), by_lane);
+	s->first.n = 0;
+	for (uint32_t lane = 0, i = 0; lane <= n_lanes; lane++) {
+		while (i < s->at.n && s->at.at[i].lane < lane)
+			i++;
+		vec_push(&s->first, i);
+	}
+}
+
+/* Adds the time in which each sampled lane was in no call. */
+static void sum_outside(struct sweep *w)
+{
+	const struct timeline_step *step = w->step;
+	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+		w->until_ns[lane] = step->begin_ns;
+	for (size_t i = step->first_call; i < (size_t)step->first_call + step->n_calls; i++) {
+		const struct timeline_call *c = &w->t->calls.at[i];
+		uint32_t lane = w->lanes->of_thread[c->thread];
+		uint64_t begin_ns = c->begin_ns < step->end_ns ? c->begin_ns : step->end_ns;
+		bool is_sampled = w->out->first.at[lane] < w->out->first.at[lane + 1];
+		if (is_sampled && begin_ns > w->until_ns[lane])
+			w->out->outside_ns += begin_ns - w->until_ns[lane];
+		if (c->end_ns > w->until_ns[lane])
+			w->until_ns[lane] = c->end_ns;
+	}
+	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+		if (w->out->first.at[lane] < w->out->first.at[lane + 1] &&
+		    step->end_ns > w->until_ns[lane])
+			w->out->outside_ns += step->end_ns - w->until_ns[lane];
+}
+
+/* ---- Before each call ---- */
+
+static uint64_t pack(struct before_call b)
+{
+	return (uint64_t)b.site << 8 | b.kind;
+}
+
+static struct before_call unpack(uint64_t word)
+{
+	return (struct before_call){ .site = (uint32_t)(word >> 8), .kind = (uint8_t)word };
+}
+
+/* Returns the kind and the line that most of the `n` samples have. */
+static struct before_call most_frequent(const struct lane_sample *samples, size_t n)
+{
+	size_t of_kind[HOST_KINDS_N] = { 0 }, most = 0;
+	struct before_call found = { 0 };
+	for (size_t i = 0; i < n; i++)
+		if (++of_kind[samples[i].kind] > of_kind[found.kind])
+			found.kind = samples[i].kind;
+	for (size_t i = 0; i < n; i++) {
+		size_t same = 0;
+		for (size_t k = i; k < n && samples[i].kind == found.kind && k < i + 1000; k++)
+			same += samples[k].kind == found.kind && samples[k].site == samples[i].site;
+		if (same > most) {
+			most = same;
+			found.site = samples[i].site;
+		}
+		if (most > n / 2)
+			break;
+	}
+	return found;
+}
+
+static struct before_call find_before(struct lane_samples *s, const struct timeline_call *last,
+				      const struct timeline_call *c, uint32_t lane, size_t *at)
+{
+	size_t end = s->first.at[lane + 1], from;
+	struct before_call found = { 0 };
+	while (*at < end && s->at.at[*at].ns < last->end_ns)
+		++*at;
+	for (from = *at; *at < end && s->at.at[*at].ns < c->begin_ns;)
+		++*at;
+	if (c->begin_ns < last->end_ns + BETWEEN_LEAST_NS)
+		return found;
+	uint64_t key = (uint64_t)last->stack << 32 | c->stack;
+	if (*at > from)
+		found = most_frequent(&s->at.at[from], *at - from);
+	if (*at > from && key)
+		*map_at(&s->known, key, NULL) = pack(found);
+	else if (*at == from && key && map_find(&s->known, key))
+		found = unpack(*map_find(&s->known, key));
+	return found;
+}
+
+static void find_before_calls(struct sweep *w, size_t first_call)
+{
+	struct lane_samples *s = w->out;
+	size_t *at = mem_zero(w->lanes->n * sizeof(*at));
+	const struct timeline_call **last = mem_zero(w->lanes->n * sizeof(const void *));
+	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+		at[lane] = s->first.at[lane];
+	s->before.n = 0;
+	for (size_t i = first_call; i < w->t->calls.n; i++) {
+		const struct timeline_call *c = &w->t->calls.at[i];
+		uint32_t lane = w->lanes->of_thread[c->thread];
+		if (i >= w->step->first_call) {
+			struct before_call before = { 0 };
+			if (last[lane])
+				before = find_before(s, last[lane], c, lane, &at[lane]);
+			vec_push(&s->before, before);
+		}
+		if (!last[lane] || c->end_ns >= last[lane]->end_ns)
+			last[lane] = c;
+	}
+	free(last);
+	free(at);
+}
+
+void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes)
+{
+	struct sweep w = {
+		.t = t,
+		.lanes = lanes,
+		.step = &t->steps.at[t->steps.n - 1],
+		.out = s,
+		.until_ns = mem_zero(lanes->n * sizeof(*w.until_ns)),
+		.moment = mem_zero(lanes->n * sizeof(*w.moment)),
+	};
+	const struct timeline_step *from = w.step->follows ? w.step - 1 : w.step;
+	s->at.n = 0;
+	s->n = 0;
+	s->outside_ns = 0;
+	sweep(&w, from->first_call, from->first_sample);
+	sort(s, lanes->n);
+	sum_outside(&w);
+	find_before_calls(&w, from->first_call);
+	free(w.until_ns);
+	free(w.moment);
+}

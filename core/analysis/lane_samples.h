@@ -1,0 +1,43 @@
+/*
+ * The samples of a lane (lanes.h). A lane's threads take turns: while the autograd thread works,
+ * the main thread waits for it. So of the samples that were taken at one moment, the one of the
+ * thread that works counts, and none counts while a thread of the lane is in a call.
+ */
+#ifndef CORE_LANE_SAMPLES_H
+#define CORE_LANE_SAMPLES_H
+
+#include "core/analysis/host_kinds.h"
+#include "core/analysis/lanes.h"
+
+struct lane_sample {
+	uint64_t ns;
+	uint32_t stack, site; /* 0: unknown */
+	uint32_t lane;
+	uint8_t kind;	 /* enum host_kind */
+	bool is_of_step; /* false: taken at the end of the step before */
+};
+
+/* What the CPU did in the time before a call, since the lane's call before. */
+struct before_call {
+	uint32_t site; /* the line that was sampled; 0: unknown */
+	uint8_t kind;  /* enum host_kind; HOST_UNKNOWN: no sample was taken there */
+};
+
+/* The results for the newest step, and what is kept from step to step. */
+struct lane_samples {
+	VEC(struct lane_sample) at;	/* by lane, then by time */
+	VEC(uint32_t) first;		/* by lane, and one more: index in `at` */
+	VEC(struct before_call) before; /* by call, from the step's first call on */
+	uint64_t outside_ns; /* time of the step in which the sampled lanes were in no call */
+	size_t n;	     /* samples of the step */
+	/* what was sampled between two calls with these stacks: the same is assumed where the next
+	 * such time is too short to be sampled */
+	struct map known;
+};
+
+void lane_samples_free(struct lane_samples *s);
+
+/* Finds the samples of the timeline's newest step. */
+void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes);
+
+#endif
