@@ -166,7 +166,7 @@ struct finding_host {
 	uint8_t kind; /* enum host_kind */
 	/* self: the line itself was being executed; total: also functions that it called */
 	double self_ms, total_ms;
-	uint64_t self_samples, samples; /* `samples`: those of total_ms */
+	uint64_t samples; /* those of total_ms */
 };
 
 struct finding_copy {

@@ -22,7 +22,9 @@ void host_sums_add(struct host_sums *s, const struct lane_samples *samples)
 			vec_push(&s->at, (struct host_sum){ .stack = x->stack, .kind = x->kind });
 		}
 		s->at.at[*at].n++;
+		s->at.at[*at].ns += x->weight_ns;
 		s->n++;
+		s->ns += x->weight_ns;
 	}
 	s->outside_ns += samples->outside_ns;
 }

@@ -1,4 +1,4 @@
-/* Samples of the CPU time between CUDA calls, counted by stack and kind over all kept steps. */
+/* The CPU time between CUDA calls, summed by stack and kind over the samples of all kept steps. */
 #ifndef CORE_HOST_SUMS_H
 #define CORE_HOST_SUMS_H
 
@@ -10,15 +10,16 @@
 struct host_sum {
 	uint32_t stack; /* 0: unknown */
 	uint8_t kind;	/* enum host_kind */
-	uint64_t n;
+	uint64_t n;	/* samples */
+	uint64_t ns;	/* their weights (lane_samples.h) */
 };
 
 /* All zeros is a valid start. */
 struct host_sums {
 	struct map place; /* stack and kind -> index in `at` */
 	VEC(struct host_sum) at;
-	uint64_t n;	     /* samples */
-	uint64_t outside_ns; /* time that they were taken from: the sampled lanes were in no call */
+	uint64_t n, ns;
+	uint64_t outside_ns; /* time in which the sampled lanes were in no call */
 };
 
 struct lane_samples;

@@ -124,26 +124,71 @@ static void sort(struct lane_samples *s, uint32_t n_lanes)
 	}
 }
 
-/* Adds the time in which each sampled lane was in no call. */
-static void sum_outside(struct sweep *w)
+/* Ends the lane's time outside calls that began at until_ns. Notes in each of its samples how much
+ * such time came before it, and adds the time to the lane's sum. */
+static void end_outside(struct sweep *w, uint32_t lane, uint64_t end_ns, uint64_t *sum_ns,
+			size_t *at)
+{
+	struct lane_samples *s = w->out;
+	uint64_t begin_ns = w->until_ns[lane];
+	end_ns = end_ns > begin_ns ? end_ns : begin_ns;
+	for (; *at < s->first.at[lane + 1] && s->at.at[*at].ns < end_ns; ++*at) {
+		uint64_t ns = s->at.at[*at].ns;
+		s->at.at[*at].weight_ns = *sum_ns + (ns > begin_ns ? ns - begin_ns : 0);
+	}
+	*sum_ns += end_ns - begin_ns;
+}
+
+/* Sets the weights of the lane's samples, which add up to its time outside calls, `sum_ns`. If the
+ * step before was not recorded, the time before the first sample is left out: a thread is sampled
+ * only after its first launch. Returns the sum of the weights. */
+static uint64_t weigh(struct lane_samples *s, uint32_t lane, uint64_t sum_ns, bool follows)
+{
+	size_t first = s->first.at[lane];
+	uint64_t begin_ns = 0, from_ns;
+	if (first == s->first.at[lane + 1])
+		return 0;
+	if (!follows)
+		begin_ns = s->at.at[first].weight_ns;
+	from_ns = begin_ns;
+	for (size_t i = s->first.at[lane]; i < s->first.at[lane + 1]; i++) {
+		struct lane_sample *x = &s->at.at[i];
+		bool is_last = i + 1 == s->first.at[lane + 1];
+		uint64_t until_ns = is_last ? sum_ns : x->weight_ns;
+		if (!is_last)
+			until_ns += (x[1].weight_ns - x->weight_ns) / 2;
+		x->weight_ns = x->is_of_step ? until_ns - from_ns : 0;
+		if (x->is_of_step)
+			from_ns = until_ns;
+	}
+	return sum_ns - begin_ns;
+}
+
+/* Weighs the samples, and sums the time in which the sampled lanes were in no call. */
+static void weigh_samples(struct sweep *w)
 {
 	const struct timeline_step *step = w->step;
-	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+	uint32_t n_lanes = w->lanes->n;
+	uint64_t *sum_ns = mem_zero(n_lanes * sizeof(*sum_ns));
+	size_t *at = mem_zero(n_lanes * sizeof(*at));
+	for (uint32_t lane = 0; lane < n_lanes; lane++) {
 		w->until_ns[lane] = step->begin_ns;
+		at[lane] = w->out->first.at[lane];
+	}
 	for (size_t i = step->first_call; i < (size_t)step->first_call + step->n_calls; i++) {
 		const struct timeline_call *c = &w->t->calls.at[i];
 		uint32_t lane = w->lanes->of_thread[c->thread];
 		uint64_t begin_ns = c->begin_ns < step->end_ns ? c->begin_ns : step->end_ns;
-		bool is_sampled = w->out->first.at[lane] < w->out->first.at[lane + 1];
-		if (is_sampled && begin_ns > w->until_ns[lane])
-			w->out->outside_ns += begin_ns - w->until_ns[lane];
+		end_outside(w, lane, begin_ns, &sum_ns[lane], &at[lane]);
 		if (c->end_ns > w->until_ns[lane])
 			w->until_ns[lane] = c->end_ns;
 	}
-	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
-		if (w->out->first.at[lane] < w->out->first.at[lane + 1] &&
-		    step->end_ns > w->until_ns[lane])
-			w->out->outside_ns += step->end_ns - w->until_ns[lane];
+	for (uint32_t lane = 0; lane < n_lanes; lane++) {
+		end_outside(w, lane, step->end_ns, &sum_ns[lane], &at[lane]);
+		w->out->outside_ns += weigh(w->out, lane, sum_ns[lane], step->follows);
+	}
+	free(sum_ns);
+	free(at);
 }
 
 /* ---- Before each call ---- */
@@ -241,7 +286,7 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 	s->outside_ns = 0;
 	sweep(&w, from->first_call, from->first_sample);
 	sort(s, lanes->n);
-	sum_outside(&w);
+	weigh_samples(&w);
 	find_before_calls(&w, from->first_call);
 	free(w.until_ns);
 	free(w.moment);

@@ -1,7 +1,5 @@
-/*
- * Fills the rows of the CPU time between CUDA calls. Each sample stands for the same part of that
- * time: the time of all sampled lanes outside calls, divided by the number of samples.
- */
+/* Fills the rows of the CPU time between CUDA calls, which add up to the time of all sampled lanes
+ * outside calls. */
 #include "core/analysis/summary.h"
 
 #include "core/analysis/host_kinds.h"
@@ -34,10 +32,10 @@ static struct finding_host *row_of(struct rows *r, const struct frame *frame, ui
 }
 
 /* Adds to the totals of each frame's row once, even if a function is on the stack twice. */
-static void add_stack(struct rows *r, const struct host_sum *sum, double ms_per_sample)
+static void add_stack(struct rows *r, const struct host_sum *sum, double ms_per_ns)
 {
 	struct frame_list frames = { 0 };
-	double ms = (double)sum->n * ms_per_sample;
+	double ms = (double)sum->ns * ms_per_ns;
 	if (sum->stack)
 		frames = frames_of(r->f->timeline->frames, sum->stack);
 	r->seen.n = 0;
@@ -49,7 +47,6 @@ static void add_stack(struct rows *r, const struct host_sum *sum, double ms_per_
 		for (size_t k = 0; k < r->seen.n && !is_seen; k++)
 			is_seen = r->seen.at[k] == index;
 		row->self_ms += i ? 0 : ms;
-		row->self_samples += i ? 0 : sum->n;
 		if (is_seen)
 			continue;
 		vec_push(&r->seen, index);
@@ -61,10 +58,10 @@ static void add_stack(struct rows *r, const struct host_sum *sum, double ms_per_
 static int by_self(const void *a, const void *b)
 {
 	const struct finding_host *x = a, *y = b;
-	if (x->self_samples != y->self_samples)
-		return x->self_samples > y->self_samples ? -1 : 1;
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
+	if (x->self_ms != y->self_ms)
+		return x->self_ms > y->self_ms ? -1 : 1;
+	if (x->total_ms != y->total_ms)
+		return x->total_ms > y->total_ms ? -1 : 1;
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
 	int file = strcmp(x->file, y->file);
@@ -75,12 +72,12 @@ void summary_fill_between(struct findings *f)
 {
 	const struct host_sums *s = &f->timeline->host;
 	struct rows r = { .f = f };
-	if (!s->n)
+	if (!s->n || !s->ns)
 		return;
 	f->between_ms = (double)s->outside_ns / 1e6 / findings_count_steps(f->timeline).all;
 	f->n_host_samples = s->n;
 	for (size_t i = 0; i < s->at.n; i++)
-		add_stack(&r, &s->at.at[i], f->between_ms / (double)s->n);
+		add_stack(&r, &s->at.at[i], f->between_ms / (double)s->ns);
 	qsort(f->host.at, f->host.n, sizeof(*f->host.at), by_self);
 	strtab_free(&r.keys);
 	map_free(&r.row_of);

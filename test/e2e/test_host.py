@@ -1,0 +1,113 @@
+"""Host samples: what the CPU does between two CUDA calls, against programs that measure it.
+
+test/prog/host_work.py does known work. It runs in every CPython that is here.
+"""
+import json
+import os
+import unittest
+
+from harness import EVERYTHING, ROOT, Case
+from journal import SAMPLE
+from test_python_frames import INTERPRETERS
+
+PROGRAM = os.path.join(ROOT, "test/prog/host_work.py")
+SAMPLED = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
+KINDS = {"spin": "python", "generate": "python", "compress": "python", "sleep": "sleep",
+         "wait": "lock", "read": "io", "collect": "gc"}
+BLOCKED = ("sleep", "wait", "read")
+PART_S = 0.003  # as in the program
+POINTS = 5
+LEAST_SAMPLES = 300
+# each synchronization ends a step
+SETTINGS = {**EVERYTHING, "PROF_STEP": "sync"}
+
+
+class Host(Case):
+    def sampled(self, python, *arguments, **settings):
+        """Returns the times that the program measured, and its process in report.json."""
+        run = self.profiled([python, PROGRAM, *map(str, arguments)],
+                            **{**SETTINGS, **settings})
+        self.assertEqual(run.status, 0, run.err)
+        report = json.loads(self.tool("report", run.folder, "--json").out)
+        return json.loads(run.out), report["processes"][0], run
+
+    def check_kind(self, name, rows):
+        total_ms = sum(row["total_ms_per_step"] for row in rows)
+        right_ms = sum(row["total_ms_per_step"] for row in rows if row["kind"] == KINDS[name])
+        # On a busy machine a thread that has slept waits for a CPU: it then counts as running.
+        least_ms = 0.8e3 * PART_S if name in BLOCKED else 0.9 * total_ms
+        self.assertGreater(right_ms, least_ms, f"{name}: {rows}")
+
+    def check_shares(self, took, process):
+        all_ms = sum(row["self_ms_per_step"] for row in process["host"])
+        n = 0
+        for name, took_s in took.items():
+            rows = [row for row in process["host"]
+                    if row["function"] == name and row["file"].endswith("host_work.py")]
+            seen = 100 * sum(row["total_ms_per_step"] for row in rows) / all_ms
+            true = 100 * took_s / sum(took.values())
+            self.assertAlmostEqual(seen, true, delta=POINTS,
+                                   msg=f"{name}: {seen:.1f} % of the samples, {true:.1f} % of "
+                                   f"the time")
+            self.check_kind(name, rows)
+            n += sum(row["samples"] for row in rows)
+        self.assertGreater(n, LEAST_SAMPLES)
+
+    def test_shares(self):
+        """Each function has its share of the samples, and its kind."""
+        for minor in SAMPLED:
+            if minor not in INTERPRETERS:
+                print(f"# no CPython {minor} here")
+                continue
+            version, python = INTERPRETERS[minor][0]
+            with self.subTest(version=version):
+                took, process, _ = self.sampled(python, 100)
+                self.check_shares(took, process)
+
+    def test_idle_causes(self):
+        """The idle time has the cause that was sampled, and the line of the function."""
+        causes = {"spin": "host", "sleep": "sleep", "wait": "lock", "read": "io", "collect": "gc"}
+        for name, cause in causes.items():
+            with self.subTest(part=name):
+                took, process, _ = self.sampled(*self.python(), 100, name)
+                longest = process["idle"][0]
+                self.assertEqual((longest["cause"], longest["function"]), (cause, name))
+                # a thread that has slept may have to wait for a CPU, which counts as host code
+                least_s = PART_S if name in BLOCKED else took[name] / 100
+                self.assertGreater(longest["ms_per_step"], 0.8e3 * least_s)
+                self.assertTrue(longest["file"].endswith("host_work.py"))
+
+    def python(self):
+        return [INTERPRETERS[minor][0][1] for minor in SAMPLED if minor in INTERPRETERS][-1:]
+
+    def test_off(self):
+        """Without samples there are no rows, no thread, and the old causes."""
+        took, process, run = self.sampled(*self.python(), 50, "sleep", PROF_HOST="off")
+        self.assertEqual(process["host"], [])
+        journal = run.journal()
+        self.assertEqual(journal.of(SAMPLE), [])
+        self.assertNotIn("profrun-host", [thread.name for thread in journal.threads.values()])
+        self.assertNotIn("sleep", [row["cause"] for row in process["idle"]])
+
+    def test_rate(self):
+        """PROF_HOST sets how many samples are taken per second."""
+        for hz in (100, 500):
+            took, _, run = self.sampled(*self.python(), 300, "sleep", PROF_HOST=hz)
+            n = len(run.journal().of(SAMPLE)) / sum(took.values())
+            self.assertTrue(0.6 * hz < n < 1.2 * hz, f"{n} samples/s at {hz} Hz")
+
+    def test_only_outside_calls(self):
+        """No sample lies within a call of its thread."""
+        _, _, run = self.sampled(*self.python(), 100, "spin", PROFSIM_LAUNCH_US=2000)
+        journal = run.journal()
+        calls = [(c.begin, c.end) for c in journal.calls() if c.end > c.begin]
+        us = 1000 / journal.ns_per_tick()
+        samples = journal.of(SAMPLE)
+        self.assertGreater(len(samples), 100)
+        within = [s for s in samples
+                  if any(begin + 20 * us < s.ticks < end - 20 * us for begin, end in calls)]
+        self.assertEqual(within, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
