@@ -66,7 +66,8 @@
 	X(ROOT, "root")                           \
 	X(PEER_RANK, "peer_rank")                 \
 	X(SEQUENCE, "collective")                 \
-	X(GPU_US, "gpu_us")
+	X(GPU_US, "gpu_us")                       \
+	X(SAMPLES, "samples")
 
 enum trace_arg_name {
 	TRACE_ARG_NONE,
@@ -87,6 +88,7 @@ enum trace_arg_name {
 	X(IDLE, "idle")             \
 	X(PHASE, "phase")           \
 	X(MODULE, "module")         \
+	X(SAMPLE, "sample")         \
 	X(RANGE, "nvtx")            \
 	X(OPERATOR, "operator")     \
 	X(LIBRARY, "library")       \

@@ -105,6 +105,7 @@ void trace_walk(const struct analyzed_step *step, const struct trace_visitor *vi
 	walk_phases(&w);
 	walk_modules(&w);
 	walk_threads(&w);
+	walk_samples(&w);
 	walk_started_ranges(&w);
 	walk_gpus(&w);
 	for (size_t i = 0; i < m->counters.n; i++)

@@ -37,6 +37,7 @@ enum trace_track_kind {
 	TRACE_TRACK_PHASES,
 	TRACE_TRACK_MODULES,
 	TRACE_TRACK_IDLE,
+	TRACE_TRACK_SAMPLES,
 };
 
 struct trace_track {
@@ -50,7 +51,7 @@ struct trace_track {
 					   * parent */
 	uint32_t rank;
 	uint64_t begin_ns;    /* the track's events begin no earlier */
-	uint32_t tid;	      /* for THREAD, PHASES, MODULES: id of the thread */
+	uint32_t tid;	      /* for THREAD, PHASES, MODULES, SAMPLES: id of the thread */
 	uint32_t device;      /* for GPU, STREAM, IDLE, COUNTER; DEVICE_UNKNOWN: no device */
 	uint32_t stream;      /* for STREAM: CUPTI's number */
 	enum model_unit unit; /* for COUNTER */

@@ -2,8 +2,8 @@
  * Shared by the parts of the walk, which are the only files that include this header: trace_walk.c
  * (the process, the step, counters, notes), trace_walk_threads.c (threads), trace_walk_calls.c
  * (calls of a thread), trace_walk_ranges.c (NVTX), trace_walk_libraries.c, trace_walk_phases.c
- * (phases, modules), trace_walk_gpu.c (streams), trace_walk_idle.c, trace_walk_overheads.c and
- * trace_walk_tools.c.
+ * (phases, modules), trace_walk_samples.c, trace_walk_gpu.c (streams), trace_walk_idle.c,
+ * trace_walk_overheads.c and trace_walk_tools.c.
  */
 #ifndef EXPORT_TRACE_WALK_PARTS_H
 #define EXPORT_TRACE_WALK_PARTS_H
@@ -151,6 +151,7 @@ void walk_library(struct walk *w, const struct model_library *l);
 void walk_phases(struct walk *w);
 void walk_modules(struct walk *w);
 void walk_threads(struct walk *w);
+void walk_samples(struct walk *w);
 /* Walks those ranges of a thread that cross other ranges. They get separate tracks. */
 void walk_crossing_ranges(struct walk *w, size_t thread);
 void walk_started_ranges(struct walk *w);

@@ -29,6 +29,7 @@ struct seen {
 	size_t depth;
 	bool has_events; /* the track may have them */
 	char kernel_args[256];
+	char sample_args[512]; /* of all samples: times in us, name, arguments */
 };
 
 static void see_process(void *context, const struct trace_process *p)
@@ -102,6 +103,15 @@ static void see_slice(void *context, const struct trace_slice *slice)
 	s->n_flows_in += slice->has_flow_in;
 	if (slice->category == TRACE_CATEGORY_KERNEL)
 		print_args(s, slice, s->kernel_args, sizeof(s->kernel_args));
+	if (slice->category == TRACE_CATEGORY_SAMPLE) {
+		char args[128] = "";
+		size_t used = strlen(s->sample_args);
+		print_args(s, slice, args, sizeof(args));
+		snprintf(s->sample_args + used, sizeof(s->sample_args) - used, "%llu-%llu %s%s%s; ",
+			 (unsigned long long)slice->begin_ns / 1000,
+			 (unsigned long long)slice->end_ns / 1000, slice->text, *args ? " " : "",
+			 args);
+	}
 }
 
 static void see_end(void *context, uint64_t ns)
@@ -287,6 +297,38 @@ static void test_several_devices_are_groups(void **state)
 	end_step();
 }
 
+/* Two functions, the first with 3 samples, of which the last found the thread asleep. The call in
+ * between does not divide them; a pause without samples does. */
+static void test_samples_are_nested_slices(void **state)
+{
+	struct seen seen;
+	(void)state;
+	begin_step();
+	builder.m.end_ns = 20000000;
+	fake_add(1, "/home/me/helper.py", 9, "log_metrics", "", "");
+	fake_add(2, "/home/me/helper.py", 20, "load", "", "");
+	sb_launch(&builder, 10, 20, 60, 0);
+	sb_launch(&builder, 2000, 2020, 2060, 0);
+	sb_sample(&builder, 1000, 1, SAMPLE_RUNNING, 1);
+	sb_sample(&builder, 1900, 1, SAMPLE_RUNNING, 1);
+	sb_sample(&builder, 3000, 1, SAMPLE_SLEEP, 1);
+	sb_sample(&builder, 4000, 1, SAMPLE_RUNNING, 2);
+	sb_sample(&builder, 12000, 1, SAMPLE_RUNNING, 2);
+	sb_sample(&builder, 4000, 3, SAMPLE_LOCK, 0);
+	walk_step(&seen);
+	assert_true(has_track(&seen, "Samples,  1"));
+	assert_true(has_track(&seen, "Samples,  3"));
+	/* log_metrics, its sleep, load twice; the lock of thread 3 */
+	assert_int_equal(seen.slices_of[TRACE_CATEGORY_SAMPLE], 5);
+	assert_string_equal(seen.sample_args,
+			    "500-3500 log_metrics line=helper.py:9 samples=3; 2450-3500 sleeping; "
+			    "3500-4500 load line=helper.py:20 samples=1; "
+			    "11500-12500 load line=helper.py:20 samples=1; "
+			    "3500-4500 waiting for a lock; ");
+	fake_forget();
+	end_step();
+}
+
 /* Callbacks may be missing, all of them. */
 static void test_a_visitor_may_want_nothing(void **state)
 {
@@ -336,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_each_arrow_has_two_ends),
 		cmocka_unit_test(test_arguments_are_rows),
 		cmocka_unit_test(test_several_devices_are_groups),
+		cmocka_unit_test(test_samples_are_nested_slices),
 		cmocka_unit_test(test_a_visitor_may_want_nothing),
 		cmocka_unit_test(test_a_format_is_a_row),
 	};
