@@ -27,6 +27,7 @@ enum {
 	IDLE_S = 10,
 	/* If samples take a larger part of a core than 1 / COST_PART, fewer are taken. */
 	COST_PART = 40,
+	COST_TICKS = 32,    /* periods over which the cost is measured */
 	SKIPPED_MOST = 15,  /* such a thread is looked at in every 16th period */
 	EMPTY_TICKS = 1000, /* the sampling thread ends after this many periods without threads */
 };
@@ -35,6 +36,7 @@ enum {
 struct entry {
 	const struct hook_thread *_Atomic hook;
 	const void *_Atomic python; /* python_state_place() */
+	_Atomic uint32_t slot;	    /* of its DICT_THREAD */
 	_Atomic uint32_t tid;
 };
 
@@ -84,6 +86,7 @@ void host_thread_began(void)
 		if (!atomic_compare_exchange_strong(&e->hook, &none, &hook_thread))
 			continue;
 		atomic_store(&e->python, python_state_place());
+		atomic_store(&e->slot, hook_thread.writer.slot);
 		atomic_store_explicit(&e->tid, (uint32_t)gettid(), memory_order_release);
 		break;
 	}
@@ -174,14 +177,18 @@ static void sample_thread(const struct entry *e, struct sampled *s, uint64_t at_
 	struct outside before = { 0 }, after = { 0 };
 	uint64_t state = s->memory.state, state_now = 0, collecting = 0;
 	uint64_t collector = python_sample_is_ready() ? python_sample_collecting(state) : 0;
-	struct rec_sample r = { .kind = REC_SAMPLE, .words = sizeof(r) / 8, .ticks = hook_ticks() };
+	struct rec_sample r = {
+		.kind = REC_SAMPLE,
+		.words = sizeof(r) / 8,
+		.ticks = hook_ticks(),
+		.thread = atomic_load(&e->slot),
+	};
 	const struct host_piece first[] = {
 		{ &before, (uintptr_t)hook, sizeof(before) },
-		{ &r.thread, (uintptr_t)&hook->writer.slot, sizeof(r.thread) },
 		{ &state_now, (uintptr_t)place, sizeof(state_now) },
 		{ &collecting, collector, sizeof(uint32_t) },
 	};
-	if (!python_sample_read(&s->memory, state, first, collector ? 4 : 3, &g.chain)) {
+	if (!python_sample_read(&s->memory, state, first, collector ? 3 : 2, &g.chain)) {
 		atomic_fetch_add_explicit(&g.n_unreadable, 1, memory_order_relaxed);
 		return;
 	}
@@ -280,19 +287,21 @@ static bool is_wanted(void)
 
 static void sample_while_recording(void)
 {
-	uint64_t cost_ns = 0;
+	uint64_t cost_ns = 0, at_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	unsigned n_empty = 0;
-	while (n_empty < EMPTY_TICKS) {
+	for (unsigned tick = 1; n_empty < EMPTY_TICKS; tick++) {
 		pause_ns(next_pause_ns(period_for(cost_ns)));
 		if (!is_wanted())
 			return;
-		uint64_t begin_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		n_empty = sample_threads() ? 0 : n_empty + 1;
-		uint64_t took_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
-		/* mean of about the last 16 periods */
-		cost_ns += ((int64_t)took_ns - (int64_t)cost_ns) / 16;
 		if (!g.has_own_files)
 			close_files();
+		if (tick % COST_TICKS)
+			continue;
+		/* waking up is part of the cost */
+		uint64_t since_ns = at_ns;
+		at_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		cost_ns = (at_ns - since_ns) / COST_TICKS;
 	}
 }
 
