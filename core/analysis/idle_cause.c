@@ -34,9 +34,6 @@ enum {
 	/* Times shorter than this many median times between the lane's calls are not
 	 * data loading. */
 	INPUT_SPANS = 4,
-	/* At most this many calls, such as allocations and events, may lie between the making of a
-	 * batch and its copy to the device. */
-	AHEAD = 8,
 	SPANS_KEPT = 4096,
 };
 
@@ -317,12 +314,6 @@ static void attribute_to_host(struct idle_host *h, struct lane *l, uint64_t ns, 
 
 /* ---- CPU time between calls, and calls ---- */
 
-static bool is_input_copy(const struct timeline_call *c)
-{
-	return c->category == CAT_MEMCPY && c->copy == COPY_H2D &&
-	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
-}
-
 /* Returns true if the lane is between two communication calls of one thread, such as a copy to the
  * host and the copy back. The CPU then exchanges data with other ranks. */
 static bool is_exchange(const struct idle_host *h, const struct lane *l)
@@ -330,7 +321,7 @@ static bool is_exchange(const struct idle_host *h, const struct lane *l)
 	if (l->next >= l->calls.n)
 		return false;
 	const struct timeline_call *next = lane_call(h, l, l->next);
-	for (size_t i = l->next; i-- > 0 && i + AHEAD >= l->next;) {
+	for (size_t i = l->next; i-- > 0 && i + TIMELINE_BATCH_CALLS >= l->next;) {
 		const struct timeline_call *last = lane_call(h, l, i);
 		if (last->thread == next->thread)
 			return last->about & next->about & ABOUT_COLLECTIVE;
@@ -434,9 +425,10 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 		return true;
 	bool wraps = !is_after_last_call(l);
 	size_t i = heading_for(h, l);
-	for (int n = 0; i < l->calls.n && n < AHEAD; n++, i = call_after(h, l, i, &wraps)) {
+	for (int n = 0; i < l->calls.n && n < TIMELINE_BATCH_CALLS;
+	     n++, i = call_after(h, l, i, &wraps)) {
 		const struct timeline_call *c = lane_call(h, l, i);
-		if ((!h->is_sampled && is_input_copy(c)) || c->about & ABOUT_INPUT)
+		if ((!h->is_sampled && timeline_is_batch(c)) || c->about & ABOUT_INPUT)
 			return true;
 		if (category_has_work(c->category) || c->wait)
 			return false;

@@ -67,6 +67,7 @@ static void close_moment(struct sweep *w, uint32_t lane)
 						    .site = from->site,
 						    .lane = lane,
 						    .kind = best->kind,
+						    .fetches = from->fetches,
 						    .is_of_step = is_of_step });
 	w->out->n += is_of_step;
 	m->n = 0;
@@ -123,6 +124,61 @@ static void sort(struct lane_samples *s, uint32_t n_lanes)
 		vec_push(&s->first, i);
 	}
 }
+
+/* ---- Batches ---- */
+
+/* What follows in a lane, seen from a call backwards. */
+struct ahead {
+	size_t calls;	/* how many more calls may lie before a batch's copy; 0: no copy follows */
+	size_t samples; /* end of the samples that are not looked at yet, in `at` */
+};
+
+/* Takes the samples between the call and the lane's next call: those that fetch something are data
+ * loading if a batch's copy follows. */
+static void find_input(struct lane_samples *s, uint32_t lane, uint64_t from_ns, struct ahead *a)
+{
+	for (; a->samples > s->first.at[lane] && s->at.at[a->samples - 1].ns >= from_ns;
+	     a->samples--) {
+		struct lane_sample *x = &s->at.at[a->samples - 1];
+		if (x->fetches && a->calls && x->kind != HOST_GC)
+			x->kind = HOST_LOADER;
+	}
+}
+
+static void go_before(struct ahead *a, const struct timeline_call *c)
+{
+	if (timeline_is_batch(c))
+		a->calls = TIMELINE_BATCH_CALLS;
+	else if (category_has_work(c->category) || c->wait)
+		a->calls = 0;
+	else if (a->calls)
+		a->calls--;
+}
+
+/* Goes backwards through the step's calls. After the last one, the next step is assumed to begin
+ * like this one. */
+static void find_inputs(struct sweep *w)
+{
+	const struct timeline_step *step = w->step;
+	struct lane_samples *s = w->out;
+	struct ahead *ahead = mem_zero(w->lanes->n * sizeof(*ahead));
+	size_t end = (size_t)step->first_call + step->n_calls;
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+			ahead[lane].samples = s->first.at[round ? lane + 1 : lane];
+		for (size_t i = end; i-- > step->first_call;) {
+			const struct timeline_call *c = &w->t->calls.at[i];
+			uint32_t lane = w->lanes->of_thread[c->thread];
+			find_input(s, lane, c->begin_ns, &ahead[lane]);
+			go_before(&ahead[lane], c);
+		}
+	}
+	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+		find_input(s, lane, 0, &ahead[lane]);
+	free(ahead);
+}
+
+/* ---- Weights ---- */
 
 /* Ends the lane's time outside calls that began at until_ns. Notes in each of its samples how much
  * such time came before it, and adds the time to the lane's sum. */
@@ -236,7 +292,7 @@ static struct before_call find_before(struct lane_samples *s, const struct timel
 		++*at;
 	if (c->begin_ns < last->end_ns + BETWEEN_LEAST_NS)
 		return found;
-	uint64_t key = (uint64_t)last->stack << 32 | c->stack;
+	uint64_t key = last->stack ? (uint64_t)last->stack << 32 | c->stack : 0;
 	if (*at > from)
 		found = most_frequent(&s->at.at[from], *at - from);
 	if (*at > from && key)
@@ -251,6 +307,8 @@ static void find_before_calls(struct sweep *w, size_t first_call)
 	struct lane_samples *s = w->out;
 	size_t *at = mem_zero(w->lanes->n * sizeof(*at));
 	const struct timeline_call **last = mem_zero(w->lanes->n * sizeof(const void *));
+	/* in place of the call before the first one */
+	const struct timeline_call begin = { .end_ns = w->step->begin_ns };
 	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
 		at[lane] = s->first.at[lane];
 	s->before.n = 0;
@@ -258,10 +316,8 @@ static void find_before_calls(struct sweep *w, size_t first_call)
 		const struct timeline_call *c = &w->t->calls.at[i];
 		uint32_t lane = w->lanes->of_thread[c->thread];
 		if (i >= w->step->first_call) {
-			struct before_call before = { 0 };
-			if (last[lane])
-				before = find_before(s, last[lane], c, lane, &at[lane]);
-			vec_push(&s->before, before);
+			const struct timeline_call *from = last[lane] ? last[lane] : &begin;
+			vec_push(&s->before, find_before(s, from, c, lane, &at[lane]));
 		}
 		if (!last[lane] || c->end_ns >= last[lane]->end_ns)
 			last[lane] = c;
@@ -286,6 +342,7 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 	s->outside_ns = 0;
 	sweep(&w, from->first_call, from->first_sample);
 	sort(s, lanes->n);
+	find_inputs(&w);
 	weigh_samples(&w);
 	find_before_calls(&w, from->first_call);
 	free(w.until_ns);

@@ -20,6 +20,7 @@ struct lane_sample {
 	uint32_t stack, site; /* 0: unknown */
 	uint32_t lane;
 	uint8_t kind;	 /* enum host_kind */
+	bool fetches;	 /* ABOUT_FETCH: something that may be the next batch */
 	bool is_of_step; /* false: taken at the end of the step before */
 };
 

@@ -358,6 +358,7 @@ static void add_samples(struct timeline *t, const struct model_step *m)
 					      .site = stack.site,
 					      .thread = thread_of(t, &m->threads.at[s->thread]),
 					      .state = s->state,
+					      .fetches = stack.about & ABOUT_FETCH,
 					      .kind = (uint8_t)host_kind_of(s->state, s->flags,
 									    s->stack, stack.about),
 				      });

@@ -14,6 +14,7 @@
 #include "core/analysis/waits.h"
 #include "core/model/model.h"
 #include "core/symbols/frames.h"
+#include "core/symbols/stack_about.h"
 
 /* What the CPU waits for in a call. */
 enum timeline_wait {
@@ -104,6 +105,7 @@ struct timeline_sample {
 	uint32_t stack, site; /* 0: unknown */
 	uint32_t thread;      /* in threads */
 	uint8_t state, kind;  /* enum sample_state; enum host_kind, see host_kinds.h */
+	bool fetches;	      /* ABOUT_FETCH: it may be input */
 };
 
 /* When a device ran work launched before the recorded steps. This work is not in `works`. */
@@ -183,6 +185,17 @@ enum { TIMELINE_BATCH_BYTES = 512 };
 /* Limit of calls and works together. 4 million take about 400 MB. Of a longer recording only the
  * first steps are analyzed; n_cut counts the others. */
 enum { TIMELINE_EVENTS_MOST = 4000000 };
+
+/* Returns true if the call copies a batch to the device, as far as can be seen. */
+static inline bool timeline_is_batch(const struct timeline_call *c)
+{
+	return c->category == CAT_MEMCPY && c->copy == COPY_H2D &&
+	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
+}
+
+/* At most this many calls, such as allocations and events, may lie between the making of a batch
+ * and its copy to the device. */
+enum { TIMELINE_BATCH_CALLS = 8 };
 
 void timeline_start(struct timeline *t, const struct tables *tables, struct frames *frames);
 void timeline_free(struct timeline *t);

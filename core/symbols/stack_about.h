@@ -29,6 +29,10 @@ enum stack_about {
 	ABOUT_NUMBERS = 1 << 12, /* to create a tensor from Python numbers: torch.tensor([...]) */
 	/* autograd's anomaly detection looks for NaN in a gradient (set_detect_anomaly) */
 	ABOUT_ANOMALY = 1 << 13,
+	/* Something is fetched that may be the next batch: the next item of a loop, an item of a
+	 * queue, the content of a file. It is input only if a batch is copied to the device soon
+	 * after. */
+	ABOUT_FETCH = 1 << 14,
 };
 
 /* Returns the bits of a whole stack; 0 for stack 0. In stack_about_whole.c. */

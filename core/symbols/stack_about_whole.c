@@ -51,6 +51,17 @@ static bool is_of_anomaly(const struct frame_list *list)
 	return false;
 }
 
+/* Returns whether the user's frame, which has called something, fetches the next item of a loop:
+ * its line is the head of a loop, or calls next(). */
+static bool fetches(struct frames *f, const struct frame *frame)
+{
+	if (frame->kind != FRAME_KIND_PYTHON || frame->is_library || !frame->line)
+		return false;
+	const char *text = frames_source(f, frame->file, frame->line);
+	return !strncmp(text, "for ", 4) || !strncmp(text, "async for ", 10) ||
+	       strstr(text, "next(");
+}
+
 uint16_t stack_about(struct frames *f, uint32_t stack)
 {
 	uint16_t about = 0;
@@ -61,5 +72,7 @@ uint16_t stack_about(struct frames *f, uint32_t stack)
 		about |= frame_about(list.at[i], i);
 	about |= stack_about_is_read(f, stack) ? ABOUT_READ : 0;
 	about |= is_of_anomaly(&list) ? ABOUT_ANOMALY : 0;
+	for (size_t i = 1; i < list.n && !(about & ABOUT_FETCH); i++)
+		about |= fetches(f, list.at[i]) ? ABOUT_FETCH : 0;
 	return about | about_phase(f, stack);
 }

@@ -58,6 +58,22 @@ uint32_t whatif_pause_site(const struct whatif *w, uint32_t op)
 }
 
 /*
+ * Returns what samples show of the time before a call: an enum host_kind. The time before the first
+ * call of a window of recorded steps lies in a step that was not recorded. There, the step after it
+ * must do.
+ */
+static uint8_t before_kind(const struct whatif *w, const struct timeline_call *c)
+{
+	const struct timeline *t = w->timeline;
+	const struct timeline_step *step = &t->steps.at[c->step];
+	if (c->before_kind || step->follows || c != &t->calls.at[step->first_call] ||
+	    c->step + 1 == t->steps.n)
+		return c->before_kind;
+	const struct timeline_call *next = &t->calls.at[step[1].first_call];
+	return step[1].n_calls && next->stack == c->stack ? next->before_kind : HOST_UNKNOWN;
+}
+
+/*
  * Returns true if the host made an input batch in the gap before the op's call. Samples of the gap
  * show it. Without samples, a data loader is on the stack, or this call or one soon after it copies
  * the batch to the device. If the
@@ -71,8 +87,9 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	int calls = 0;
 	if (!c || (double)w->replay.ops.at[op].gap_ns < INPUT_LEAST_NS)
 		return false;
-	if (c->before_kind)
-		return c->before_kind == HOST_LOADER;
+	uint8_t kind = before_kind(w, c);
+	if (kind)
+		return kind == HOST_LOADER;
 	if (c->about & ABOUT_INPUT || is_after_loader(w, op))
 		return true;
 	/* while samples are taken, the copy alone is no evidence that the batch was made here */

@@ -110,6 +110,14 @@ const char *frames_operator(struct frames *f, uint32_t stack, bool outermost)
 	return "";
 }
 
+const char *frames_source(struct frames *f, const char *file, uint32_t line)
+{
+	(void)f;
+	(void)file;
+	(void)line;
+	return "";
+}
+
 uint8_t frame_phase_part(const struct frame *frame)
 {
 	uint8_t part = phase_rules_match(frame);

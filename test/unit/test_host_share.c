@@ -32,7 +32,7 @@ enum {
 	BATCH = 58
 };
 
-static const char *between; /* the text of all lines between BEFORE_STEP's and STEP's */
+static const char *between = ""; /* the text of all lines between BEFORE_STEP's and STEP's */
 
 static struct frame frames[STACKS][DEPTH_MOST];
 static const struct frame *lists[STACKS][DEPTH_MOST];

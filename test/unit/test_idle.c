@@ -27,6 +27,7 @@ static int set_up(void **state)
 	fake_add(9, "adam.h", 80, "torch::optim::Adam::step", "", "");
 	fake_add(11, "helper.py", 9, "log_metrics", "", "");
 	fake_add(12, "helper.py", 15, "load", "", "");
+	fake_add(13, "helper.py", 21, "Disk.__next__", "", "");
 	fake_add(10, "engine.h", 90, "torch::autograd::Engine::evaluate_function", "", "");
 	sb_step(&f->b, 5, 0, 1000);
 	*state = f;
@@ -361,6 +362,42 @@ static void cause_input_by_samples(void **state)
 	finish(f);
 	assert_float_equal(idle_us(f, IDLE_INPUT), 500, 1e-6);
 	assert_int_equal(site_of(f, IDLE_INPUT), 40);
+}
+
+/* Fetching the next item of a loop is data loading only if the copy of a batch follows. */
+static void cause_input_by_an_iterator(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 200, 0, SAMPLE_RUNNING, 11);
+	sb_sample(&f->b, 500, 0, SAMPLE_SLEEP, 13);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_HOST), 250, 1e-6);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 250, 1e-6);
+	assert_int_equal(site_of(f, IDLE_INPUT), 21);
+}
+
+static void no_input_by_an_iterator_alone(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	sb_launch(&f->b, 600, 610, 1000, 3);
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 700, 703, 705, 710, 4096, 3);
+	sb_sample(&f->b, 200, 0, SAMPLE_RUNNING, 13);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 0, 1e-6);
+	assert_true(idle_us(f, IDLE_HOST) > 490);
+}
+
+/* The next batch is fetched after the step's last call: its copy is the next step's first call. */
+static void cause_input_by_an_iterator_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+	copy(f, "cudaMemcpyAsync", COPY_H2D, 2, 5, 6, 10, 4096, 3);
+	sb_launch(&f->b, 10, 15, 300, 1);
+	sb_sample(&f->b, 600, 0, SAMPLE_RUNNING, 13);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_INPUT), 700, 1e-6);
 }
 
 /* Each sample stands for the time around it. */
@@ -938,6 +975,9 @@ int main(void)
 		TEST(cause_input_by_frames),
 		TEST(cause_host),
 		TEST(cause_input_by_samples),
+		TEST(cause_input_by_an_iterator),
+		TEST(no_input_by_an_iterator_alone),
+		TEST(cause_input_by_an_iterator_at_the_end),
 		TEST(causes_of_what_blocks),
 		TEST(cause_gc),
 		TEST(host_code_of_a_worker),

@@ -23,8 +23,10 @@ static void test_how_far_out(void **state)
 	assert_int_equal(about("NativeCachingAllocator::malloc", "", 0), ABOUT_ALLOCATOR);
 	assert_int_equal(about("NativeCachingAllocator::malloc", "", 15), ABOUT_ALLOCATOR);
 	assert_int_equal(about("NativeCachingAllocator::malloc", "", 16), 0);
-	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 0), ABOUT_INPUT);
-	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 100), ABOUT_INPUT);
+	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 0),
+			 ABOUT_INPUT | ABOUT_FETCH);
+	assert_int_equal(about("_SingleProcessDataLoaderIter.__next__", "", 100),
+			 ABOUT_INPUT | ABOUT_FETCH);
 	assert_int_equal(about("torch::utils::tensor_ctor", "libtorch_python.so", 20),
 			 ABOUT_NUMBERS);
 }
@@ -42,6 +44,8 @@ static void test_a_method_is_meant_by_its_last_name(void **state)
 	(void)state;
 	assert_int_equal(about("Data.__getitem__", "", 9), ABOUT_INPUT);
 	assert_int_equal(about("Data.__getitem__.<locals>.call", "", 9), 0);
+	assert_int_equal(about("Disk.__next__", "", 9), ABOUT_FETCH);
+	assert_int_equal(about("log_metrics", "", 0), 0);
 }
 
 int main(void)

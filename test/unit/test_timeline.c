@@ -102,7 +102,7 @@ static void looked_up_once(void **state)
 	assert_string_equal(strtab_text(&f->a.timeline.texts, f->a.timeline.calls.at[2].op),
 			    "aten::item");
 	assert_true(f->a.timeline.calls.at[0].about & ABOUT_READ);
-	assert_int_equal(f->a.timeline.calls.at[1].about, ABOUT_INPUT);
+	assert_int_equal(f->a.timeline.calls.at[1].about, ABOUT_INPUT | ABOUT_FETCH);
 	assert_int_equal(f->a.timeline.calls.at[3].about, 0);
 }
 
