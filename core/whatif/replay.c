@@ -80,6 +80,8 @@ static double make_call(struct play *p, const struct replay_op *op, double now, 
 {
 	double cost = flags & EDIT_NO_COST ? 0 : op->cost_ns * p->host_scale, end;
 	bool waits = !(flags & EDIT_NO_WAIT);
+	if (flags & EDIT_HALF_COST)
+		cost /= 2;
 	switch ((enum replay_role)op->role) {
 	case ROLE_LAUNCH:
 		submit(p, op, now + cost, flags);

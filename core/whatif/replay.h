@@ -131,7 +131,8 @@ enum replay_edit_flag {
 	EDIT_KEEP_GAP = 8, /* the host's own work around the removed call stays */
 	/* the call's GPU work follows the stream's previous work as closely as in a graph */
 	EDIT_AS_GRAPH = 16,
-	EDIT_OF_LINE = 32, /* the call is removed because its whole line is removed */
+	EDIT_OF_LINE = 32,   /* the call is removed because its whole line is removed */
+	EDIT_HALF_COST = 64, /* the call takes half as much host time */
 };
 
 /* Changes for one play. A NULL array means no changes of its kind. */

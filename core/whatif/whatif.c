@@ -304,12 +304,19 @@ static bool is_exchange(const struct whatif *w, uint32_t op)
 	return false;
 }
 
+static void scale_collectives(struct whatif *w, double factor)
+{
+	const struct whatif_change kernels = { .kind = WHATIF_KERNEL,
+					       .pattern = "nccl|rccl",
+					       .factor = factor };
+	change_kernels(w, &kernels, NULL);
+}
+
 /* Makes the kernels of collectives cost nothing, and removes the host's time between the calls of
  * an exchange with other ranks. */
 static void free_collectives(struct whatif *w)
 {
-	const struct whatif_change kernels = { .kind = WHATIF_KERNEL, .pattern = "nccl|rccl" };
-	change_kernels(w, &kernels, NULL);
+	scale_collectives(w, 0);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++)
 		if (is_exchange(w, i))
 			w->edit.cut_ns[i] = (float)w->replay.ops.at[i].gap_ns;
@@ -317,8 +324,8 @@ static void free_collectives(struct whatif *w)
 
 static void change_free(struct whatif *w, uint8_t what)
 {
-	if (what == WHATIF_FREE_INPUT) {
-		whatif_free_gaps(w, true, 0, false);
+	if (what == WHATIF_FREE_INPUT || what == WHATIF_FREE_HOST) {
+		whatif_free_gaps(w, what == WHATIF_FREE_INPUT, 0, false);
 		return;
 	}
 	if (what == WHATIF_FREE_COLLECTIVE) {
@@ -347,6 +354,38 @@ static void remove_calls_about(struct whatif *w, uint16_t about)
 		if (c && c->about & about)
 			w->edit.op[i] |= EDIT_GONE;
 	}
+}
+
+/* ---- A part of the machine works twice as fast ---- */
+
+/* How fast a collective runs depends on other ranks and on the link between them, so its kernels
+ * keep their length. */
+static void speed_up_gpu(struct whatif *w)
+{
+	for (size_t i = 0; i < w->replay.works.n; i++)
+		if (w->timeline->works.at[w->replay.works.at[i].work].kind != WORK_MEMCPY)
+			w->edit.scale[i] /= 2;
+	w->is_scaled = true;
+	scale_collectives(w, 2);
+}
+
+static void speed_up_calls(struct whatif *w)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = whatif_call(w, i);
+		if (c && !is_of_memory(w, c) && c->category != CAT_MEMCPY)
+			w->edit.op[i] |= EDIT_HALF_COST;
+	}
+}
+
+static void change_twice(struct whatif *w, uint8_t what)
+{
+	if (what == WHATIF_TWICE_GPU)
+		speed_up_gpu(w);
+	if (what == WHATIF_TWICE_LAUNCH)
+		speed_up_calls(w);
+	if (what != WHATIF_TWICE_GPU)
+		whatif_halve_gaps(w, what == WHATIF_TWICE_HOST);
 }
 
 /* ---- Host time around removed calls ---- */
@@ -438,6 +477,9 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 		return 0;
 	case WHATIF_ABOUT:
 		remove_calls_about(w, c->about);
+		return 0;
+	case WHATIF_TWICE:
+		change_twice(w, c->what);
 		return 0;
 	}
 	return err_set(e, -EINVAL, "an unknown change");

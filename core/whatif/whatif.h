@@ -38,11 +38,22 @@ enum whatif_kind {
 	/* The calls whose stacks have a bit of `about` are removed, with their GPU work and their
 	 * host time. */
 	WHATIF_ABOUT,
+	/* A part of the machine, `what`, works twice as fast. */
+	WHATIF_TWICE,
+};
+
+/* What can work twice as fast. The three parts do not overlap. None of them contains copies, memory
+ * calls, collectives, or the time for making input batches. */
+enum whatif_twice {
+	WHATIF_TWICE_GPU,    /* kernels and memsets */
+	WHATIF_TWICE_LAUNCH, /* calls, and the host time to get from one call to the next */
+	WHATIF_TWICE_HOST,   /* the host's own work before calls, as with WHATIF_PAUSE */
 };
 
 /* What can cost nothing: id, name on the command line, description. */
 #define WHATIF_FREES(X)                                                   \
 	X(LAUNCH, "launch", "launches take the host no time")             \
+	X(HOST, "host", "the CPU does nothing between calls")             \
 	X(INPUT, "input", "the next batch is there when the step begins") \
 	X(ALLOC, "alloc", "memory is kept, not allocated and freed")      \
 	X(COPY, "copy", "copies take no time and nobody waits for them")  \
@@ -59,7 +70,7 @@ enum whatif_free {
 /* One change. A comment names the kinds of change that use the field. */
 struct whatif_change {
 	uint8_t kind; /* enum whatif_kind */
-	uint8_t what; /* FREE: enum whatif_free */
+	uint8_t what; /* FREE: enum whatif_free; TWICE: enum whatif_twice */
 	/* The changed line as a frames_site(). WAIT, LINE, BEFORE: 0 if `file` and `line` name the
 	 * line instead. PAUSE, ONE_LAUNCH: 0 for all lines. */
 	uint32_t site;
@@ -174,6 +185,10 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
  * site, or the site of the previous call if that is a data loader's and the host then waited in the
  * data loader. */
 uint32_t whatif_pause_site(const struct whatif *w, uint32_t op);
+
+/* Returns the share of the time for input batches that the last play removed (WHATIF_FREE_INPUT)
+ * for which a data loader was on the stack. The rest is inferred from the copy of a batch. */
+double whatif_input_seen(const struct whatif *w);
 
 /* Returns true if the op's call and the previous call of its lane belong to the same line, and only
  * this line or a library that it called ran between them. */

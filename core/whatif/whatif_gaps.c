@@ -109,6 +109,19 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	return false;
 }
 
+double whatif_input_seen(const struct whatif *w)
+{
+	double all = 0, seen = 0;
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = whatif_call(w, i);
+		if (!c || !(w->edit.cut_ns[i] > 0))
+			continue;
+		all += w->edit.cut_ns[i];
+		seen += c->about & ABOUT_INPUT || is_after_loader(w, i) ? w->edit.cut_ns[i] : 0;
+	}
+	return all > 0 ? seen / all : 0;
+}
+
 /*
  * Returns true if the user could move the host's work in the gap before the op's call elsewhere, or
  * avoid it. The user cannot if only library code runs between the two calls. An exception is a
@@ -145,6 +158,18 @@ void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_wi
 		    is_input(w, i) != of_input || (is_within && !whatif_is_within(w, i)))
 			continue;
 		w->edit.cut_ns[i] += (float)spare_ns(w, i, of_input);
+	}
+}
+
+void whatif_halve_gaps(struct whatif *w, bool of_own)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
+			continue;
+		bool of_input = is_input(w, i);
+		double spare = spare_ns(w, i, of_input),
+		       needed = w->replay.ops.at[i].gap_ns - spare;
+		w->edit.cut_ns[i] += (float)((of_own ? (of_input ? 0 : spare) : needed) / 2);
 	}
 }
 

@@ -62,5 +62,6 @@ int whatif_parse_free(const char *text, struct whatif_change *c, struct err *e)
 		return 0;
 	}
 	return err_set(e, -EINVAL,
-		       "'%s' is not one of launch, input, alloc, copy, collective, sync", text);
+		       "'%s' is not one of launch, host, input, alloc, copy, collective, sync",
+		       text);
 }

@@ -86,8 +86,11 @@ uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c);
  * which an input batch is made, false for all other gaps. `site`: only gaps before calls of this
  * line; 0: all gaps. `is_within`: only gaps within one run of a line. */
 void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within);
-/* Shortens gaps in the same way, but only those before the calls of the change's line, whether or
- * not an input batch is made in them. */
+/* Halves the part of the gaps that whatif_free_gaps() would remove as the host's own work, or with
+ * `of_own` false the part of all gaps that the calls on both sides need. */
+void whatif_halve_gaps(struct whatif *w, bool of_own);
+/* Shortens gaps as whatif_free_gaps() does, but only those before the calls of the change's line,
+ * whether or not an input batch is made in them. */
 void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change);
 
 /* ---- whatif_steps.c ---- */
