@@ -29,10 +29,27 @@ struct report_baseline {
 	bool recorded_in_warm_up;
 };
 
+struct report_saving {
+	const char *resource;
+	double ms;
+	struct field_range interval_ms;
+};
+
+/* The advice with the largest savings among those that remove a stall of the GPU. */
+struct report_stall {
+	const char *cause, *where;
+	double ms;
+	struct field_range interval_ms;
+	struct report_place place;
+};
+
 struct report_bound {
 	const char *verdict;
+	LIST(const char *) between;
 	double confidence;
 	LIST(const char *) evidence;
+	LIST(struct report_saving) savings;
+	struct report_stall *stall;
 	int64_t typical_steps, steps;
 };
 
@@ -195,7 +212,7 @@ struct report_replay {
 struct report_advice {
 	const char *what, *where, *why, *cause;
 	double expected_ms, together_ms;
-	struct field_range range_ms;
+	struct field_range range_ms, interval_ms;
 	int64_t rare_steps;
 	struct report_place place;
 	const char *source;

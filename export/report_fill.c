@@ -3,6 +3,7 @@
 
 #include "core/analysis/host_kinds.h"
 #include "export/report_fill_parts.h"
+#include "export/report_gains.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,6 +112,16 @@ static void fill_steps(struct filler *x, struct report_process *p)
 					  .confidence = f->confidence,
 					  .typical_steps = f->n_typical,
 					  .steps = f->n_played };
+	list_make(x->arena, &p->bound.between, f->between.n);
+	for (size_t i = 0; i < f->between.n; i++)
+		p->bound.between.at[i] = verdict_name(f->between.at[i]);
+	list_make(x->arena, &p->bound.savings, f->savings.n);
+	for (size_t i = 0; i < f->savings.n; i++) {
+		const struct finding_saving *s = &f->savings.at[i];
+		p->bound.savings.at[i] = (struct report_saving){ verdict_name(s->resource),
+								 s->ms,
+								 { s->low_ms, s->high_ms } };
+	}
 	list_make(x->arena, &p->bound.evidence, f->evidence.n);
 	for (size_t i = 0; i < f->evidence.n; i++)
 		p->bound.evidence.at[i] = fill_text(x, f->evidence.at[i].text);
@@ -403,6 +414,27 @@ static struct report_replay *replay(struct filler *x)
 	return to;
 }
 
+/* Advice on launches and on the CPU's own work makes work faster. All other advice removes a
+ * stall. The advice is sorted. */
+static void fill_stall(struct filler *x, struct report_process *p)
+{
+	size_t i = 0;
+	while (i < p->advice.n &&
+	       (report_gain_is_rare(&p->advice.at[i]) || x->f->advice.at[i].cause == VERDICT_GPU ||
+		x->f->advice.at[i].cause == VERDICT_LAUNCH ||
+		x->f->advice.at[i].cause == VERDICT_HOST))
+		i++;
+	if (i == p->advice.n)
+		return;
+	const struct report_advice *a = &p->advice.at[i];
+	p->bound.stall = arena_zero(x->arena, sizeof(*p->bound.stall));
+	*p->bound.stall = (struct report_stall){ .cause = a->cause,
+						 .where = a->where,
+						 .ms = a->expected_ms,
+						 .interval_ms = a->interval_ms,
+						 .place = a->place };
+}
+
 static void fill_advice(struct filler *x, struct report_process *p)
 {
 	list_make(x->arena, &p->advice, x->f->advice.n);
@@ -416,6 +448,7 @@ static void fill_advice(struct filler *x, struct report_process *p)
 			.cause = verdict_name(a->cause),
 			.expected_ms = a->expected_ms,
 			.together_ms = a->rare_steps ? NAN : a->together_ms,
+			.interval_ms = { a->interval_low_ms, a->interval_high_ms },
 			.range_ms = { has_range ? a->low_ms : NAN, has_range ? a->high_ms : NAN },
 			.rare_steps = a->rare_steps ? (int64_t)a->rare_steps : -1,
 			.place = fill_place(x, a->site),
@@ -425,6 +458,7 @@ static void fill_advice(struct filler *x, struct report_process *p)
 		};
 		to->where = where(x, &to->place);
 	}
+	fill_stall(x, p);
 }
 
 static struct report_failure *failure(struct filler *x)

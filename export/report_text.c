@@ -27,6 +27,9 @@ enum {
 	GAPS_SAID = 3,
 	NUMBER_BYTES = 32,
 	MEAN_BYTES = 64,
+	BETWEEN_BYTES = 400,
+	BETWEEN_LINES = 3,
+	STALL_PLACE = 26, /* columns; so that the line mostly fits */
 	PLACE_BYTES = 600,
 	NAME_BYTES = 40,
 };
@@ -64,12 +67,34 @@ static void say_why_unknown(struct textout *o, const struct report_process *p)
 		text_say(o, REPORT_UNDER "- ", "%s", why);
 }
 
-static void say_bound(struct textout *o, const struct report_process *p)
+static void say_stall(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	const struct report_stall *s = p->bound.stall;
+	char ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "", place[PLACE_BYTES], fitted[TEXT_BYTES];
+	if (!s)
+		return;
+	if (p->replay && p->replay->step_ms > 0)
+		snprintf(percent, sizeof(percent), " (%.0f %%)", s->ms / p->replay->step_ms * 100);
+	report_place(place, sizeof(place), &s->place, cwd);
+	text_say(o, "", "Largest fixable stall: %s at %s, %s ms%s", report_resource_noun(s->cause),
+		 text_fit(fitted, sizeof(fitted), place, STALL_PLACE, CUT_HEAD),
+		 report_ms(ms, sizeof(ms), s->ms), percent);
+}
+
+static void say_bound(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	const struct report_bound *b = &p->bound;
 	const char *title = report_verdict_noun(b->verdict);
-	char text[TEXT_BYTES];
-	if (*title) {
+	/* The first line after an unclear verdict says what would settle it. The title has the
+	 * savings already. */
+	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
+	       most = b->between.n ? 1 : said;
+	char text[TEXT_BYTES], between[BETWEEN_BYTES];
+	if (b->between.n) {
+		snprintf(text, sizeof(text), "unclear: %s",
+			 report_between(between, sizeof(between), b));
+		text_wrap(o, TEXT_BOLD, "Limited by: ", text, BETWEEN_LINES);
+	} else if (*title) {
 		snprintf(text, sizeof(text), "%s (confidence %.0f %%): %s",
 			 report_resource_noun(b->verdict), b->confidence * 100,
 			 report_verdict_words(b->verdict));
@@ -77,9 +102,9 @@ static void say_bound(struct textout *o, const struct report_process *p)
 	} else {
 		say_why_unknown(o, p);
 	}
-	size_t n = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0;
-	for (size_t i = 0; i < b->evidence.n && i < n; i++)
+	for (size_t i = 0; i < b->evidence.n && i < most; i++)
 		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);
+	say_stall(o, p, cwd);
 }
 
 /* ---- Savings and lines ---- */
@@ -277,7 +302,7 @@ static void say_process(struct textout *o, const struct report *r, const struct 
 	report_steps_say(o, p);
 	if (*p->facts.damage)
 		text_wrap(o, TEXT_RED, REPORT_UNDER, p->facts.damage, DAMAGE_LINES);
-	say_bound(o, p);
+	say_bound(o, p, cwd);
 	say_reasons(o, p, !parts_follow);
 	say_longest(o, p, cwd);
 	report_figures_say(o, p, cwd);

@@ -192,25 +192,25 @@ struct word {
 };
 
 static const struct word verdicts[] = {
-	{ "gpu", "GPU-bound", "the GPU always has work" },
-	{ "cpu", "Host-bound", "kernel launches arrive too slowly" },
+	{ "gpu", "GPU-bound", "a faster GPU would save most" },
+	{ "launch", "Launch-bound", "kernel launches arrive too slowly" },
+	{ "host", "Host-bound", "the GPU waits for CPU code between CUDA calls" },
 	{ "input", "Data-loading-bound", "steps wait for their data" },
 	{ "sync", "Synchronization-bound", "the GPU idles after each sync" },
 	{ "memory", "Allocation-bound", "allocating and freeing stall the step" },
 	{ "copy", "Copy-bound", "steps wait for copies between CPU and GPU" },
 	{ "collective", "Communication-bound", "steps wait for other ranks" },
-	{ "mixed", "Several bottlenecks", "none clearly larger than the others" },
 };
 
 static const struct word resources[] = {
 	{ "gpu", "GPU", "" },
-	{ "cpu", "launch overhead", "" },
+	{ "launch", "launch overhead", "" },
+	{ "host", "CPU code between CUDA calls", "" },
 	{ "input", "data loading", "" },
 	{ "sync", "synchronization", "" },
 	{ "memory", "allocation and freeing", "" },
 	{ "copy", "copies", "" },
 	{ "collective", "communication", "" },
-	{ "mixed", "several causes", "" },
 };
 
 static const struct word syncs[] = {
@@ -282,6 +282,39 @@ char *report_lacking(char *to, size_t bytes, const struct facts_window *w,
 		 steps->recorded.n ? numbers : "",
 		 report_count(captured, sizeof(captured), w->captured),
 		 report_count(launches, sizeof(launches), w->launches), w->why);
+	return to;
+}
+
+static const struct report_saving *saving_of(const struct report_bound *b, const char *resource)
+{
+	for (size_t i = 0; i < b->savings.n; i++)
+		if (!strcmp(b->savings.at[i].resource, resource))
+			return &b->savings.at[i];
+	return NULL;
+}
+
+char *report_between(char *to, size_t bytes, const struct report_bound *b)
+{
+	size_t used = 0, n_said = 0;
+	to[0] = 0;
+	for (size_t i = 0; i < b->between.n && used < bytes; i++)
+		used += (size_t)snprintf(to + used, bytes - used, "%s%s",
+					 !i			? ""
+					 : i + 1 < b->between.n ? ", "
+								: " or ",
+					 report_resource_noun(b->between.at[i]));
+	for (size_t i = 0; i < b->between.n && used < bytes; i++) {
+		const struct report_saving *s = saving_of(b, b->between.at[i]);
+		if (!s)
+			continue;
+		used += (size_t)snprintf(to + used, bytes - used, "%s%s %s%.2f to %.2f%s",
+					 n_said ? ", " : " (", report_resource_noun(s->resource),
+					 n_said ? "" : "saves ", s->interval_ms.low,
+					 s->interval_ms.high, n_said ? "" : " ms");
+		n_said++;
+	}
+	if (n_said && used < bytes)
+		snprintf(to + used, bytes - used, ")");
 	return to;
 }
 

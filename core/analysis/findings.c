@@ -17,6 +17,8 @@ void findings_unavailable(struct findings *f, const char *what, const char *why,
 void findings_free(struct findings *f)
 {
 	vec_free(&f->evidence);
+	vec_free(&f->between);
+	vec_free(&f->savings);
 	vec_free(&f->gpus);
 	vec_free(&f->idle);
 	vec_free(&f->gpu_steps);

@@ -15,13 +15,14 @@
 
 #define VERDICTS(X)                 \
 	X(GPU, "gpu")               \
-	X(CPU, "cpu")               \
+	X(LAUNCH, "launch")         \
+	X(HOST, "host")             \
 	X(INPUT, "input")           \
 	X(SYNC, "sync")             \
 	X(MEMORY, "memory")         \
 	X(COPY, "copy")             \
 	X(COLLECTIVE, "collective") \
-	X(MIXED, "mixed")           \
+	X(UNCLEAR, "unclear")       \
 	X(UNKNOWN, "unknown")
 
 enum verdict {
@@ -267,6 +268,13 @@ struct finding_once {
 	double ms;
 };
 
+/* What the speed-up of one resource saves (core/verdict/judge_resources.c). */
+struct finding_saving {
+	uint8_t resource;	/* enum verdict */
+	double ms;		/* savings of a typical step */
+	double low_ms, high_ms; /* 95 % interval */
+};
+
 struct finding_advice {
 	char what[160], why[240];
 	/* enum verdict: the bottleneck that this advice addresses. */
@@ -277,6 +285,8 @@ struct finding_advice {
 	const struct frame *inner;
 	double expected_ms;	/* estimated savings per step */
 	double low_ms, high_ms; /* range over typical steps; high_ms 0: not known */
+	/* 95 % interval of expected_ms (core/verdict/resample.h) */
+	double interval_low_ms, interval_high_ms;
 	/* Combined savings per typical step if this advice and all advice with larger savings is
 	 * followed. At most the sum of the single savings. */
 	double together_ms;
@@ -304,7 +314,9 @@ struct findings {
 	struct cost_found cost; /* how much recording slows a step */
 	/* the bottleneck */
 	uint8_t verdict;
+	VEC(uint8_t) between; /* VERDICT_UNCLEAR: the verdicts that it could be, else empty */
 	double confidence;
+	VEC(struct finding_saving) savings; /* of each resource, largest first */
 	VEC(struct { char text[EVIDENCE_BYTES]; }) evidence;
 	/* summaries */
 	VEC(struct finding_gpu) gpus;

@@ -282,9 +282,10 @@ static void advise_general(struct judge *j, const struct general *g)
  * than a GPU twice as fast. */
 static bool is_host_larger(const struct judge *j)
 {
-	double most = j->gpu_half_ms;
-	for (int i = 0; i < CAUSES; i++)
-		most = fmax(most, j->cause_ms[i]);
+	double most = 0;
+	for (int i = 0; i < RESOURCES; i++)
+		if (i != RESOURCE_LAUNCH && i != RESOURCE_HOST)
+			most = fmax(most, j->drawn[i].value);
 	return j->host_half_ms > most;
 }
 
@@ -354,7 +355,7 @@ void advice_fill(struct judge *j)
 	advise_general(j, &memory);
 	advise_general(j, &input);
 	advise_general(j, &copies);
-	if (j->f->verdict == VERDICT_CPU || is_host_larger(j)) {
+	if (j->f->verdict == VERDICT_LAUNCH || j->f->verdict == VERDICT_HOST || is_host_larger(j)) {
 		advise_pause(j);
 		advise_launches(j);
 	}

@@ -32,10 +32,23 @@ static void say_rare(struct finding_advice *a, uint32_t steps)
 			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
 }
 
-static uint8_t cause_of(const struct whatif_change *change)
+/* Returns the verdict that the wait of a line belongs to, by the kind of its longest wait. */
+static uint8_t cause_of_wait(const struct judge *j, const struct whatif_change *change)
+{
+	for (size_t i = 0; i < j->f->syncs.n; i++) {
+		const struct finding_sync *s = &j->f->syncs.at[i];
+		if (s->site != change->site || !inner_line_same(s->inner, change->inner))
+			continue;
+		return s->kind == SYNC_COPY && !s->is_from_device ? VERDICT_COPY : VERDICT_SYNC;
+	}
+	return VERDICT_SYNC;
+}
+
+static uint8_t cause_of(const struct judge *j, const struct whatif_change *change)
 {
 	static const uint8_t free[WHATIF_FREES_N] = {
-		[WHATIF_FREE_LAUNCH] = VERDICT_CPU,
+		[WHATIF_FREE_LAUNCH] = VERDICT_LAUNCH,
+		[WHATIF_FREE_HOST] = VERDICT_HOST,
 		[WHATIF_FREE_INPUT] = VERDICT_INPUT,
 		[WHATIF_FREE_ALLOC] = VERDICT_MEMORY,
 		[WHATIF_FREE_COPY] = VERDICT_COPY,
@@ -48,11 +61,24 @@ static uint8_t cause_of(const struct whatif_change *change)
 	case WHATIF_KERNEL:
 		return VERDICT_GPU;
 	case WHATIF_PAUSE:
+		return VERDICT_HOST;
 	case WHATIF_ONE_LAUNCH:
-		return VERDICT_CPU;
+		return VERDICT_LAUNCH;
 	default:
-		return VERDICT_SYNC;
+		return cause_of_wait(j, change);
 	}
+}
+
+/* Resamples the gain of the last play. */
+static struct resampled resample_gain(const struct judge *j, const struct whatif_result *result)
+{
+	uint32_t n;
+	double *ms = judge_step_gains(j, result->is_of_mean, &n);
+	struct resampled drawn = { .steps = ms, .value = result->gain_ms };
+	resample(&drawn, 1, n);
+	free(ms);
+	drawn.steps = NULL;
+	return drawn;
 }
 
 void advise(struct judge *j, uint32_t site, const struct whatif_change *changes, size_t n,
@@ -63,14 +89,17 @@ void advise(struct judge *j, uint32_t site, const struct whatif_change *changes,
 	if (whatif_play(&j->w, changes, n, &result, NULL) ||
 	    (result.rare_steps && result.gain_ms < judge_worth_ms_of(result.mean_ms)))
 		return;
+	struct resampled drawn = resample_gain(j, &result);
 	struct finding_advice advice = { .site = site,
-					 .cause = cause_of(&changes[0]),
+					 .cause = cause_of(j, &changes[0]),
 					 .expected_ms = result.gain_ms,
 					 .low_ms = fmax(0, result.low_ms),
 					 .high_ms = fmax(0, result.high_ms),
 					 .rare_steps = result.rare_steps,
 					 .first_change = (uint32_t)j->advised.n,
 					 .n_changes = (uint32_t)n };
+	resampled_interval(&drawn, &advice.interval_low_ms, &advice.interval_high_ms);
+	advice.interval_low_ms = fmax(0, advice.interval_low_ms);
 	for (size_t i = 0; i < n; i++)
 		vec_push(&j->advised, changes[i]);
 	va_start(args, why);

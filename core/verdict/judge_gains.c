@@ -1,8 +1,9 @@
-/* Plays changes and returns their savings. */
+/* Plays changes and returns their savings; adds evidence. */
 #include "core/analysis/inner_line.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
+#include <stdarg.h>
 
 static const double worth_share = 0.02, worth_least_ms = 0.05;
 
@@ -50,4 +51,13 @@ bool judge_has_other_kind(const struct findings *f, size_t row)
 		    f->syncs.at[i].kind != f->syncs.at[row].kind)
 			return true;
 	return false;
+}
+
+void judge_say(struct findings *f, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vec_reserve(&f->evidence, 1);
+	vsnprintf(f->evidence.at[f->evidence.n++].text, EVIDENCE_BYTES, format, args);
+	va_end(args);
 }

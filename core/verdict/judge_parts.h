@@ -1,30 +1,65 @@
-/* Shared by judge.c, judge_gains.c and the advice files. A play is one run of the replay with some
- * changes (core/whatif/whatif.h). */
+/* Shared by judge*.c and advice*.c, which implement judge.h. A play is one run of the replay with
+ * some changes (core/whatif/whatif.h). */
 #ifndef CORE_JUDGE_PARTS_H
 #define CORE_JUDGE_PARTS_H
 
 #include "core/analysis/findings.h"
 #include "core/analysis/program_kind.h"
+#include "core/verdict/resample.h"
 #include "core/whatif/whatif.h"
 
-enum judge_cause { CAUSE_SYNC, CAUSE_MEMORY, CAUSE_COPY, CAUSE_INPUT, CAUSE_COLLECTIVE, CAUSES };
+enum judge_resource {
+	RESOURCE_GPU,
+	RESOURCE_LAUNCH,
+	RESOURCE_HOST,
+	RESOURCE_INPUT,
+	RESOURCE_SYNC,
+	RESOURCE_COPY,
+	RESOURCE_MEMORY,
+	RESOURCE_COLLECTIVE,
+	RESOURCES
+};
+
+struct judge_resource_row {
+	uint8_t verdict;
+	struct whatif_change change; /* the resource's speed-up */
+	const char *played;	     /* the change in words, for the evidence */
+	const char *noun;
+};
+extern const struct judge_resource_row judge_resources[RESOURCES];
 
 struct judge {
 	struct findings *f;
 	struct whatif w;
-	double step_ms;		 /* a typical step without recording overhead */
-	double cause_ms[CAUSES]; /* savings per typical step if the cause is removed */
-	double all_causes_ms;	 /* savings if all causes are removed */
-	/* savings if all GPU work takes half as long */
-	double gpu_half_ms;
+	double step_ms;	      /* a typical step without recording overhead */
+	double all_causes_ms; /* savings if all resources that can be avoided cost nothing */
 	/* savings if the CPU takes half as long for its own work and for its calls */
 	double host_half_ms;
 	struct program_kind program;
+	/* By resource: what its speed-up saves. `steps_ms`: the n_drawn judge_step_gains(). */
+	double *steps_ms[RESOURCES];
+	struct resampled drawn[RESOURCES];
+	struct finding_saving saving[RESOURCES];
+	uint32_t n_drawn;
+	double input_seen;		   /* whatif_input_seen() */
 	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
 };
 
-/* A cause is the bottleneck only if its removal saves at least this share of the step. */
+/* For steps shorter than 0.5 ms, savings are worth a person's time from this share of the step. */
 static const double judge_binds = 0.10;
+
+/* ---- judge_resources.c ---- */
+
+/* Fills steps_ms, drawn, saving, input_seen, all_causes_ms and f->savings. The caller frees
+ * steps_ms. */
+void judge_play_resources(struct judge *j);
+/* Sets f->verdict and f->between, and says what would settle an unclear verdict. Returns the share
+ * of draws in which the resource with the largest savings is the first one. */
+double judge_decide(struct judge *j);
+/* Returns what the last play saved, in ms, in each of the `n` typical steps or, if `is_of_mean`, in
+ * each of all played steps. If there are very many steps, returns means of successive steps. The
+ * caller frees the result. */
+double *judge_step_gains(const struct judge *j, bool is_of_mean, uint32_t *n);
 
 /* ---- judge_gains.c ---- */
 
@@ -55,6 +90,9 @@ double judge_line_gain_ms(struct judge *j, struct whatif_change wait,
 /* Returns true if the line of this row of f->syncs also waits in another way (enum sync_kind). Each
  * kind of wait of a line has its own row. */
 bool judge_has_other_kind(const struct findings *f, size_t row);
+
+/* Adds a line to the evidence. */
+__attribute__((format(printf, 2, 3))) void judge_say(struct findings *f, const char *format, ...);
 
 /* advice.c: fills f->advice, sorted by savings, largest first. */
 void advice_fill(struct judge *j);

@@ -12,6 +12,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Case:
     name: str
     verdicts: tuple  # the first is the key; the others are accepted, too
+    # An unclear verdict must name these (in bound.between); others may be named, too.
+    between: tuple = dataclasses.field(default=(), kw_only=True)
     # The list of the report whose first row must name the line: sync, advice, line, leak.
     row: str = ""
     # The figure that must equal what the fix saves: recoverable (without the wait), line (without
@@ -55,7 +57,8 @@ CASES = [
     Case("read_per_layer", ("sync",), "sync", "line"),
     Case("two_syncs", ("sync",), "sync", "recoverable"),
     Case("second_thread", ("sync",), "sync", "line"),
-    Case("log_copy", ("sync", "copy"), "sync", "line"),
+    # Every third step waits: a GPU twice as fast saves 0.2 ms, no wait 0.3 ms.
+    Case("log_copy", ("sync", "copy", "unclear"), "sync", "line", between=("gpu", "sync")),
     Case("engine", ("sync",), "sync", "line"),
     Case("copy_back", ("sync", "copy"), "sync", "line"),
     Case("pageable_copy", ("copy", "sync"), "sync", "recoverable",
@@ -63,22 +66,22 @@ CASES = [
     Case("malloc_per_step", ("memory",), "advice", "advice"),
     # waits that cost nothing
     Case("sync_busy", ("gpu",), "", "recoverable"),
-    Case("sync_idle", ("cpu",), "", "recoverable"),
+    Case("sync_idle", ("host",), "", "recoverable"),
     # the host
     Case("slow_input", ("input",), "advice", "advice"),
     Case("slow_disk", ("input",), "advice", "advice"),
-    Case("host_compute", ("cpu",), "advice", "advice"),
-    Case("small_kernels", ("cpu",), "advice"),
-    Case("tiny_kernels", ("cpu",), "advice", "advice"),
+    Case("host_compute", ("host",), "advice", "advice"),
+    Case("small_kernels", ("launch",), "advice"),
+    Case("tiny_kernels", ("launch",), "advice", "advice"),
     # the device
     Case("long_kernel", ("gpu",), "line"),
     Case("matrix", ("gpu",), "line"),
     Case("one_stream", ("gpu",), "line"),
     Case("default_stream", ("gpu",), "line"),
     Case("copy_bound", ("copy",), "advice", environment=SLOW_COPIES),
-    Case("wrong_event", ("copy", "gpu", "mixed"), "advice", "advice", environment=SLOW_COPIES),
+    Case("wrong_event", ("copy", "gpu", "unclear"), "advice", "advice", environment=SLOW_COPIES),
     Case("leak", ("gpu",), "leak"),
-    Case("mix", ("mixed",), "advice"),
+    Case("mix", ("unclear",), "advice", between=("input", "sync")),
     # nothing wrong
     Case("clean_gpu", ("gpu",)),
     Case("clean_prefetch", ("gpu",)),
@@ -93,20 +96,22 @@ CASES = [
     Case("torch_hook", ("sync",), "sync", "line", kernel_us=40, width=6144),
     Case("torch_pageable", ("copy", "sync"), "sync", "recoverable", kernel_us=60, width=6144),
     Case("torch_loader", ("input",), "advice", "advice", kernel_us=20),
-    Case("torch_metric", ("cpu",), "advice", "advice", kernel_us=30),
-    Case("torch_small_ops", ("cpu",), "advice", kernel_us=2),
+    Case("torch_metric", ("host",), "advice", "advice", kernel_us=30),
+    Case("torch_small_ops", ("launch",), "advice", kernel_us=2),
     Case("torch_retry", ("memory",), "advice", "advice", kernel_us=60, width=8192),
     Case("torch_empty_cache", ("memory",), "advice", "advice", kernel_us=60),
     Case("torch_clean", ("gpu",), kernel_us=120, width=11264),
     Case("torch_clean_loader", ("gpu",), kernel_us=120, width=11264),
     # the second set: other programs of the same kinds
-    Case("polling", ("sync", "cpu"), "advice", "advice", folder="unseen"),
+    Case("polling", ("sync", "host"), "advice", "advice", folder="unseen"),
     Case("accumulate", ("sync", "copy"), "sync", "line", folder="unseen"),
     Case("layers", ("sync",), "sync", "line", folder="unseen"),
     Case("generators", ("input",), "advice", "advice", folder="unseen"),
     Case("starved", ("input",), "advice", "advice", folder="unseen"),
     Case("copy_out", ("copy",), "advice", folder="unseen", environment=SLOW_COPIES),
-    Case("pinned_per_step", ("memory",), "advice", "advice", folder="unseen"),
+    # The memory costs 0.6 ms. Filling it with a batch takes nearly as long, 0.5 ms.
+    Case("pinned_per_step", ("memory", "unclear"), "advice", "advice", folder="unseen",
+         between=("input", "memory")),
     Case("clean_waits", ("gpu",), folder="unseen"),
     Case("torch_tolist", ("sync",), "sync", "line", folder="unseen", kernel_us=60, width=4096),
     Case("torch_branch", ("sync",), "sync", "line", folder="unseen", kernel_us=40, width=6144),
@@ -118,6 +123,6 @@ CASES = [
          width=4096),
     Case("torch_score", ("sync", "copy"), "sync", "line", folder="unseen", kernel_us=60,
          width=4096),
-    Case("torch_between", ("cpu",), "advice", "advice", folder="unseen", kernel_us=30),
+    Case("torch_between", ("host",), "advice", "advice", folder="unseen", kernel_us=30),
     Case("torch_clean_accumulate", ("gpu",), folder="unseen", kernel_us=120, width=11264),
 ]

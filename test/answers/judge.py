@@ -88,11 +88,20 @@ def main_process(report):
     return max(report["processes"], key=lambda process: process["steps"]["count"])
 
 
+def verdict_of(case, bound):
+    """Returns the verdict; of an unclear one that does not name what the key requires, the list of
+    what it names."""
+    between = bound.get("between") or []
+    if bound["verdict"] == "unclear" and not set(case.between) <= set(between):
+        return "/".join(between)
+    return bound["verdict"]
+
+
 def judge(case, report, steps, slow_ms, fixed_ms):
     """Returns the Outcome. case: of cases.py; steps: the number of steps that the program ran;
     slow_ms, fixed_ms: per step, measured without profrun."""
     process = main_process(report)
-    verdict, gain, lines = process["bound"]["verdict"], slow_ms - fixed_ms, case.planted()
+    verdict, gain, lines = verdict_of(case, process["bound"]), slow_ms - fixed_ms, case.planted()
     outcome = Outcome(case.name, case.verdicts[0],
                       case.verdicts[0] if verdict in case.verdicts else verdict, bool(case.row),
                       abs(process["steps"]["count"] - steps) <= STEPS_OFF, slow_ms=slow_ms,
@@ -107,7 +116,7 @@ def judge(case, report, steps, slow_ms, fixed_ms):
     if case.gain:
         outcome.predicted_ms = predicted(process, case.gain, case.source, lines)
         outcome.near = abs(outcome.predicted_ms - gain) <= max(NEAR * abs(gain), NOISE * slow_ms)
-    if case.is_clean and "cpu" not in case.verdicts:
+    if case.is_clean and not {"host", "launch"} & set(case.verdicts):
         outcome.alarms = alarms(process, slow_ms)
     return outcome
 

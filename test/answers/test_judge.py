@@ -55,6 +55,17 @@ class JudgeTest(unittest.TestCase):
         either = cases.Case("explicit_sync", ("copy", "sync"), "sync", "line")
         self.assertTrue(self.judged(either, report("sync", syncs=[wait()])).right)
 
+    def test_an_unclear_verdict_must_name_the_cause(self):
+        either = cases.Case("explicit_sync", ("sync", "unclear"), "sync", "line",
+                            between=("gpu", "sync"))
+        found = report("unclear", syncs=[wait()])
+        bound = judge.main_process(found)["bound"]
+        for between, right in ((["gpu", "sync"], True), (["gpu", "host", "sync"], True),
+                               (["gpu", "host"], False), ([], False)):
+            bound["between"] = between
+            self.assertEqual(self.judged(either, found).verdict_right, right, between)
+            self.assertFalse(self.judged(SYNC, found).verdict_right)
+
     def test_steps_may_be_off_by_one(self):
         self.assertTrue(self.judged(SYNC, report(syncs=[wait()]), steps=61).right)
         self.assertFalse(self.judged(SYNC, report(syncs=[wait()]), steps=62).right)

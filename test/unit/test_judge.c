@@ -53,17 +53,38 @@ static void assert_near(double value, double truth, double share)
 		fail_msg("%.4f is not near %.4f", value, truth);
 }
 
+static bool is_between(uint8_t verdict)
+{
+	for (size_t i = 0; i < f.between.n; i++)
+		if (f.between.at[i] == verdict)
+			return true;
+	return false;
+}
+
+static bool is_evidence(const char *text)
+{
+	for (size_t i = 0; i < f.evidence.n; i++)
+		if (strstr(f.evidence.at[i].text, text))
+			return true;
+	return false;
+}
+
+static void back_to_back(struct twin *made)
+{
+	for (int i = 0; i < LAYERS * 4; i++)
+		twin_launch(made, 1, 1, "tiny", 1);
+}
+
 static void verdict_is_the_cause(void **state)
 {
 	static const struct {
 		twin_step step;
 		uint8_t verdict;
 	} rows[] = {
-		{ device_bound, VERDICT_SYNC }, { host_bound, VERDICT_SYNC },
-		{ hidden_both, VERDICT_SYNC },	{ blocking_copy, VERDICT_COPY },
-		{ allocating, VERDICT_MEMORY }, { free_running, VERDICT_GPU },
-		{ launch_bound, VERDICT_CPU },	{ slow_input, VERDICT_INPUT },
-		{ two_causes, VERDICT_MIXED },	{ a_little_input, VERDICT_CPU },
+		{ hidden_both, VERDICT_SYNC },	  { blocking_copy, VERDICT_COPY },
+		{ allocating, VERDICT_MEMORY },	  { free_running, VERDICT_GPU },
+		{ back_to_back, VERDICT_LAUNCH }, { slow_input, VERDICT_INPUT },
+		{ busy_before, VERDICT_HOST },	  { a_little_input, VERDICT_HOST },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -71,27 +92,134 @@ static void verdict_is_the_cause(void **state)
 		if (f.verdict != rows[i].verdict)
 			fail_msg("row %zu: verdict %d", i, f.verdict);
 		assert_true(f.confidence > 0.3 && f.confidence <= 1);
+		assert_int_equal(f.between.n, 0);
+		assert_int_equal(f.savings.n, 8);
+		assert_int_equal(f.savings.at[0].resource, f.verdict);
 		assert_true(f.evidence.n >= 2);
 		assert_true(fabs(f.error_pct) < 1);
 		forget();
 	}
 }
 
+/* Resources that save about equally much: either may be the first one in other steps. */
+static void savings_that_are_close_are_unclear(void **state)
+{
+	static const struct {
+		twin_step step;
+		uint8_t between[2];
+	} rows[] = {
+		{ device_bound, { VERDICT_GPU, VERDICT_SYNC } },
+		{ host_bound, { VERDICT_HOST, VERDICT_SYNC } },
+		{ launch_bound, { VERDICT_LAUNCH, VERDICT_HOST } },
+		{ two_causes, { VERDICT_INPUT, VERDICT_SYNC } },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		judge(rows[i].step, false, 5);
+		if (f.verdict != VERDICT_UNCLEAR)
+			fail_msg("row %zu: verdict %d", i, f.verdict);
+		assert_int_equal(f.between.n, 2);
+		assert_int_equal(f.between.at[0], rows[i].between[0]);
+		assert_int_equal(f.between.at[1], rows[i].between[1]);
+		assert_true(f.confidence > 0 && f.confidence <= 0.5);
+		assert_true(f.savings.at[1].high_ms >= f.savings.at[0].low_ms);
+		assert_non_null(strstr(f.evidence.at[0].text, "more steps would not settle it"));
+		forget();
+	}
+}
+
+/* The device is busy for 87 % of the step. It idles after the wait, but a faster one saves more. */
+static void mostly_busy(struct twin *made)
+{
+	twin_launch(made, 1, 800, "layer", 1);
+	if (!made->is_fixed)
+		twin_wait_stream(made, 1, WAIT);
+	twin_host(made, 120);
+	twin_launch(made, 1, 40, "layer", 2);
+}
+
+static void a_stall_does_not_bind_a_busy_device(void **state)
+{
+	(void)state;
+	judge(mostly_busy, false, 5);
+	assert_near(f.gpus.at[0].busy_pct, 87, 0.02);
+	assert_int_equal(f.verdict, VERDICT_GPU);
+	assert_true(f.confidence > 0.9);
+	assert_near(f.savings.at[0].ms, 0.42, 0.02);
+	assert_int_equal(f.savings.at[1].resource, VERDICT_SYNC);
+	assert_near(f.savings.at[1].ms, truth_ms(mostly_busy), 0.05);
+	assert_int_equal(f.advice.n, 1);
+	assert_int_equal(f.advice.at[0].site, WAIT);
+	assert_int_equal(f.advice.at[0].cause, VERDICT_SYNC);
+	forget();
+}
+
+/* In every second step the batch is late, by a little more than the host takes for two steps. */
+static void late_batches(struct twin *made)
+{
+	twin_host(made, made->steps_made++ % 2 ? 900 : 20);
+	twin_copy(made, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, 120);
+		twin_launch(made, 1, 10, "layer", 1 + (uint32_t)i);
+	}
+}
+
+static void more_steps_settle_what_varies(void **state)
+{
+	(void)state;
+	judge(late_batches, false, 8);
+	assert_int_equal(f.verdict, VERDICT_UNCLEAR);
+	assert_true(is_between(VERDICT_INPUT) && is_between(VERDICT_HOST));
+	assert_non_null(strstr(f.evidence.at[0].text, "to settle it, record at least"));
+	forget();
+}
+
+/* The copy of a batch shows that data may be loaded before it; a loader on the stack proves it. */
+static void inferred_input_is_less_certain(void **state)
+{
+	(void)state;
+	judge(slow_input, false, 5);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_true(f.confidence <= 0.5);
+	assert_true(is_evidence("data loading is inferred"));
+	forget();
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	twin_record(tw, slow_input, 5);
+	for (size_t i = 0; i < tw->a.timeline.calls.n; i++)
+		tw->a.timeline.calls.at[i].about |=
+			tw->a.timeline.calls.at[i].site == COPY ? ABOUT_INPUT : 0;
+	f = (struct findings){ 0 };
+	summary_fill(&f, &tw->a.timeline);
+	replay_fill(&f);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_true(f.confidence > 0.9);
+	assert_false(is_evidence("data loading is inferred"));
+	forget();
+}
+
 /*
  * A faster host would save little of a device that is always busy: the verdict does not mention it.
  */
+static void half_busy(struct twin *made)
+{
+	twin_host(made, 300);
+	twin_launch(made, 1, 60, "layer", 1);
+	twin_wait_stream(made, 1, WAIT);
+}
+
 static void a_busy_device_binds(void **state)
 {
 	(void)state;
-	judge(launch_bound, false, 5);
-	assert_int_equal(f.verdict, VERDICT_CPU);
+	judge(half_busy, false, 5);
+	assert_int_equal(f.verdict, VERDICT_HOST);
 	findings_free(&f);
 	f = (struct findings){ 0 };
 	summary_fill(&f, &tw->a.timeline);
 	f.gpus.at[0].idle_ms = 0;
 	replay_fill(&f);
 	assert_int_equal(f.verdict, VERDICT_GPU);
-	assert_true(f.confidence <= 0.5);
 	forget();
 }
 
@@ -144,20 +272,19 @@ static void host_work_is_where_it_is(void **state)
 }
 
 /*
- * Input is the bottleneck although launches fill the rest of the step. But that is not certain, so
- * launches are named, too.
+ * Input and the host's own code take about as long, so both are named, and launches, too.
  */
 static void causes_besides_input(void **state)
 {
 	(void)state;
 	judge(some_input, false, 5);
-	assert_int_equal(f.verdict, VERDICT_INPUT);
-	assert_true(f.confidence < 0.75);
+	assert_int_equal(f.verdict, VERDICT_UNCLEAR);
+	assert_true(is_between(VERDICT_INPUT) && is_between(VERDICT_HOST));
 	assert_true(advises("prefetch batches"));
 	assert_true(advises("fewer, larger kernels"));
 	forget();
 	judge(slow_input, false, 5);
-	assert_true(f.confidence > 0.75);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
 	assert_false(advises("fewer, larger kernels"));
 	forget();
 }
@@ -308,6 +435,7 @@ static void a_copy_is_named_once(void **state)
 	(void)state;
 	judge(blocking_copy, false, 5);
 	assert_int_equal(f.advice.n, 1);
+	assert_int_equal(f.advice.at[0].cause, VERDICT_COPY);
 	assert_int_equal(f.advice.at[0].site, COPY);
 	forget();
 }
@@ -324,7 +452,8 @@ static void a_pinned_copy_is_known(void **state)
 {
 	(void)state;
 	judge(pinned_in_line, false, 5);
-	assert_int_equal(f.verdict, VERDICT_COPY);
+	assert_int_equal(f.savings.at[0].resource, VERDICT_COPY);
+	assert_true(is_between(VERDICT_COPY) && is_between(VERDICT_GPU));
 	assert_true(advises("copy less, or copy on a separate stream"));
 	assert_false(advises("pinned"));
 	forget();
@@ -510,7 +639,7 @@ static void disturbed_steps_promise_nothing(void **state)
 	judge(held_up, false, 8);
 	assert_near(f.measured_ms, 1.61, 0.01);
 	assert_near(f.step_ms, 0.36, 0.03);
-	assert_non_null(strstr(f.evidence.at[0].text, "2 of 8 recorded steps took more than 1.5x"));
+	assert_true(is_evidence("2 of 8 recorded steps took more than 1.5x"));
 	assert_int_equal(f.n_played - f.n_typical, 2);
 	assert_near(f.gpus.at[0].typical_busy_ms + f.gpus.at[0].typical_idle_ms, 0.36, 0.03);
 	assert_near(f.gpus.at[0].busy_ms + f.gpus.at[0].idle_ms, 1.61, 0.01);
@@ -551,8 +680,8 @@ static void three_disturbed_steps_promise_a_share(void **state)
 	assert_near(recoverable(WAIT), wait_ms / times, 1e-6);
 	assert_near(f.confidence, confidence / times, 1e-6);
 	assert_near(f.disturbed_times, times, 1e-6);
-	assert_non_null(strstr(f.evidence.at[0].text, "recorded steps took 3.0x as long"));
-	assert_true(f.verdict == VERDICT_SYNC);
+	assert_true(is_evidence("recorded steps took 3.0x as long"));
+	assert_true(is_between(VERDICT_SYNC));
 	forget();
 }
 
@@ -659,6 +788,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
+		cmocka_unit_test(savings_that_are_close_are_unclear),
+		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),
+		cmocka_unit_test(more_steps_settle_what_varies),
+		cmocka_unit_test(inferred_input_is_less_certain),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),

@@ -47,7 +47,15 @@ static const struct {
 	{ "baseline.slow_steps.recorded", 'a' },
 	{ "bound.verdict", 's' },
 	{ "bound.confidence", 'n' },
+	{ "bound.between", 'a' },
 	{ "bound.evidence", 'a' },
+	{ "bound.savings[].resource", 's' },
+	{ "bound.savings[].ms_per_step", 'n' },
+	{ "bound.savings[].interval_ms", 'a' },
+	{ "bound.stall.cause", 's' },
+	{ "bound.stall.ms_per_step", 'n' },
+	{ "bound.stall.file", 's' },
+	{ "bound.stall.line", 'n' },
 	{ "gpu[].device", 'n' },
 	{ "gpu[].busy_pct", 'n' },
 	{ "gpu[].busy_ms_per_step", 'n' },
@@ -218,12 +226,15 @@ static void fill(struct findings *f, struct timeline *t)
 					  .least_ms = 15,
 					  .n_recorded = 1,
 					  .recorded = { 19 } },
-				.verdict = VERDICT_SYNC,
+				.verdict = VERDICT_UNCLEAR,
 				.confidence = 0.9,
 				.device_peak_bytes = 4096,
 				.measured_ms = 5.00004,
 				.replayed_ms = 5.1,
 				.error_pct = 2 };
+	vec_push(&f->between, VERDICT_LAUNCH);
+	vec_push(&f->between, VERDICT_SYNC);
+	vec_push(&f->savings, (struct finding_saving){ VERDICT_SYNC, 1.5, 1, 2 });
 	vec_push(&f->evidence, (__typeof__(*f->evidence.at)){ "the GPU is idle 40 %" });
 	vec_push(&f->gpus, (struct finding_gpu){ .busy_pct = 60, .tensor_core_pct = -1 });
 	vec_push(&f->idle, (struct finding_idle){ .cause = IDLE_SYNC, .site = 1, .ms = 2 });
@@ -252,13 +263,21 @@ static void fill(struct findings *f, struct timeline *t)
 	vec_push(&f->once, (struct finding_once){ .what = "cuModuleLoadData", .ms = 30 });
 	vec_push(&f->at_peak, (struct finding_block){ .site = 1, .bytes = 4096 });
 	vec_push(&f->leaks, (struct finding_block){ .site = 2, .bytes = 512 });
+	/* faster launches save most, but are not a stall */
+	struct finding_advice launches = {
+		.site = 2, .cause = VERDICT_LAUNCH, .expected_ms = 2, .low_ms = 1, .high_ms = 3
+	};
 	struct finding_advice a = { .site = 1,
+				    .cause = VERDICT_SYNC,
+				    .interval_low_ms = 1.1,
+				    .interval_high_ms = 1.3,
 				    .inner = &inner,
 				    .expected_ms = 1.2,
 				    .low_ms = 1,
 				    .high_ms = 1.4,
 				    .what = "keep it",
 				    .why = "idle" };
+	vec_push(&f->advice, launches);
 	vec_push(&f->advice, a);
 	struct finding_gap g = { .what = "phases", .why = "not yet" };
 	vec_push(&f->unavailable, g);
@@ -330,7 +349,7 @@ static void test_places(void **state)
 	assert_string_equal(text_at(o, "syncs", 0, "kind"), "item");
 	assert_string_equal(text_at(o, "syncs", 1, "function"), "nativeWork");
 	assert_null(text_at(o, "syncs", 1, "file")); /* null, not "" */
-	assert_string_equal(text_at(o, "advice", 0, "where"), "/job/train.py:42");
+	assert_string_equal(text_at(o, "advice", 1, "where"), "/job/train.py:42");
 	assert_string_equal(text_at(o, "kernels", 0, "name"), "gemm?");
 	json_decref(o);
 }
@@ -358,7 +377,7 @@ static void test_lines_of_a_library(void **state)
 	json_t *o = make(), *syncs = json_object_get(o, "syncs"),
 	       *of_wait = json_object_get(json_array_get(syncs, 0), "inner"),
 	       *of_advice =
-		       json_object_get(json_array_get(json_object_get(o, "advice"), 0), "inner");
+		       json_object_get(json_array_get(json_object_get(o, "advice"), 1), "inner");
 	(void)state;
 	assert_string_equal(json_string_value(json_object_get(of_wait, "file")), inner.file);
 	assert_int_equal(json_integer_value(json_object_get(of_wait, "line")), inner.line);
@@ -366,6 +385,30 @@ static void test_lines_of_a_library(void **state)
 			    inner.function);
 	assert_true(json_equal(of_wait, of_advice));
 	assert_true(json_is_null(json_object_get(json_array_get(syncs, 1), "inner")));
+	json_decref(o);
+}
+
+static void test_the_bottleneck(void **state)
+{
+	json_t *o = make(), *bound = json_object_get(o, "bound"),
+	       *between = json_object_get(bound, "between"),
+	       *saving = json_array_get(json_object_get(bound, "savings"), 0),
+	       *stall = json_object_get(bound, "stall"),
+	       *interval = json_object_get(json_array_get(json_object_get(o, "advice"), 1),
+					   "interval_ms");
+	(void)state;
+	assert_string_equal(json_string_value(json_object_get(bound, "verdict")), "unclear");
+	assert_int_equal(json_array_size(between), 2);
+	assert_string_equal(json_string_value(json_array_get(between, 0)), "launch");
+	assert_string_equal(json_string_value(json_object_get(saving, "resource")), "sync");
+	assert_float_equal(
+		json_number_value(json_array_get(json_object_get(saving, "interval_ms"), 1)), 2,
+		1e-9);
+	assert_string_equal(json_string_value(json_object_get(stall, "cause")), "sync");
+	assert_string_equal(json_string_value(json_object_get(stall, "where")), "/job/train.py:42");
+	assert_float_equal(json_number_value(json_object_get(stall, "ms_per_step")), 1.2, 1e-9);
+	assert_true(json_equal(json_object_get(stall, "interval_ms"), interval));
+	assert_float_equal(json_number_value(json_array_get(interval, 0)), 1.1, 1e-9);
 	json_decref(o);
 }
 
@@ -541,6 +584,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_lines_of_a_library),
+		cmocka_unit_test(test_the_bottleneck),
 		cmocka_unit_test(test_nothing_was_analysed),
 		cmocka_unit_test(test_overhead),
 		cmocka_unit_test(test_read_back),

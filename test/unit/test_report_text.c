@@ -579,7 +579,7 @@ static void test_what_the_verdict_rests_on_has_a_row(void **state)
 	for (int i = 1; i < 5; i++) {
 		json_t *more = json_deep_copy(json_array_get(advice, 0));
 		json_object_set_new(more, "line", json_integer(70 + i));
-		json_object_set_new(more, "cause", json_string(i < 4 ? "cpu" : "input"));
+		json_object_set_new(more, "cause", json_string(i < 4 ? "launch" : "input"));
 		json_array_append_new(advice, more);
 	}
 	char *text = print(root, true, false, NULL);
@@ -587,7 +587,7 @@ static void test_what_the_verdict_rests_on_has_a_row(void **state)
 	assert_says(text, "train.py:74");
 	assert_null(strstr(text, "train.py:73"));
 	free(text);
-	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("cpu"));
+	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("launch"));
 	text = print(root, true, false, NULL);
 	assert_null(strstr(text, "train.py:74"));
 	free(text);
@@ -791,6 +791,58 @@ static void test_verdict_unknown(void **state)
 	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("gpu"));
 	text = print(root, true, false, NULL);
 	assert_says(text, "No change to a single line would save much.");
+	free(text);
+	json_decref(root);
+}
+
+static json_t *saving(const char *resource, double low, double high)
+{
+	return json_pack("{s:s, s:f, s:[f, f]}", "resource", resource, "ms_per_step",
+			 (low + high) / 2, "interval_ms", low, high);
+}
+
+/* Both resources are named, with the savings between which the verdict cannot decide. */
+static void test_verdict_unclear(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound");
+	(void)state;
+	json_object_set_new(bound, "verdict", json_string("unclear"));
+	json_object_set_new(bound, "between", json_pack("[s, s]", "launch", "input"));
+	json_object_set_new(bound, "savings",
+			    json_pack("[o, o, o]", saving("input", 0.9, 1.6),
+				      saving("launch", 0.8, 1.4), saving("gpu", 0, 0.1)));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "Limited by: unclear: launch overhead or data loading (launch overhead");
+	assert_says(text, "0.80 to 1.40 ms, data loading 0.90 to 1.60)\n");
+	assert_says(text, "- 38 % idle");
+	free(text);
+	json_array_append_new(json_object_get(bound, "between"), json_string("gpu"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "unclear: launch overhead, data loading or GPU (");
+	free(text);
+	json_decref(root);
+}
+
+/* It has a line of its own, whatever limits the step. */
+static void test_the_largest_stall_has_a_line(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound");
+	(void)state;
+	char *text = print(root, true, false, NULL);
+	assert_null(strstr(text, "Largest fixable stall"));
+	free(text);
+	json_object_set_new(bound, "verdict", json_string("gpu"));
+	json_object_set_new(bound, "stall",
+			    json_pack("{s:s, s:f, s:s, s:i}", "cause", "sync", "ms_per_step", 1.2,
+				      "file", "/home/me/job/train.py", "line", 42));
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "Limited by: GPU (confidence 86 %): a faster GPU would save most\n");
+	assert_says(text,
+		    "Largest fixable stall: synchronization at train.py:42, 1.200 ms (23 %)\n");
 	free(text);
 	json_decref(root);
 }
@@ -1042,6 +1094,8 @@ int main(void)
 		cmocka_unit_test(test_slow_steps),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
+		cmocka_unit_test(test_verdict_unclear),
+		cmocka_unit_test(test_the_largest_stall_has_a_line),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
 		cmocka_unit_test(test_legends),

@@ -1,0 +1,31 @@
+/*
+ * How certain savings are. Recorded steps differ, so other steps of the same program would give
+ * other savings. The recorded steps are drawn from again and again, with replacement, and each draw
+ * gives one mean of the savings (a bootstrap). The same steps are drawn for all savings, so that
+ * two of them can be compared. To each draw the error of the replay is added.
+ */
+#ifndef CORE_RESAMPLE_H
+#define CORE_RESAMPLE_H
+
+#include "core/util/vec.h"
+
+#include <stdint.h>
+
+/* 1,000 draws of 100 steps for 8 resources take 2 ms. */
+enum { RESAMPLED = 1000 };
+
+struct resampled {
+	const double *steps;	  /* savings by step; the caller's */
+	double value;		  /* estimated savings of a step, around which the draws lie */
+	double mean, least, most; /* of `steps` */
+	float means[RESAMPLED];
+};
+
+/* Fills `mean`, `least`, `most` and `means` of the `n` savings from `steps` and `value`. Two calls
+ * with the same values give the same result. */
+void resample(struct resampled *of, size_t n, uint32_t n_steps);
+
+/* Returns the 95 % interval of the savings. */
+void resampled_interval(const struct resampled *r, double *low, double *high);
+
+#endif
