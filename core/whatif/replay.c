@@ -19,6 +19,7 @@ struct play {
 	/* By lane and by stream: when its last op or work so far ends. By event: when it occurs.
 	 * All in ns since the start of the run's first iteration. */
 	double *lane, *stream, *event;
+	double *aside; /* by stream: when the last work that ran alongside it ends */
 	double host_scale;
 };
 
@@ -33,7 +34,24 @@ static double device_end(const struct play *p, uint32_t device)
 	double end = 0;
 	for (size_t s = 0; s < p->r->streams.n; s++)
 		if (device == REPLAY_NONE || p->r->streams.at[s].device == device)
+			end = later(end, later(p->stream[s], p->aside[s]));
+	return end;
+}
+
+/*
+ * Returns when the stream may begin its next work. Work of the legacy default stream waits for all
+ * work before it in the streams that are ordered with it, and these streams wait for that work.
+ */
+static double stream_free(const struct play *p, uint32_t stream)
+{
+	const struct replay_stream *own = &p->r->streams.at[stream];
+	double end = p->stream[stream];
+	for (size_t s = 0; (own->is_legacy || own->is_ordered) && s < p->r->streams.n; s++) {
+		const struct replay_stream *other = &p->r->streams.at[s];
+		if (other->device == own->device &&
+		    (own->is_legacy ? other->is_ordered : other->is_legacy))
 			end = later(end, p->stream[s]);
+	}
 	return end;
 }
 
@@ -44,7 +62,8 @@ static double work_begin(const struct play *p, const struct replay_work *w, doub
 	if (flags & EDIT_AS_GRAPH && after > GRAPH_AFTER_NS &&
 	    (double)after < LONGER * p->r->learned.after_ns)
 		after = GRAPH_AFTER_NS;
-	double begin = later(issued + w->latency_ns, p->stream[w->stream] + after);
+	double begin = later(issued + w->latency_ns,
+			     later(p->stream[w->stream] + after, stream_free(p, w->stream)));
 	if (w->dep != REPLAY_NONE)
 		begin = later(begin, p->r->work_end[w->dep] + w->dep_ns);
 	return begin;
@@ -55,16 +74,19 @@ static double work_begin(const struct play *p, const struct replay_work *w, doub
 static double submit(struct play *p, const struct replay_op *op, double issued, uint8_t flags)
 {
 	double begin = issued, end = issued, last = issued;
+	double *stream = flags & EDIT_ASIDE ? p->aside : p->stream;
 	for (uint32_t i = op->first_work; i < op->first_work + op->n_work; i++) {
 		const struct replay_work *w = &p->r->works.at[i];
-		if (!w->is_chained)
+		if (flags & EDIT_ASIDE)
+			begin = later(issued + w->latency_ns, p->aside[w->stream]);
+		else if (!w->is_chained)
 			begin = work_begin(p, w, issued, flags);
 		else
 			begin = w->overlaps ? begin + w->latency_ns : end + w->after_ns;
 		double scale = p->edit->scale ? p->edit->scale[i] : 1;
 		end = begin + w->duration_ns * scale;
 		p->r->work_end[i] = end;
-		p->stream[w->stream] = later(p->stream[w->stream], end);
+		stream[w->stream] = later(stream[w->stream], end);
 		last = later(last, end);
 	}
 	return last;
@@ -141,6 +163,7 @@ static double play_run(struct play *p, const struct replay_run *run)
 	const struct replay *r = p->r;
 	memset(p->lane, 0, r->n_lanes * sizeof(*p->lane));
 	memset(p->stream, 0, r->streams.n * sizeof(*p->stream));
+	memset(p->aside, 0, r->streams.n * sizeof(*p->aside));
 	memset(p->event, 0, r->n_events * sizeof(*p->event));
 	int iterations = run->n_ops ? (int)(OPS_OF_ALL_ITERATIONS / run->n_ops) : ITERATIONS_LEAST;
 	iterations = iterations < ITERATIONS_LEAST  ? ITERATIONS_LEAST
@@ -165,6 +188,7 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	p.host_scale = p.edit->host_scale > 0 ? (double)p.edit->host_scale : 1;
 	p.lane = mem_zero(r->n_lanes * sizeof(*p.lane));
 	p.stream = mem_zero(r->streams.n * sizeof(*p.stream));
+	p.aside = mem_zero(r->streams.n * sizeof(*p.aside));
 	p.event = mem_zero(r->n_events * sizeof(*p.event));
 	memset(r->op_end, 0, r->ops.n * sizeof(*r->op_end));
 	memset(r->work_end, 0, r->works.n * sizeof(*r->work_end));
@@ -175,6 +199,7 @@ double replay_play(const struct replay *r, const struct replay_edit *edit)
 	}
 	free(p.lane);
 	free(p.stream);
+	free(p.aside);
 	free(p.event);
 	return r->n_steps ? sum / r->n_steps : 0;
 }

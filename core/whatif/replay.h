@@ -93,6 +93,9 @@ struct replay_run {
 
 struct replay_stream {
 	uint32_t device;
+	/* `is_legacy`: the device's legacy default stream. `is_ordered`: a stream whose work runs
+	 * only between pieces of work of the legacy stream (replay_order.c). */
+	bool is_legacy, is_ordered;
 };
 
 /* Typical times in the recorded steps. replay_build() learns and uses them; a play only uses
@@ -133,6 +136,8 @@ enum replay_edit_flag {
 	EDIT_AS_GRAPH = 16,
 	EDIT_OF_LINE = 32,   /* the call is removed because its whole line is removed */
 	EDIT_HALF_COST = 64, /* the call takes half as much host time */
+	/* the call's GPU work runs alongside its stream, after other work that does so */
+	EDIT_ASIDE = 128,
 };
 
 /* Changes for one play. A NULL array means no changes of its kind. */

@@ -7,13 +7,8 @@
  * idle stream was recorded. */
 #define LATENCY_DEFAULT_NS 4000
 
-/*
- * If work begins more than DEP_LEAST_NS later than its launch and its stream allow, it probably
- * waited for work of another stream that ended less than DEP_NEAR_NS before. find_dep() looks for
- * this other work among the last DEP_BACK pieces of work in each stream.
- */
-#define DEP_LEAST_NS 15e3
-#define DEP_NEAR_NS  10e3
+/* find_dep() looks for the work of another stream that delayed work among the last DEP_BACK pieces
+ * of work in each stream. */
 enum { DEP_BACK = 32 };
 
 /* If a wait returns later than this after its target was done, its thread was preempted. The limit
@@ -24,6 +19,12 @@ enum { DEP_BACK = 32 };
 enum { STALL_TIMES_EXIT = 2 };
 
 /* ---- Typical times ---- */
+
+/* Returns true if the legacy default stream may have delayed the work. */
+static bool is_of_order(const struct replay *r, const struct replay_work *w)
+{
+	return r->streams.at[w->stream].is_legacy || r->streams.at[w->stream].is_ordered;
+}
 
 /* Learns the latency from a launch to its work. Uses work whose stream was idle at the launch. */
 static void learn_latency(struct replay_trace *m)
@@ -36,7 +37,7 @@ static void learn_latency(struct replay_trace *m)
 		if (isnan(w->after_ns)) /* earlier steps may have kept the stream busy */
 			continue;
 		replay_sample(&all, w->latency_ns);
-		if (w->after_ns > w->latency_ns)
+		if (w->after_ns > w->latency_ns && !is_of_order(m->r, w))
 			replay_sample(&latency, w->latency_ns);
 	}
 	/* If the device always lags the host, all latencies include time in the queue, even the
@@ -53,7 +54,8 @@ static void learn_after(struct replay_trace *m)
 	for (size_t i = 0; i < m->r->works.n; i++) {
 		const struct replay_work *w = &m->r->works.at[i];
 		double latency = w->latency_ns;
-		if (!w->is_chained && latency - (double)w->after_ns > m->r->learned.latency_ns)
+		if (!w->is_chained && !is_of_order(m->r, w) &&
+		    latency - (double)w->after_ns > m->r->learned.latency_ns)
 			replay_sample(&after, w->after_ns);
 	}
 	m->r->learned.after_ns = replay_quantile(&after, 0.5, 500);
@@ -62,12 +64,12 @@ static void learn_after(struct replay_trace *m)
 /* ---- The cause of each delay ---- */
 
 /* Returns the work of another stream that ended last before `w` began, if it ended less than
- * DEP_NEAR_NS before. Otherwise returns REPLAY_NONE. `last`: by stream, its newest work so far. */
+ * REPLAY_DEP_NEAR_NS before. Otherwise returns REPLAY_NONE. `last`: by stream, its newest work so far. */
 static uint32_t find_dep(const struct replay_trace *m, const uint32_t *last,
 			 const struct replay_work *w)
 {
 	const struct timeline_work *works = m->t->works.at;
-	double begin = (double)works[w->work].begin_ns, nearest = DEP_NEAR_NS;
+	double begin = (double)works[w->work].begin_ns, nearest = REPLAY_DEP_NEAR_NS;
 	uint32_t dep = REPLAY_NONE;
 	for (size_t s = 0; s < m->r->streams.n; s++) {
 		uint32_t other = s == w->stream ? REPLAY_NONE : last[s];
@@ -98,12 +100,13 @@ static void settle_work(struct replay_trace *m, struct replay_work *w, const uin
 	double by_stream = isnan(w->after_ns) ? INFINITY : (double)w->after_ns - l->after_ns;
 	float latency = fminf(w->latency_ns, (float)l->latency_ns);
 	float after = fminf(w->after_ns, (float)l->after_ns);
-	if (isinf(by_stream)) { /* earlier steps may have kept the stream busy */
+	/* earlier steps may have kept the stream busy, or the legacy default stream did */
+	if (isinf(by_stream) || replay_is_after_order(m->r, last, w)) {
 		w->latency_ns = latency;
 		w->after_ns = after;
 		return;
 	}
-	if (fmin(by_host, by_stream) > DEP_LEAST_NS)
+	if (fmin(by_host, by_stream) > REPLAY_DEP_LEAST_NS)
 		w->dep = find_dep(m, last, w);
 	if (w->dep != REPLAY_NONE) {
 		const struct timeline_work *works = m->t->works.at;
@@ -184,6 +187,7 @@ void replay_settle(struct replay_trace *m)
 {
 	uint32_t *last = mem_resize(NULL, m->r->streams.n * sizeof(*last));
 	struct replay_learned *l = &m->r->learned;
+	replay_order(m->r);
 	learn_latency(m);
 	learn_after(m);
 	l->exit_ns = replay_quantile(&m->exit, 0.5, 2000);

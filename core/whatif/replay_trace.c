@@ -79,6 +79,9 @@ static uint8_t event_role(struct replay_trace *m, uint32_t name)
 	return (uint8_t)(*role - 1);
 }
 
+/* CUDA's handle of the legacy default stream. The handle 0 stands for it, too. */
+enum { STREAM_LEGACY = 1 };
+
 /* Returns a key that identifies the call's stream on all devices. The handles 0, 1 and 2 stand for
  * default streams. Each device has its own default streams, so the key includes the device. */
 static uint64_t stream_key(const struct timeline_call *c)
@@ -103,7 +106,10 @@ static void find_streams(struct replay_trace *m)
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->n_work && c->first_work < t->work_of_call.n) {
 			uint32_t work = t->work_of_call.at[c->first_work];
-			*map_at(&m->streams, stream_key(c), NULL) = t->works.at[work].stream;
+			uint32_t stream = t->works.at[work].stream;
+			*map_at(&m->streams, stream_key(c), NULL) = stream;
+			if (c->stream <= STREAM_LEGACY && stream < m->r->streams.n)
+				m->r->streams.at[stream].is_legacy = true;
 		}
 	}
 }

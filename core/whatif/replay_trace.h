@@ -57,6 +57,21 @@ static inline double replay_at(const struct replay_trace *m, uint64_t ns)
 	return (double)(int64_t)(ns - m->origin_ns);
 }
 
+/*
+ * If work begins more than REPLAY_DEP_LEAST_NS later than its launch and its stream allow, it
+ * probably waited for work of another stream that ended less than REPLAY_DEP_NEAR_NS before.
+ */
+#define REPLAY_DEP_LEAST_NS 15e3
+#define REPLAY_DEP_NEAR_NS  10e3
+
+/* replay_order.c: sets is_ordered of the streams. The delays of the works must be as measured. */
+void replay_order(struct replay *r);
+
+/* Returns true if the work began right after work that its stream waits for because of the legacy
+ * default stream. `last`: by stream, its newest work so far, or REPLAY_NONE. */
+bool replay_is_after_order(const struct replay *r, const uint32_t *last,
+			   const struct replay_work *w);
+
 /* Initializes `m`, adds the streams to the model, and learns the typical cost of launches and
  * waits. Free `m` with replay_trace_free(). */
 void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t);

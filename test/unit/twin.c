@@ -30,8 +30,23 @@ void twin_host(struct twin *tw, double us)
 }
 
 /* When the work that is issued now ends. */
+static uint64_t handle_of(int stream)
+{
+	return stream == TWIN_LEGACY ? 0 : (uint64_t)(FIRST_STREAM_HANDLE + stream);
+}
+
+/* Work of the legacy stream waits for the streams before it, and they wait for that work. */
+static void keep_order(struct twin *tw, int stream)
+{
+	if (stream != TWIN_LEGACY)
+		tw->stream[stream] = fmax(tw->stream[stream], tw->stream[TWIN_LEGACY]);
+	for (int i = 0; stream == TWIN_LEGACY && i < TWIN_STREAMS; i++)
+		tw->stream[TWIN_LEGACY] = fmax(tw->stream[TWIN_LEGACY], tw->stream[i]);
+}
+
 static double enqueue(struct twin *tw, int stream, double issued, double us, double *begin)
 {
+	keep_order(tw, stream);
 	*begin = fmax(issued + TWIN_LATENCY_US, tw->stream[stream] + tw->between);
 	return tw->stream[stream] = *begin + us;
 }
@@ -41,13 +56,12 @@ void twin_launch(struct twin *tw, int stream, double us, const char *name, uint3
 	double at = *now(tw), *room = &tw->queue[tw->launches++ % TWIN_QUEUE], begin, end;
 	*now(tw) = fmax(at, tw->has_queue ? *room : 0) + TWIN_ISSUE_US;
 	*room = end = enqueue(tw, stream, *now(tw), us, &begin);
-	uint32_t id =
-		call(tw, (struct sb_call){ .name = "cudaLaunchKernel",
-					   .category = CAT_LAUNCH,
-					   .begin_us = at,
-					   .end_us = *now(tw),
-					   .stack = stack,
-					   .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+	uint32_t id = call(tw, (struct sb_call){ .name = "cudaLaunchKernel",
+						 .category = CAT_LAUNCH,
+						 .begin_us = at,
+						 .end_us = *now(tw),
+						 .stack = stack,
+						 .stream = handle_of(stream) });
 	if (tw->is_recording)
 		sb_work(&tw->b, (struct sb_work){ .name = name,
 						  .begin_us = begin,
@@ -63,15 +77,14 @@ void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double
 	double at = *now(tw), begin, end = enqueue(tw, stream, at + TWIN_ISSUE_US, us, &begin);
 	uint8_t host = blocks && !tw->is_pinned ? PAGEABLE : PINNED;
 	*now(tw) = blocks ? end + TWIN_EXIT_US : at + TWIN_ISSUE_US;
-	uint32_t id =
-		call(tw, (struct sb_call){ .name = blocks ? "cudaMemcpy" : "cudaMemcpyAsync",
-					   .category = CAT_MEMCPY,
-					   .begin_us = at,
-					   .end_us = *now(tw),
-					   .stack = stack,
-					   .bytes = bytes,
-					   .copy = kind,
-					   .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+	uint32_t id = call(tw, (struct sb_call){ .name = blocks ? "cudaMemcpy" : "cudaMemcpyAsync",
+						 .category = CAT_MEMCPY,
+						 .begin_us = at,
+						 .end_us = *now(tw),
+						 .stack = stack,
+						 .bytes = bytes,
+						 .copy = kind,
+						 .stream = handle_of(stream) });
 	if (tw->is_recording)
 		sb_work(&tw->b, (struct sb_work){ .name = "copy",
 						  .kind = WORK_MEMCPY,
@@ -101,7 +114,7 @@ void twin_wait_stream(struct twin *tw, int stream, uint32_t stack)
 		   (struct sb_call){ .name = "cudaStreamSynchronize",
 				     .category = CAT_SYNC,
 				     .stack = stack,
-				     .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+				     .stream = handle_of(stream) });
 }
 
 void twin_wait_device(struct twin *tw, uint32_t stack)
@@ -121,7 +134,7 @@ static void call_event(struct twin *tw, const char *name, int stream, int event,
 				   .end_us = *now(tw),
 				   .stack = stack,
 				   .handle = (uint64_t)(FIRST_EVENT_HANDLE + event),
-				   .stream = (uint64_t)(FIRST_STREAM_HANDLE + stream) });
+				   .stream = handle_of(stream) });
 }
 
 void twin_record_event(struct twin *tw, int stream, int event, uint32_t stack)

@@ -12,6 +12,9 @@
 
 enum { TWIN_QUEUE = 200, TWIN_STREAMS = 8, TWIN_EVENTS = 16, TWIN_THREADS = 4 };
 
+/* The legacy default stream. */
+enum { TWIN_LEGACY = TWIN_STREAMS - 1 };
+
 #define TWIN_ISSUE_US	3.0
 #define TWIN_LATENCY_US 4.0
 #define TWIN_CHECK_US	1.0 /* a wait that finds everything done */

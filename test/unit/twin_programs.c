@@ -223,6 +223,33 @@ void taking_turns(struct twin *tw)
 }
 
 /* Kernels without any wait, host far ahead. */
+static void lanes_with_legacy(struct twin *tw, double us)
+{
+	for (int round = 0; round < 2; round++)
+		for (int i = 1; i <= 4; i++) {
+			twin_launch(tw, i, us, "conv", 1);
+			twin_launch(tw, i, us, "pool", 2);
+			twin_launch(tw, TWIN_LEGACY, 4, "stamp", 3);
+		}
+}
+
+/* Four streams would overlap, but a launch into the legacy stream keeps them apart. The waits cost
+ * nothing but the time to begin the next step. */
+void legacy_between(struct twin *tw)
+{
+	lanes_with_legacy(tw, 100);
+	for (int i = 1; i <= 4 && !tw->is_fixed; i++)
+		twin_wait_stream(tw, i, WAIT);
+}
+
+/* The same with faster kernels. */
+void legacy_kernels(struct twin *tw)
+{
+	lanes_with_legacy(tw, tw->is_fixed ? 50 : 100);
+	for (int i = 1; i <= 4; i++)
+		twin_wait_stream(tw, i, WAIT);
+}
+
 void free_running(struct twin *tw)
 {
 	for (int i = 0; i < LAYERS; i++) {

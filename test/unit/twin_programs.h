@@ -34,6 +34,8 @@ void allocating(struct twin *tw);
 void giving_back(struct twin *tw);
 void two_streams(struct twin *tw);
 void taking_turns(struct twin *tw);
+void legacy_between(struct twin *tw);
+void legacy_kernels(struct twin *tw);
 void free_running(struct twin *tw);
 void queue_full(struct twin *tw);
 void launch_bound(struct twin *tw);
