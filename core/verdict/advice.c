@@ -233,10 +233,24 @@ struct general {
 	enum idle_cause cause; /* whose advice is given */
 	const char *why;
 	uint32_t (*site)(const struct judge *j, double *per_step_ms);
-	/* If all host memory from which the line copies is already pinned, this advice is given
-	 * instead of the cause's advice. NULL: pinned memory makes no difference to the advice. */
-	const char *what_if_pinned;
 };
+
+/* Returns true if the line copies, and all host memory that it copies from or to is pinned. */
+static bool are_copies_pinned(const struct judge *j, uint32_t site)
+{
+	const struct timeline *t = j->w.timeline;
+	bool is_any = false;
+	for (size_t i = 0; i < t->works.n; i++) {
+		const struct timeline_work *x = &t->works.at[i];
+		if (x->kind != WORK_MEMCPY || x->call == MODEL_NO_CALL ||
+		    t->calls.at[x->call].site != site)
+			continue;
+		if (x->source == HOST_PAGEABLE || x->target == HOST_PAGEABLE)
+			return false;
+		is_any |= x->source == HOST_PINNED || x->target == HOST_PINNED;
+	}
+	return is_any;
+}
 
 /*
  * A change that removes a copy also removes the wait for it. So of the advice on the copy and the
@@ -257,6 +271,37 @@ static bool yields_to_existing(struct judge *j, uint32_t site, double gain_ms)
 	return false;
 }
 
+/* Returns true if a stream runs copies of the line and also other work. */
+static bool shares_stream(const struct judge *j, uint32_t site)
+{
+	const struct replay *r = &j->w.replay;
+	bool *copies = mem_zero(r->streams.n * sizeof(*copies)), shares = false;
+	for (uint32_t i = 0; i < r->ops.n; i++)
+		for (uint32_t k = 0; k < r->ops.at[i].n_work; k++)
+			copies[r->works.at[r->ops.at[i].first_work + k].stream] |= j->w.site[i] ==
+										   site;
+	for (size_t i = 0; i < r->works.n; i++)
+		shares |= copies[r->works.at[i].stream] &&
+			  j->w.timeline->works.at[r->works.at[i].work].kind != WORK_MEMCPY;
+	free(copies);
+	return shares;
+}
+
+/*
+ * A copy between the device and pinned memory cannot be made faster. What can be saved is the time
+ * in which other work of its stream waits for it. On a stream of its own, the next step's copy runs
+ * during this step's work.
+ */
+static void advise_pinned(struct judge *j, uint32_t site)
+{
+	const struct whatif_change change = { .kind = WHATIF_ASIDE, .site = site };
+	if (shares_stream(j, site) && judge_gain_ms(j, &change, 1) >= judge_worth_ms(j))
+		advise(j, site, &change, 1, "copy less, or copy on a separate stream",
+		       "the memory is pinned already, so the copy cannot be faster; the savings "
+		       "are "
+		       "those of a separate stream, which needs a second buffer");
+}
+
 static void advise_general(struct judge *j, const struct general *g)
 {
 	double least_ms = fmax(judge_worth_ms(j), g->least_share * j->step_ms), here_ms;
@@ -266,10 +311,12 @@ static void advise_general(struct judge *j, const struct general *g)
 	uint32_t site = g->site(j, &here_ms); /* by the play in judge_gain_ms() above */
 	if (!site || (g->is_of_copies && yields_to_existing(j, site, gain_ms)))
 		return;
+	if (g->is_of_copies && are_copies_pinned(j, site)) {
+		advise_pinned(j, site);
+		return;
+	}
 	const char *what = idle_causes[g->cause].advice;
-	if (g->what_if_pinned && is_pinned(j, site, false))
-		what = g->what_if_pinned;
-	else if (g->cause == IDLE_INPUT && !j->program.is_python)
+	if (g->cause == IDLE_INPUT && !j->program.is_python)
 		what = "prefetch the next batch: prepare it in another thread while the GPU works";
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
@@ -327,7 +374,6 @@ void advice_fill(struct judge *j)
 		IDLE_ALLOC,
 		"allocation and freeing take CPU time, and freeing waits for the GPU",
 		advice_top_memory_site,
-		NULL,
 	};
 	static const struct general input = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
@@ -336,7 +382,6 @@ void advice_fill(struct judge *j)
 		IDLE_INPUT,
 		" the step waits for its data",
 		advice_top_site,
-		NULL,
 	};
 	static const struct general copies = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
@@ -345,7 +390,6 @@ void advice_fill(struct judge *j)
 		IDLE_COPY,
 		"copies take time in every step",
 		advice_top_site,
-		"copy less, or copy on a separate stream",
 	};
 	j->program = program_kind_of(j->w.timeline);
 	advise_anomaly(j);

@@ -60,6 +60,8 @@ static uint8_t cause_of(const struct judge *j, const struct whatif_change *chang
 		return free[change->what];
 	case WHATIF_KERNEL:
 		return VERDICT_GPU;
+	case WHATIF_ASIDE:
+		return VERDICT_COPY;
 	case WHATIF_PAUSE:
 		return VERDICT_HOST;
 	case WHATIF_ONE_LAUNCH:
@@ -87,7 +89,8 @@ void advise(struct judge *j, uint32_t site, const struct whatif_change *changes,
 	struct whatif_result result;
 	va_list args;
 	if (whatif_play(&j->w, changes, n, &result, NULL) ||
-	    (result.rare_steps && result.gain_ms < judge_worth_ms_of(result.mean_ms)))
+	    (result.rare_steps ? result.gain_ms < judge_worth_ms_of(result.mean_ms)
+			       : result.gain_ms < judge_noise_ms(j->f)))
 		return;
 	struct resampled drawn = resample_gain(j, &result);
 	struct finding_advice advice = { .site = site,

@@ -17,6 +17,18 @@ double judge_worth_ms(const struct judge *j)
 	return judge_worth_ms_of(j->step_ms);
 }
 
+/* The deviation is that of the steps between the median and the 95th percentile, because a few steps
+ * may be far longer. Of the median it is 1.25 times as large as of the mean. */
+double judge_noise_ms(const struct findings *f)
+{
+	const double normal_95 = 1.645, two_sided_95 = 1.96, of_median = 1.25;
+	const struct sample_summary *s = &f->baseline;
+	if (s->n < 2)
+		return 0;
+	double deviation = (s->p95 - s->p50) / normal_95;
+	return two_sided_95 * of_median * deviation / sqrt((double)s->n);
+}
+
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
 {
 	struct whatif_result result;

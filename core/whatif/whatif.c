@@ -388,6 +388,15 @@ static void change_twice(struct whatif *w, uint8_t what)
 		whatif_halve_gaps(w, what == WHATIF_TWICE_HOST);
 }
 
+static void put_aside(struct whatif *w, uint32_t site)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = whatif_call(w, i);
+		if (c && c->category == CAT_MEMCPY && w->site[i] == site)
+			w->edit.op[i] |= EDIT_ASIDE | EDIT_NO_WAIT;
+	}
+}
+
 /* ---- Host time around removed calls ---- */
 
 /* Returns the part of the gap between two ops that goes if the calls that are marked EDIT_GONE are
@@ -480,6 +489,9 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 		return 0;
 	case WHATIF_TWICE:
 		change_twice(w, c->what);
+		return 0;
+	case WHATIF_ASIDE:
+		put_aside(w, c->site);
 		return 0;
 	}
 	return err_set(e, -EINVAL, "an unknown change");

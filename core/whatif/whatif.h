@@ -40,6 +40,9 @@ enum whatif_kind {
 	WHATIF_ABOUT,
 	/* A part of the machine, `what`, works twice as fast. */
 	WHATIF_TWICE,
+	/* The copies of `site` run alongside the other work of their stream, as on a stream of
+	 * their own, and nobody waits for them. They take as long as before. */
+	WHATIF_ASIDE,
 };
 
 /* What can work twice as fast. The three parts do not overlap. None of them contains copies, memory

@@ -442,7 +442,7 @@ static void a_copy_is_named_once(void **state)
 
 static void pinned_in_line(struct twin *made)
 {
-	twin_copy(made, 1, COPY_H2D, 8 << 20, 400, false, COPY);
+	twin_copy(made, made->is_fixed ? 2 : 1, COPY_H2D, 8 << 20, 400, false, COPY);
 	twin_launch(made, 1, 600, "layer", 1);
 	twin_wait_stream(made, 1, WAIT);
 }
@@ -456,6 +456,57 @@ static void a_pinned_copy_is_known(void **state)
 	assert_true(is_between(VERDICT_COPY) && is_between(VERDICT_GPU));
 	assert_true(advises("copy less, or copy on a separate stream"));
 	assert_false(advises("pinned"));
+	assert_near(f.advice.at[0].expected_ms, truth_ms(pinned_in_line), 0.05);
+	forget();
+}
+
+/* The copies take longer than the kernels, but nothing can be done about it. */
+static void pinned_on_its_own(struct twin *made)
+{
+	twin_copy(made, 2, COPY_H2D, 8 << 20, 900, false, COPY);
+	twin_launch(made, 1, 300, "layer", 1);
+	twin_wait_device(made, WAIT);
+}
+
+static void a_pinned_copy_on_its_own_stream_promises_nothing(void **state)
+{
+	(void)state;
+	judge(pinned_on_its_own, false, 5);
+	assert_int_equal(f.verdict, VERDICT_COPY);
+	for (size_t i = 0; i < f.advice.n; i++)
+		assert_int_not_equal(f.advice.at[i].cause, VERDICT_COPY);
+	forget();
+}
+
+/* If steps vary so much that the run could not show the savings, they are not promised. */
+static void savings_below_the_noise_are_not_promised(void **state)
+{
+	(void)state;
+	judge(device_bound, false, 5);
+	assert_int_equal(f.advice.n, 1);
+	for (int many = 0; many < 2; many++) {
+		findings_free(&f);
+		f = (struct findings){ .baseline = { .n = many ? 10000 : 25, .p50 = 1, .p95 = 2 } };
+		summary_fill(&f, &tw->a.timeline);
+		replay_fill(&f);
+		assert_int_equal(f.advice.n, many);
+	}
+	forget();
+}
+
+/* The interval is that of the mean, so it is narrower than the range of single steps. */
+static void an_interval_holds_the_savings(void **state)
+{
+	(void)state;
+	judge(uneven_input, false, 8);
+	const struct finding_advice *a = &f.advice.at[0];
+	assert_true(a->interval_low_ms > a->low_ms && a->interval_low_ms < a->expected_ms);
+	assert_true(a->interval_high_ms < a->high_ms && a->interval_high_ms > a->expected_ms);
+	forget();
+	judge(slow_input, false, 8);
+	a = &f.advice.at[0];
+	assert_near(a->interval_low_ms, 0.8 * a->expected_ms, 0.05);
+	assert_near(a->interval_high_ms, 1.2 * a->expected_ms, 0.05);
 	forget();
 }
 
@@ -808,6 +859,9 @@ int main(void)
 		cmocka_unit_test(a_copy_is_named_once),
 		cmocka_unit_test(a_pinned_copy_is_known),
 		cmocka_unit_test(advice_on_copies_fits_the_program),
+		cmocka_unit_test(a_pinned_copy_on_its_own_stream_promises_nothing),
+		cmocka_unit_test(savings_below_the_noise_are_not_promised),
+		cmocka_unit_test(an_interval_holds_the_savings),
 		cmocka_unit_test(gains_that_overlap_are_known),
 		cmocka_unit_test(kinds_of_one_line_are_distinguished),
 		cmocka_unit_test(a_copy_is_fixed_by_its_direction),
