@@ -17,8 +17,8 @@ double judge_worth_ms(const struct judge *j)
 	return judge_worth_ms_of(j->step_ms);
 }
 
-/* The deviation is that of the steps between the median and the 95th percentile, because a few steps
- * may be far longer. Of the median it is 1.25 times as large as of the mean. */
+/* Takes the deviation from the steps between the median and the 95th percentile: a few steps
+ * may be far longer. The median of a sample varies 1.25 times as much as its mean. */
 double judge_noise_ms(const struct findings *f)
 {
 	const double normal_95 = 1.645, two_sided_95 = 1.96, of_median = 1.25;

@@ -64,7 +64,8 @@ static void learn_after(struct replay_trace *m)
 /* ---- The cause of each delay ---- */
 
 /* Returns the work of another stream that ended last before `w` began, if it ended less than
- * REPLAY_DEP_NEAR_NS before. Otherwise returns REPLAY_NONE. `last`: by stream, its newest work so far. */
+ * REPLAY_DEP_NEAR_NS before. Otherwise returns REPLAY_NONE. `last`: by stream, its newest work so
+ * far. */
 static uint32_t find_dep(const struct replay_trace *m, const uint32_t *last,
 			 const struct replay_work *w)
 {
