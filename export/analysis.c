@@ -9,6 +9,8 @@
 #include "core/verdict/judge.h"
 #include "export/report_fill.h"
 
+#include <string.h>
+
 struct analysis {
 	const struct run *run;
 	struct analyzer analyzer;
@@ -109,6 +111,8 @@ void analysis_report(struct analysis *a, struct report_process *to)
 	block_summary_fill(&a->blocks, &f, a->run);
 	summary_fill_run(&f, a->run);
 	summary_fill_failure(&f, a->run);
+	if (!strcmp(to->facts.steps.detector, "auto"))
+		f.work_times = step_times_work(f.timeline, (double)to->facts.steps.period);
 	if (a->analyzer.timeline.steps.n)
 		replay_fill(&f);
 	report_fill(to, &f);

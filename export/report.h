@@ -26,6 +26,7 @@ struct report_slow_steps {
 struct report_baseline {
 	struct sample_summary *step_ms, *warm_up_ms, *recorded_ms;
 	struct report_slow_steps *slow_steps;
+	double work_times; /* as in struct findings */
 	bool recorded_in_warm_up;
 };
 

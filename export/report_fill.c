@@ -106,6 +106,7 @@ static void fill_steps(struct filler *x, struct report_process *p)
 		.warm_up_ms = step_times(x, &f->warm_up),
 		.recorded_ms = step_times(x, &f->recorded),
 		.slow_steps = slow_steps(x, &f->slow),
+		.work_times = f->work_times > 0 ? f->work_times : NAN,
 		.recorded_in_warm_up = f->recorded_in_warm_up,
 	};
 	p->bound = (struct report_bound){ .verdict = verdict_name(f->verdict),

@@ -61,9 +61,16 @@ static void say_recorded(struct textout *o, const struct report_process *p)
 		return;
 	double ms = b->recorded_ms->p50, times = ms / b->step_ms->p50,
 	       n_warm = b->warm_up_ms ? (double)b->warm_up_ms->n : 0;
+	report_ms(took, sizeof(took), ms);
+	if (b->work_times >= APART || b->work_times <= 1 / APART) {
+		text_say(o, REPORT_UNDER,
+			 "recorded steps launch %.*f times as much work as the median step (%s ms "
+			 "per step); other figures refer to recorded steps",
+			 b->work_times < 1 ? 2 : 1, b->work_times, took);
+		return;
+	}
 	if (times < APART && times > 1 / APART)
 		return;
-	report_ms(took, sizeof(took), ms);
 	if (ran_ahead(p, ms))
 		text_say(o, REPORT_UNDER,
 			 "in recorded steps the CPU ran ahead of the GPU (%s ms per step)", took);

@@ -309,6 +309,9 @@ struct findings {
 	struct sample_summary warm_up;
 	struct sample_summary recorded;
 	struct finding_slow slow;
+	/* Launches and copies of a recorded step / those of the median step of the run; 0: not
+	 * known. Both are medians. */
+	double work_times;
 	/* All recorded steps are warm-up steps, so they are not typical of the run. */
 	bool recorded_in_warm_up;
 	struct cost_found cost; /* how much recording slows a step */

@@ -111,6 +111,21 @@ static struct finding_slow find_slow(const float *ms, size_t n, double median_ms
 	return s;
 }
 
+double step_times_work(const struct timeline *t, double usual)
+{
+	float *n = mem_zero((t->steps.n + 1) * sizeof(*n));
+	if (!(usual > 0) || !t->steps.n) {
+		free(n);
+		return 0;
+	}
+	for (size_t i = 0; i < t->calls.n; i++)
+		n[t->calls.at[i].step] += RECORD_TOKENS >> t->calls.at[i].category & 1;
+	sample_sort(n, t->steps.n);
+	double median = sample_percentile_of(n, t->steps.n, 0.5);
+	free(n);
+	return median / usual;
+}
+
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded)
 {
 	size_t n_warm = count_warm_up(b);

@@ -5,6 +5,13 @@
 #include "core/analysis/findings.h"
 #include "core/model/baseline.h"
 
+/* Returns work_times of struct findings. `usual`: the median number of launches and copies of a
+ * step; 0: not known. */
+double step_times_work(const struct timeline *t, double usual);
+
+/* Steps differ in size if their work differs by this factor. */
+#define STEP_TIMES_APART 1.2
+
 /* Fills f->baseline, warm_up, slow and recorded_in_warm_up from `b`, and f->recorded from
  * `recorded`. Uses f->timeline, which may be NULL. */
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded);

@@ -5,6 +5,7 @@
 #include "core/verdict/judge.h"
 #include "core/analysis/idle.h"
 #include "core/analysis/inner_line.h"
+#include "core/analysis/step_times.h"
 
 #include "core/analysis/summary.h"
 #include "core/verdict/judge_parts.h"
@@ -120,7 +121,12 @@ static void say_utilization(struct findings *f, const struct finding_gpu *g)
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
-	if (j->w.undisturbed_share < 1)
+	if (j->w.undisturbed_share < 1 && f->work_times >= STEP_TIMES_APART)
+		judge_say(f,
+			  "recorded steps launch %.1f times as much work as the median step: "
+			  "savings are scaled to steps of %.2f ms",
+			  f->work_times, f->step_ms);
+	else if (j->w.undisturbed_share < 1)
 		judge_say(f,
 			  "recorded steps took %.1fx as long as the steps around them: savings are "
 			  "scaled to unrecorded steps (%.2f ms)",

@@ -732,6 +732,12 @@ static void three_disturbed_steps_promise_a_share(void **state)
 	assert_near(f.confidence, confidence / times, 1e-6);
 	assert_near(f.disturbed_times, times, 1e-6);
 	assert_true(is_evidence("recorded steps took 3.0x as long"));
+	findings_free(&f);
+	f = (struct findings){ .work_times = 2.9 };
+	summary_fill(&f, &tw->a.timeline);
+	replay_fill(&f);
+	assert_false(is_evidence("as long as the steps around them"));
+	assert_true(is_evidence("recorded steps launch 2.9 times as much work as the median step"));
 	assert_true(is_between(VERDICT_SYNC));
 	forget();
 }

@@ -690,6 +690,14 @@ static void test_recorded_steps_apart(void **state)
 			  "         recorded steps\n");
 	assert_says(text, "model error\n0.0 %");
 	free(text);
+	json_object_set_new(baseline, "recorded_work_times", json_real(1.84));
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "recorded steps launch 1.8 times as much work as the median step "
+			  "(20.80\n         ms per step); other figures refer to recorded steps\n");
+	assert_null(strstr(text, "recorded steps take"));
+	free(text);
+	json_object_set_new(baseline, "recorded_work_times", json_real(1.1));
 	json_object_set_new(baseline, "recorded_in_warm_up", json_true());
 	text = print(root, true, false, NULL);
 	assert_fits(text);

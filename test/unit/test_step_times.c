@@ -160,6 +160,27 @@ static void slow_steps_that_are_recorded(void **state)
 	free(recorded);
 }
 
+/* Launches and copies count, waits and events do not. */
+static void work_of_recorded_steps(void **state)
+{
+	struct timeline t = { 0 };
+	(void)state;
+	for (uint32_t step = 0; step < 3; step++) {
+		vec_push(&t.steps, (struct timeline_step){ .number = 12 + step });
+		for (uint32_t i = 0; i < 20 + step; i++)
+			vec_push(&t.calls, (struct timeline_call){
+						   .step = step,
+						   .category = i == 3 ? CAT_SYNC : CAT_LAUNCH });
+		vec_push(&t.calls, (struct timeline_call){ .step = step, .category = CAT_MEMCPY });
+	}
+	assert_float_equal(step_times_work(&t, 10), 2.1, 1e-6);
+	assert_float_equal(step_times_work(&t, 0), 0, 1e-6);
+	t.steps.n = 0;
+	assert_float_equal(step_times_work(&t, 10), 0, 1e-6);
+	vec_free(&t.steps);
+	vec_free(&t.calls);
+}
+
 static void bounded(void **state)
 {
 	struct findings f = { 0 };
@@ -189,6 +210,7 @@ int main(void)
 		cmocka_unit_test(recorded_in_the_warm_up),
 		cmocka_unit_test(nothing_and_one),
 		cmocka_unit_test(bounded),
+		cmocka_unit_test(work_of_recorded_steps),
 		cmocka_unit_test(slow_steps_that_are_rare),
 		cmocka_unit_test(slow_steps_among_unsteady_ones),
 		cmocka_unit_test(no_slow_steps),
