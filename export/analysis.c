@@ -92,6 +92,7 @@ static void compare_steps(struct analysis *a)
 	step_times_fill(&f, &a->run->baseline, &a->run->recorded_step_ms);
 	a->analyzer.timeline.recording_ratio = f.recorded_in_warm_up ? 1 : cost_ratio(&cost);
 	a->analyzer.timeline.disturbed_ratio = f.recorded_in_warm_up ? 1 : cost_disturbed(&cost);
+	findings_free(&f);
 }
 
 struct timeline *analysis_timeline(struct analysis *a)

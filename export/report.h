@@ -17,15 +17,29 @@ struct report_place {
 };
 
 struct report_slow_steps {
-	int64_t n, of;			  /* n slow steps of `of` steps */
-	double times, time_pct, least_ms; /* as in struct finding_slow (core/analysis/findings.h) */
+	int64_t n, of; /* n slow steps of `of` steps */
+	double times, time_pct, least_ms,
+		other_most_ms; /* as in struct finding_slow (core/analysis/findings.h) */
 	int64_t n_recorded;
 	LIST(int64_t) recorded; /* numbers of the first recorded slow steps */
+};
+
+struct report_pause {
+	int64_t step;
+	double ms;
+	bool is_gap; /* as in struct finding_pause */
+	struct report_place place;
+};
+
+struct report_drift {
+	double first_ms, last_ms;
 };
 
 struct report_baseline {
 	struct sample_summary *step_ms, *warm_up_ms, *recorded_ms;
 	struct report_slow_steps *slow_steps;
+	LIST(struct report_pause) pauses;
+	struct report_drift *drift;
 	double work_times; /* as in struct findings */
 	bool recorded_in_warm_up;
 };

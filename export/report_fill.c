@@ -81,6 +81,7 @@ static struct report_slow_steps *slow_steps(struct filler *x, const struct findi
 					  .times = s->times,
 					  .time_pct = s->pct,
 					  .least_ms = s->least_ms,
+					  .other_most_ms = s->other_most_ms,
 					  .n_recorded = (int64_t)s->n_recorded };
 	list_make(x->arena, &to->recorded, s->n_recorded < most ? s->n_recorded : most);
 	for (size_t i = 0; i < to->recorded.n; i++)
@@ -109,6 +110,17 @@ static void fill_steps(struct filler *x, struct report_process *p)
 		.work_times = f->work_times > 0 ? f->work_times : NAN,
 		.recorded_in_warm_up = f->recorded_in_warm_up,
 	};
+	list_make(x->arena, &p->baseline.pauses, f->pauses.n);
+	for (size_t i = 0; i < f->pauses.n; i++) {
+		const struct finding_pause *from = &f->pauses.at[i];
+		p->baseline.pauses.at[i] = (struct report_pause){ (int64_t)from->number, from->ms,
+								  from->is_gap,
+								  fill_place(x, from->site) };
+	}
+	if (f->drift.first_ms > 0) {
+		p->baseline.drift = arena_zero(x->arena, sizeof(*p->baseline.drift));
+		*p->baseline.drift = (struct report_drift){ f->drift.first_ms, f->drift.last_ms };
+	}
 	p->bound = (struct report_bound){ .verdict = verdict_name(f->verdict),
 					  .confidence = f->confidence,
 					  .typical_steps = f->n_typical,

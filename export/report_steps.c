@@ -9,7 +9,12 @@
 enum {
 	NUMBER_BYTES = 32,
 	OF_TRAINING_BYTES = 64,
-	SKIP_STEP = 10, /* suggested values of skip_first= are multiples of this */
+	PAUSES_SAID = 4,
+	PAUSES_BYTES = 600,
+	PLACE_BYTES = 300,
+	FEW = 3,	  /* for fewer slow steps, "1 in N steps" says nothing */
+	LEAST_FACTOR = 2, /* smallest suggested factor of PROF_TRIGGER=slow: */
+	SKIP_STEP = 10,	  /* suggested values of skip_first= are multiples of this */
 };
 
 /* A line says so if recorded steps differ from all steps by this factor. */
@@ -86,29 +91,111 @@ static void say_recorded(struct textout *o, const struct report_process *p)
 			 took, times < 1 ? 2 : 1, times);
 }
 
+/*
+ * Returns a factor for PROF_TRIGGER=slow: that lies well between the other steps and the slow ones:
+ * the geometric mean of the longest other step and the shortest slow one. A factor just below the
+ * slow steps would miss those that are a little shorter.
+ */
+static double trigger_factor(const struct report_baseline *b)
+{
+	const struct report_slow_steps *s = b->slow_steps;
+	double median = b->step_ms->p50, other = fmax(median, report_or_zero(s->other_most_ms));
+	return fmax(LEAST_FACTOR, floor(sqrt(s->least_ms * other) / median));
+}
+
+static bool has_place(const struct report_pause *p)
+{
+	return *p->place.file && p->place.line >= 0;
+}
+
+/* Appends "step 120: 210.0 ms, longest before train.py:12" for a slow step. */
+static size_t append_pause(char *to, size_t bytes, const struct report_pause *p, bool is_first,
+			   const char *cwd)
+{
+	char ms[NUMBER_BYTES], place[PLACE_BYTES];
+	size_t used = (size_t)snprintf(to, bytes, "%sstep %lld: %s ms", is_first ? "" : "; ",
+				       (long long)p->step, report_ms(ms, sizeof(ms), p->ms));
+	if (has_place(p) && used < bytes)
+		used += (size_t)snprintf(to + used, bytes - used, ", longest %s %s",
+					 p->is_gap ? "before" : "in",
+					 report_place(place, sizeof(place), &p->place, cwd));
+	return used;
+}
+
+/* Prints the longest slow steps. Those that were recorded come first, as their line is known. */
+static void say_pauses(struct textout *o, const struct report_baseline *b, const char *cwd)
+{
+	char text[PAUSES_BYTES] = "";
+	size_t used = 0, n_said = 0;
+	for (int recorded = 1; recorded >= 0; recorded--)
+		for (size_t i = 0; i < b->pauses.n && n_said < PAUSES_SAID; i++) {
+			if (has_place(&b->pauses.at[i]) != recorded || used >= sizeof(text))
+				continue;
+			used += append_pause(text + used, sizeof(text) - used, &b->pauses.at[i],
+					     !n_said, cwd);
+			n_said++;
+		}
+	if (n_said)
+		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
+}
+
+/* Writes which slow steps were recorded or, if none was, how to record them. */
+static void name_recorded(char *to, size_t bytes, const struct report_baseline *b)
+{
+	const struct report_slow_steps *slow = b->slow_steps;
+	size_t used = 0;
+	int64_t n_more = slow->n_recorded - (int64_t)slow->recorded.n;
+	snprintf(to, bytes,
+		 "to record slow ones, set PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f",
+		 trigger_factor(b));
+	for (size_t i = 0; i < slow->recorded.n && used < bytes; i++)
+		used += (size_t)snprintf(to + used, bytes - used, "%s%lld",
+					 i ? ", " : "recorded: ", (long long)slow->recorded.at[i]);
+	if (n_more > 0 && used < bytes)
+		snprintf(to + used, bytes - used, " and %lld more", (long long)n_more);
+}
+
 /* Prints steps that are rare but take a large part of the run. The figures per step hardly show
  * these steps. */
-static void say_slow(struct textout *o, const struct report_process *p)
+static void say_slow(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	const struct report_slow_steps *slow = p->baseline.slow_steps;
-	char which[160], text[300];
-	size_t used = 0;
+	char which[160], text[400];
 	if (!slow)
 		return;
-	int64_t n_more = slow->n_recorded - (int64_t)slow->recorded.n;
-	snprintf(which, sizeof(which),
-		 "to record the slow ones, set PROF_SCHEDULE=flight=5 PROF_TRIGGER=slow:%.0f",
-		 floor(slow->least_ms / p->baseline.step_ms->p50));
-	for (size_t i = 0; i < slow->recorded.n && used < sizeof(which); i++)
-		used += (size_t)snprintf(which + used, sizeof(which) - used, "%s%lld",
-					 i ? ", " : "recorded: ", (long long)slow->recorded.at[i]);
-	if (n_more > 0 && used < sizeof(which))
-		snprintf(which + used, sizeof(which) - used, " and %lld more", (long long)n_more);
-	snprintf(text, sizeof(text),
-		 "1 in %.0f steps takes %.0fx as long as the others (%.0f %% of the total time); "
-		 "%s",
-		 (double)slow->of / (double)slow->n, slow->times, slow->time_pct, which);
+	name_recorded(which, sizeof(which), &p->baseline);
+	if (slow->n < FEW)
+		snprintf(text, sizeof(text),
+			 "%lld of %lld steps took %.0fx as long as the others (%.0f %% of the "
+			 "total "
+			 "time); %s",
+			 (long long)slow->n, (long long)slow->of, slow->times, slow->time_pct,
+			 which);
+	else
+		snprintf(text, sizeof(text),
+			 "1 in %.0f steps takes %.0fx as long as the others (%.0f %% of the total "
+			 "time); %s",
+			 (double)slow->of / (double)slow->n, slow->times, slow->time_pct, which);
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 3);
+	say_pauses(o, &p->baseline, cwd);
+}
+
+/* Prints that steps become longer or shorter during the whole run. */
+static void say_drift(struct textout *o, const struct report_drift *d)
+{
+	char first[NUMBER_BYTES], last[NUMBER_BYTES];
+	if (!d)
+		return;
+	report_ms(first, sizeof(first), d->first_ms);
+	report_ms(last, sizeof(last), d->last_ms);
+	if (d->last_ms > d->first_ms)
+		text_line(o, TEXT_PLAIN, REPORT_UNDER "steps grow during the run: from %s to %s ms",
+			  first, last);
+	else
+		text_line(o, TEXT_PLAIN,
+			  REPORT_UNDER "the warm-up does not end: steps still shorten, from %s to "
+				       "%s ms",
+			  first, last);
 }
 
 /* Consecutive steps that were recorded for one reason. */
@@ -207,7 +294,7 @@ static void say_corrected(struct textout *o, const struct facts_steps *steps)
 			 (long long)steps->corrected->period_before);
 }
 
-void report_steps_say(struct textout *o, const struct report_process *p)
+void report_steps_say(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	char ms[NUMBER_BYTES];
 	const struct facts_steps *steps = &p->facts.steps;
@@ -223,7 +310,8 @@ void report_steps_say(struct textout *o, const struct report_process *p)
 	}
 	say_count(o, steps);
 	say_warm_up(o, p);
-	say_slow(o, p);
+	say_slow(o, p, cwd);
+	say_drift(o, p->baseline.drift);
 	say_recorded(o, p);
 	if (*steps->boundary)
 		text_say(o, REPORT_UNDER, "%lld CUDA call%s per step; step boundary: %s",

@@ -9,6 +9,6 @@
  * recorded steps. */
 double report_step_ms(const struct report_process *p);
 
-void report_steps_say(struct textout *o, const struct report_process *p);
+void report_steps_say(struct textout *o, const struct report_process *p, const char *cwd);
 
 #endif

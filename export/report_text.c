@@ -299,7 +299,7 @@ static void say_process(struct textout *o, const struct report *r, const struct 
 	const char *cwd = r->run.cwd;
 	report_head_say(o, r, p);
 	report_exit_say(o, r, p);
-	report_steps_say(o, p);
+	report_steps_say(o, p, cwd);
 	if (*p->facts.damage)
 		text_wrap(o, TEXT_RED, REPORT_UNDER, p->facts.damage, DAMAGE_LINES);
 	say_bound(o, p, cwd);

@@ -16,6 +16,7 @@ void findings_unavailable(struct findings *f, const char *what, const char *why,
 
 void findings_free(struct findings *f)
 {
+	vec_free(&f->pauses);
 	vec_free(&f->evidence);
 	vec_free(&f->between);
 	vec_free(&f->savings);

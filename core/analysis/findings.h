@@ -54,8 +54,24 @@ struct finding_slow {
 	double times;	  /* mean length of a slow step / mean length of the other steps */
 	double pct;	  /* percentage of the time of all steps that slow steps take */
 	double least_ms;  /* length of the shortest slow step */
+	double other_most_ms; /* length of the longest other step */
 	/* Number of recorded slow steps, and the step numbers of the first four of them. */
 	uint64_t n_recorded, recorded[4];
+};
+
+/* A slow step (struct finding_slow). */
+struct finding_pause {
+	uint64_t number; /* of the step */
+	double ms;
+	/* If the step was recorded: the line of its longest call, or of the call after its longest
+	 * gap between calls. 0: not recorded, or not known. */
+	uint32_t site;
+	bool is_gap; /* the step spent its longest time before a call at `site` */
+};
+
+/* How the length of steps changes during the run. Zeros: it does not. */
+struct finding_drift {
+	double first_ms, last_ms; /* medians of the first and of the last fifth of the steps */
 };
 
 struct finding_gpu {
@@ -309,6 +325,8 @@ struct findings {
 	struct sample_summary warm_up;
 	struct sample_summary recorded;
 	struct finding_slow slow;
+	VEC(struct finding_pause) pauses; /* the longest slow steps, longest first */
+	struct finding_drift drift;
 	/* Launches and copies of a recorded step / those of the median step of the run; 0: not
 	 * known. Both are medians. */
 	double work_times;

@@ -4,8 +4,10 @@
  * times as long as a warm step. If the first half of the run has no such step, there is no warm-up.
  *
  * After the warm-up there may be two kinds of steps: many that take about the median, and few that
- * take many times as long. These few are the slow steps. They are reported separately, because
- * figures per step do not show their cause.
+ * take many times as long. These few are the slow steps, or pauses. They are reported separately,
+ * because figures per step do not show their cause.
+ *
+ * Steps may also become longer or shorter during the whole run. This is drift.
  */
 #include "core/analysis/step_times.h"
 
@@ -15,8 +17,24 @@
 #define RARE_FACTOR	 3    /* times the median: shorter steps are normal variation */
 #define RARE_MOST_SHARE	 0.25 /* of the steps: a larger share is not exceptional */
 #define RARE_LEAST_SHARE 0.35 /* of the time: the pauses of a shared machine reach 0.3 */
+/* Of the time, for fewer than RARE_LEAST slow steps. On two cores with a load of up to 13, the
+ * longest step of a run of 57 to 2,400 steps took up to 0.11 of its time. */
+#define FEW_LEAST_SHARE 0.15
 
-enum { RARE_LEAST = 3 }; /* fewer do not show how often slow steps occur */
+enum {
+	RARE_LEAST = 3,
+	PAUSES_MOST = 16,
+	/* Drift is a change of the median in one direction, from one fifth of the run to the next.
+	 * A fifth has at least PART_LEAST steps. */
+	PARTS = 5,
+	PART_LEAST = 5,
+	/* At least this many of the four changes must each be a notable share of the whole: a
+	 * warm-up that ends, or a machine that becomes busy, changes only once. */
+	CHANGES_LEAST = 3,
+};
+
+/* A change is notable if it is at least this share of an even one. */
+#define NOTABLE 0.4
 
 static struct sample_summary describe(const float *ms, size_t n)
 {
@@ -101,10 +119,12 @@ static struct finding_slow find_slow(const float *ms, size_t n, double median_ms
 	size_t n_others = split(sorted, n, sum_ms, &other_ms), n_slow = n - n_others;
 	struct finding_slow s = { .n = n_slow, .n_of = n };
 	s.least_ms = n_slow ? (double)sorted[n_others] : 0;
+	s.other_most_ms = n_others ? (double)sorted[n_others - 1] : 0;
 	free(sorted);
-	double slow_ms = sum_ms - other_ms;
-	if (n_slow < RARE_LEAST || (double)n_slow > RARE_MOST_SHARE * (double)n ||
-	    s.least_ms < RARE_FACTOR * median_ms || slow_ms < RARE_LEAST_SHARE * sum_ms)
+	double slow_ms = sum_ms - other_ms,
+	       least_share = n_slow < RARE_LEAST ? FEW_LEAST_SHARE : RARE_LEAST_SHARE;
+	if (!n_slow || (double)n_slow > RARE_MOST_SHARE * (double)n ||
+	    s.least_ms < RARE_FACTOR * median_ms || slow_ms < least_share * sum_ms)
 		return none;
 	s.times = slow_ms / (double)n_slow / (other_ms / (double)n_others);
 	s.pct = slow_ms / sum_ms * 100;
@@ -126,6 +146,76 @@ double step_times_work(const struct timeline *t, double usual)
 	return median / usual;
 }
 
+/* ---- Pauses ---- */
+
+/* Sets the line of a recorded step's longest call or longest gap between calls of one thread. Only
+ * the thread that is in calls last counts: other threads may be idle. */
+static void find_line(struct finding_pause *p, const struct timeline *t, uint32_t step)
+{
+	uint64_t longest_ns = 0, *last = mem_zero((t->threads.n + 1) * sizeof(*last));
+	const struct timeline_step *s = &t->steps.at[step];
+	for (size_t i = s->first_call; i < s->first_call + s->n_calls; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		uint64_t from_ns = last[c->thread] ? last[c->thread] : s->begin_ns,
+			 gap_ns = c->begin_ns > from_ns ? c->begin_ns - from_ns : 0,
+			 call_ns = c->end_ns - c->begin_ns;
+		last[c->thread] = c->end_ns;
+		if (c->thread != t->calls.at[s->first_call].thread)
+			continue;
+		if (gap_ns <= longest_ns && call_ns <= longest_ns)
+			continue;
+		p->is_gap = gap_ns > call_ns;
+		longest_ns = p->is_gap ? gap_ns : call_ns;
+		p->site = c->site;
+	}
+	free(last);
+}
+
+static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_warm)
+{
+	for (size_t i = 0; i < b->n_longest && f->pauses.n < PAUSES_MOST; i++) {
+		const struct baseline_long *from = &b->longest[i];
+		struct finding_pause p = { .number = from->number, .ms = (double)from->ms };
+		if (from->place < n_warm || p.ms < f->slow.least_ms)
+			continue;
+		for (uint32_t k = 0; f->timeline && k < f->timeline->steps.n; k++)
+			if (f->timeline->steps.at[k].number == p.number)
+				find_line(&p, f->timeline, k);
+		vec_push(&f->pauses, p);
+	}
+}
+
+/* ---- Drift ---- */
+
+/* The steps are in order as long as no place was reused. */
+static size_t n_in_order(const struct baseline *b)
+{
+	return b->n <= BASELINE_KEPT ? b->ms.n : BASELINE_ORDERED;
+}
+
+static struct finding_drift find_drift(const struct baseline *b)
+{
+	const struct finding_drift none = { 0 };
+	double median[PARTS];
+	size_t part = n_in_order(b) / PARTS, n_notable = 0;
+	if (part < PART_LEAST)
+		return none;
+	for (size_t i = 0; i < PARTS; i++)
+		median[i] = describe(b->ms.at + i * part, part).p50;
+	double all = median[PARTS - 1] - median[0],
+	       times = median[PARTS - 1] / fmax(median[0], 1e-9);
+	for (size_t i = 1; i < PARTS; i++) {
+		double change = (median[i] - median[i - 1]) / all;
+		if (change < 0)
+			return none;
+		n_notable += change * (PARTS - 1) >= NOTABLE;
+	}
+	bool is_apart = times >= STEP_TIMES_APART || times <= 1 / STEP_TIMES_APART;
+	return is_apart && n_notable >= CHANGES_LEAST
+		       ? (struct finding_drift){ median[0], median[PARTS - 1] }
+		       : none;
+}
+
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded)
 {
 	size_t n_warm = count_warm_up(b);
@@ -136,7 +226,10 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 		f->slow = find_slow(b->ms.at + n_warm, b->ms.n - n_warm, f->baseline.p50);
 		f->recorded_in_warm_up = b->last_recorded && b->last_recorded <= n_warm;
 	}
-	if (f->slow.n)
+	if (f->slow.n) {
 		find_recorded(&f->slow, f->timeline);
+		fill_pauses(f, b, n_warm);
+	}
+	f->drift = find_drift(b);
 	f->recorded = sample_summarize(recorded);
 }

@@ -1,19 +1,19 @@
-/* Finds a run's warm-up, the steps after it, and slow steps, from the lengths of all steps. */
+/* Finds a run's warm-up, the steps after it, slow steps and drift, from the times of all steps. */
 #ifndef CORE_STEP_TIMES_H
 #define CORE_STEP_TIMES_H
 
 #include "core/analysis/findings.h"
 #include "core/model/baseline.h"
 
+/* Steps differ if their time or their work differs by this factor. */
+#define STEP_TIMES_APART 1.2
+
 /* Returns work_times of struct findings. `usual`: the median number of launches and copies of a
  * step; 0: not known. */
 double step_times_work(const struct timeline *t, double usual);
 
-/* Steps differ in size if their work differs by this factor. */
-#define STEP_TIMES_APART 1.2
-
-/* Fills f->baseline, warm_up, slow and recorded_in_warm_up from `b`, and f->recorded from
- * `recorded`. Uses f->timeline, which may be NULL. */
+/* Fills f->baseline, warm_up, slow, pauses, drift and recorded_in_warm_up from `b`, and f->recorded
+ * from `recorded`. Uses f->timeline, which may be NULL. */
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded);
 
 #endif

@@ -1,7 +1,20 @@
 #include "core/model/baseline.h"
 
-void baseline_add(struct baseline *b, double ms, bool is_recorded)
+static void note_longest(struct baseline *b, uint64_t number, double ms)
 {
+	struct baseline_long *at = b->longest;
+	size_t i = b->n_longest;
+	if (i == BASELINE_LONGEST && ms <= (double)at[--i].ms)
+		return;
+	for (; i && (double)at[i - 1].ms < ms; i--)
+		at[i] = at[i - 1];
+	at[i] = (struct baseline_long){ number, b->n, (float)ms };
+	b->n_longest += b->n_longest < BASELINE_LONGEST;
+}
+
+void baseline_add(struct baseline *b, uint64_t number, double ms, bool is_recorded)
+{
+	note_longest(b, number, ms);
 	b->n++;
 	if (is_recorded)
 		b->last_recorded = b->n;

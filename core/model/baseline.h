@@ -14,17 +14,29 @@
  */
 enum { BASELINE_KEPT = 1000000, BASELINE_ORDERED = 10000 };
 
+enum { BASELINE_LONGEST = 64 };
+
+/* One of the longest steps. */
+struct baseline_long {
+	uint64_t number; /* of the step */
+	uint64_t place;	 /* how many steps were added before it */
+	float ms;
+};
+
 struct baseline {
-	VEC(float) ms;	 /* step times in milliseconds */
-	uint64_t n;	 /* steps added */
+	VEC(float) ms; /* step times in milliseconds */
+	uint64_t n;    /* steps added */
+	/* The BASELINE_LONGEST longest steps, longest first. */
+	struct baseline_long longest[BASELINE_LONGEST];
+	size_t n_longest;
 	uint64_t random; /* state of sample_next_random() */
 	/* time of step 0, which includes the start-up and is not in `ms` or `n`; 0: unknown */
 	double first_ms;
 	uint64_t last_recorded; /* value of `n` after the last recorded step; 0: no step recorded */
 };
 
-/* Appends the time of a step that has ended. Steps must be added in order. */
-void baseline_add(struct baseline *b, double ms, bool is_recorded);
+/* Appends the time of step `number`, which has ended. Steps must be added in order. */
+void baseline_add(struct baseline *b, uint64_t number, double ms, bool is_recorded);
 void baseline_free(struct baseline *b);
 
 #endif

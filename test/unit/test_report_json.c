@@ -45,6 +45,12 @@ static const struct {
 	{ "baseline.slow_steps.least_ms", 'n' },
 	{ "baseline.slow_steps.n_recorded", 'n' },
 	{ "baseline.slow_steps.recorded", 'a' },
+	{ "baseline.pauses[].step", 'n' },
+	{ "baseline.pauses[].ms", 'n' },
+	{ "baseline.pauses[].file", 'S' },
+	{ "baseline.pauses[].line", 'N' },
+	{ "baseline.drift.first_ms", 'n' },
+	{ "baseline.drift.last_ms", 'n' },
 	{ "bound.verdict", 's' },
 	{ "bound.confidence", 'n' },
 	{ "bound.between", 'a' },
@@ -226,12 +232,14 @@ static void fill(struct findings *f, struct timeline *t)
 					  .least_ms = 15,
 					  .n_recorded = 1,
 					  .recorded = { 19 } },
+				.drift = { 1.2, 2.6 },
 				.verdict = VERDICT_UNCLEAR,
 				.confidence = 0.9,
 				.device_peak_bytes = 4096,
 				.measured_ms = 5.00004,
 				.replayed_ms = 5.1,
 				.error_pct = 2 };
+	vec_push(&f->pauses, (struct finding_pause){ .number = 19, .ms = 90, .site = 1 });
 	vec_push(&f->between, VERDICT_LAUNCH);
 	vec_push(&f->between, VERDICT_SYNC);
 	vec_push(&f->savings, (struct finding_saving){ VERDICT_SYNC, 1.5, 1, 2 });

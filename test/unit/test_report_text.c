@@ -746,14 +746,61 @@ static void test_slow_steps(void **state)
 	assert_fits(text);
 	assert_says(text,
 		    "1 in 10 steps takes 18x as long as the others (70 % of the total time);\n"
-		    "         to record the slow ones, set");
-	assert_says(text, "PROF_TRIGGER=slow:8\n");
+		    "         to record slow ones, set");
+	/* between 5.2 ms and 42 ms, not just below the shortest slow step */
+	assert_says(text, "PROF_TRIGGER=slow:2\n");
+	free(text);
+	json_object_set_new(slow, "other_most_ms", json_real(12));
+	text = print(root, true, false, NULL);
+	assert_says(text, "PROF_TRIGGER=slow:4\n");
 	free(text);
 	json_object_set_new(slow, "recorded", json_pack("[i, i]", 29, 39));
 	json_object_set_new(slow, "n_recorded", json_integer(3));
 	text = print(root, true, false, NULL);
 	assert_says(text, "time);\n         recorded: 29, 39 and 1 more\n");
 	assert_null(strstr(text, "PROF_TRIGGER"));
+	free(text);
+	json_decref(root);
+}
+
+/* Two steps of the whole run are named, with their line if they were recorded. */
+static void test_pauses(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline");
+	(void)state;
+	json_object_set_new(baseline, "slow_steps",
+			    json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[i]}", "n", 2, "of", 300,
+				      "times", 150.0, "time_pct", 48.3, "least_ms", 700.0,
+				      "n_recorded", 1, "recorded", 231));
+	json_object_set_new(baseline, "pauses",
+			    json_pack("[{s:i, s:f}, {s:i, s:f, s:b, s:s, s:i}]", "step", 120, "ms",
+				      810.0, "step", 231, "ms", 700.0, "before", 1, "file",
+				      "/home/me/job/train.py", "line", 12));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "2 of 300 steps took 150x as long as the others (48 % of the total\n"
+			  "         time); recorded: 231\n");
+	assert_says(text, "step 231: 700.0 ms, longest before train.py:12; step 120: 810.0 ms\n");
+	free(text);
+	json_decref(root);
+}
+
+static void test_drift(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline");
+	(void)state;
+	json_object_set_new(baseline, "drift",
+			    json_pack("{s:f, s:f}", "first_ms", 1.2, "last_ms", 2.6));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "steps grow during the run: from 1.200 to 2.600 ms\n");
+	free(text);
+	json_object_set_new(baseline, "drift",
+			    json_pack("{s:f, s:f}", "first_ms", 9.5, "last_ms", 4.5));
+	text = print(root, true, false, NULL);
+	assert_says(text,
+		    "the warm-up does not end: steps still shorten, from 9.500 to 4.500 ms\n");
 	free(text);
 	json_decref(root);
 }
@@ -1100,6 +1147,8 @@ int main(void)
 		cmocka_unit_test(test_no_step_recorded),
 		cmocka_unit_test(test_lines_of_a_library),
 		cmocka_unit_test(test_slow_steps),
+		cmocka_unit_test(test_pauses),
+		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_verdict_unclear),

@@ -13,7 +13,7 @@ static struct findings fill(const double *ms, size_t n)
 	struct baseline b = { 0 };
 	struct sample *recorded = mem_zero(sizeof(*recorded));
 	for (size_t i = 0; i < n; i++) {
-		baseline_add(&b, ms[i], i + 2 >= n);
+		baseline_add(&b, i + 1, ms[i], i + 2 >= n);
 		if (i + 2 >= n)
 			sample_add(recorded, ms[i]);
 	}
@@ -69,7 +69,7 @@ static void recorded_in_the_warm_up(void **state)
 		struct baseline b = { 0 };
 		struct sample *recorded = mem_zero(sizeof(*recorded));
 		for (size_t i = 0; i < 8; i++)
-			baseline_add(&b, ms[i], i && i <= last);
+			baseline_add(&b, i, ms[i], i && i <= last);
 		step_times_fill(&f, &b, recorded);
 		assert_int_equal(f.warm_up.n, 3);
 		assert_int_equal(f.recorded_in_warm_up, last == 2);
@@ -104,6 +104,8 @@ static void slow_steps_that_are_rare(void **state)
 	assert_float_equal(f.slow.pct, 100 * 7600.0 / 11200, 1e-6);
 	assert_float_equal(f.slow.least_ms, 190, 1e-6);
 	assert_int_equal(f.slow.n_recorded, 0);
+	assert_int_equal(f.pauses.n, 16);
+	findings_free(&f);
 }
 
 /* However much the others vary. */
@@ -119,15 +121,15 @@ static void slow_steps_among_unsteady_ones(void **state)
 }
 
 /*
- * Two are chance, and what every third step does is the rule; twice as long is a tenth more time in
- * all.
+ * Two that take a tenth of the time may be chance. What every third step does is the rule; twice as
+ * long is a tenth more time in all.
  */
 static void no_slow_steps(void **state)
 {
 	double ms[400];
 	(void)state;
 	for (size_t i = 0; i < 400; i++)
-		ms[i] = i == 200 || i == 300 ? 9000 : 10;
+		ms[i] = i == 200 || i == 300 ? 250 : 10;
 	assert_int_equal(fill(ms, 400).slow.n, 0);
 	for (size_t i = 0; i < 400; i++)
 		ms[i] = i % 3 ? 10 : 190;
@@ -135,6 +137,104 @@ static void no_slow_steps(void **state)
 	for (size_t i = 0; i < 400; i++)
 		ms[i] = i % 40 == 39 ? 35 : 10;
 	assert_int_equal(fill(ms, 400).slow.n, 0);
+}
+
+/* One or two steps of the whole run, by their numbers; the warm-up is no pause. */
+static void pauses_are_named(void **state)
+{
+	double ms[300];
+	(void)state;
+	for (size_t i = 0; i < 300; i++)
+		ms[i] = i < 4 ? 5000 : i == 120 ? 1400 : i == 231 ? 1500 : 10;
+	struct findings f = fill(ms, 300);
+	assert_int_equal(f.slow.n, 2);
+	assert_float_equal(f.slow.pct, 49.7, 0.1);
+	assert_float_equal(f.slow.other_most_ms, 10, 1e-6);
+	assert_int_equal(f.pauses.n, 2);
+	assert_int_equal(f.pauses.at[0].number, 232);
+	assert_float_equal(f.pauses.at[0].ms, 1500, 1e-6);
+	assert_int_equal(f.pauses.at[1].number, 121);
+	findings_free(&f);
+	for (size_t i = 0; i < 300; i++)
+		ms[i] = i == 231 ? 1500 : 10;
+	f = fill(ms, 300);
+	assert_int_equal(f.slow.n, 1);
+	findings_free(&f);
+	for (size_t i = 0; i < 300; i++)
+		ms[i] = i % 3 ? 10 : 11;
+	assert_int_equal(fill(ms, 300).pauses.n, 0);
+}
+
+/* The line of the longest call of a recorded pause, or of the call after its longest gap. */
+static void pauses_have_their_line(void **state)
+{
+	struct timeline t = { 0 };
+	struct findings f = { .timeline = &t };
+	struct baseline b = { 0 };
+	struct sample *recorded = mem_zero(sizeof(*recorded));
+	const uint64_t ms = 1000000;
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		baseline_add(&b, i, i == 40 ? 900 : i == 41 ? 800 : 10, false);
+	vec_push(&t.threads, (struct timeline_thread){ 0 });
+	for (uint64_t k = 0; k < 2; k++) {
+		uint64_t at = 1000 * k * ms, gap = k ? 700 : 1;
+		struct timeline_step step = { .number = 40 + k,
+					      .begin_ns = at,
+					      .end_ns = at + 900 * ms,
+					      .first_call = (uint32_t)t.calls.n,
+					      .n_calls = 3 };
+		for (uint32_t i = 1; i <= 3; i++) {
+			uint64_t begin = at + (i == 2 ? gap : 1) * ms,
+				 length = i == 3 && !k ? 800 * ms : ms;
+			vec_push(&t.calls, (struct timeline_call){ .begin_ns = begin,
+								   .end_ns = begin + length,
+								   .site = i });
+			at = begin + length;
+		}
+		vec_push(&t.steps, step);
+	}
+	step_times_fill(&f, &b, recorded);
+	assert_int_equal(f.pauses.n, 2);
+	assert_int_equal(f.pauses.at[0].number, 40);
+	assert_int_equal(f.pauses.at[0].site, 3);
+	assert_false(f.pauses.at[0].is_gap);
+	assert_int_equal(f.pauses.at[1].site, 2);
+	assert_true(f.pauses.at[1].is_gap);
+	findings_free(&f);
+	vec_free(&t.steps);
+	vec_free(&t.calls);
+	vec_free(&t.threads);
+	baseline_free(&b);
+	free(recorded);
+}
+
+/* Growth all the time, or a warm-up that does not end; not a single change, and not noise. */
+static void drift_is_a_change_all_the_time(void **state)
+{
+	double ms[200];
+	(void)state;
+	for (size_t i = 0; i < 200; i++)
+		ms[i] = 1.2 + 1.4 * (double)i / 200 + 0.2 * (double)(i % 3);
+	struct findings f = fill(ms, 200);
+	assert_float_equal(f.drift.first_ms, 1.54, 0.1);
+	assert_float_equal(f.drift.last_ms, 2.66, 0.1);
+	for (size_t i = 0; i < 200; i++)
+		ms[i] = 10 - 6 * (double)i / 200;
+	f = fill(ms, 200);
+	assert_true(f.drift.first_ms > 9 && f.drift.last_ms < 5);
+	for (size_t i = 0; i < 200; i++)
+		ms[i] = i < 70 ? 1 : 2;
+	assert_true(fill(ms, 200).drift.first_ms <= 0);
+	for (size_t i = 0; i < 200; i++)
+		ms[i] = i < 30 ? 9 : 2 + 0.01 * (double)(i % 7);
+	assert_true(fill(ms, 200).drift.first_ms <= 0);
+	for (size_t i = 0; i < 200; i++)
+		ms[i] = 2 + 0.1 * (double)i / 200;
+	assert_true(fill(ms, 200).drift.first_ms <= 0);
+	for (size_t i = 0; i < 20; i++)
+		ms[i] = 1 + (double)i;
+	assert_true(fill(ms, 20).drift.first_ms <= 0);
 }
 
 /* Which of them were recorded, by their numbers. */
@@ -146,7 +246,7 @@ static void slow_steps_that_are_recorded(void **state)
 	struct sample *recorded = mem_zero(sizeof(*recorded));
 	(void)state;
 	for (size_t i = 0; i < 100; i++)
-		baseline_add(&b, i % 10 == 9 ? 190 : 10, false);
+		baseline_add(&b, i, i % 10 == 9 ? 190 : 10, false);
 	for (uint64_t number = 20; number < 80; number++) {
 		uint64_t length_ns = number % 10 == 9 ? 190000001 : 10000000;
 		vec_push(&t.steps, (struct timeline_step){ .number = number, .end_ns = length_ns });
@@ -155,6 +255,7 @@ static void slow_steps_that_are_recorded(void **state)
 	assert_int_equal(f.slow.n_recorded, 6);
 	assert_int_equal(f.slow.recorded[0], 29);
 	assert_int_equal(f.slow.recorded[3], 59);
+	findings_free(&f);
 	vec_free(&t.steps);
 	baseline_free(&b);
 	free(recorded);
@@ -188,9 +289,9 @@ static void bounded(void **state)
 	struct sample *recorded = mem_zero(sizeof(*recorded));
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
-		baseline_add(&b, 900, false);
+		baseline_add(&b, i, 900, false);
 	for (size_t i = 0; i < 3 * (size_t)BASELINE_KEPT; i++)
-		baseline_add(&b, 10 + (double)(i % 11), false);
+		baseline_add(&b, i, 10 + (double)(i % 11), false);
 	step_times_fill(&f, &b, recorded);
 	assert_int_equal(b.ms.n, BASELINE_KEPT);
 	assert_int_equal(f.warm_up.n, 5);
@@ -214,6 +315,9 @@ int main(void)
 		cmocka_unit_test(slow_steps_that_are_rare),
 		cmocka_unit_test(slow_steps_among_unsteady_ones),
 		cmocka_unit_test(no_slow_steps),
+		cmocka_unit_test(pauses_are_named),
+		cmocka_unit_test(pauses_have_their_line),
+		cmocka_unit_test(drift_is_a_change_all_the_time),
 		cmocka_unit_test(slow_steps_that_are_recorded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

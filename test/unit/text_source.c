@@ -84,7 +84,7 @@ static bool read_step(struct text_source *s, const char *line)
 	};
 	vec_push(&m.threads, (struct model_thread){ .tid = TID, .name = "main" });
 	vec_push(&s->steps, m);
-	baseline_add(&s->run.baseline, (end - begin) / 1000, true);
+	baseline_add(&s->run.baseline, s->run.baseline.n, (end - begin) / 1000, true);
 	sample_add(&s->run.step_ms, (end - begin) / 1000);
 	sample_add(&s->run.recorded_step_ms, (end - begin) / 1000);
 	return true;

@@ -260,7 +260,7 @@ static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t en
 	}
 	if (!collects_time(f, mark))
 		return;
-	baseline_add(&f->run.baseline, ms, is_recorded);
+	baseline_add(&f->run.baseline, mark->number, ms, is_recorded);
 	cost_add(&f->run.cost, ms, cost_kind_of(mark, is_recorded));
 	sample_add(&f->run.step_ms, ms);
 	if (!is_recorded)
