@@ -16,8 +16,8 @@ enum { BLOCKS_MOST = 500 };
 /* The confidence in an unclear verdict: the steps that were recorded may say which resource saves
  * most, but they do not say it of other steps of the program. */
 static const double unclear_most = 0.5;
-/* More recorded steps than this are not asked for. */
-enum { STEPS_MOST = 500 };
+/* More recorded steps than STEPS_MOST are not asked for. The number is rounded to STEPS_MORE. */
+enum { STEPS_MORE = 10, STEPS_MOST = 500 };
 
 const struct judge_resource_row judge_resources[RESOURCES] = {
 	[RESOURCE_GPU] = { VERDICT_GPU,
@@ -153,22 +153,20 @@ static double share_first(const struct judge *j, int resource, const bool *allow
 	return (double)n / RESAMPLED;
 }
 
-/* Returns the number of steps that must be recorded to show which of two resources saves more;
- * 0: more steps do not help, or too many would be needed. */
-static uint32_t steps_needed(const struct judge *j, int a, int b)
+/* Returns how many steps must be recorded to show that `first` saves more than `second`; 0: more
+ * steps do not help, or too many would be needed. */
+static uint32_t steps_needed(const struct judge *j, int first, int second)
 {
-	const struct resampled *x = &j->drawn[a], *y = &j->drawn[b];
-	uint32_t n = j->n_drawn;
-	double squares = 0, apart = x->value - y->value;
-	for (uint32_t s = 0; s < n; s++) {
-		double off = (x->steps[s] - x->mean) - (y->steps[s] - y->mean);
-		squares += off * off;
+	const struct resampled *a = &j->drawn[first], *b = &j->drawn[second];
+	uint32_t block = j->w.n_typical / j->n_drawn;
+	for (uint32_t n = STEPS_MORE; n <= STEPS_MOST; n += STEPS_MORE) {
+		uint32_t blocks = n / block ? n / block : 1;
+		if (n > j->w.n_typical &&
+		    a->value - resampled_half_width(a, j->n_drawn, blocks) >
+			    b->value + resampled_half_width(b, j->n_drawn, blocks))
+			return n;
 	}
-	if (n < 2 || fabs(apart) <= 0)
-		return 0;
-	/* of the mean of N steps, two standard deviations are `apart` */
-	double needed = ceil(4 * squares / (n - 1) / (apart * apart)) * (j->w.n_typical / n);
-	return needed > j->w.n_typical && needed <= STEPS_MOST ? (uint32_t)needed : 0;
+	return 0;
 }
 
 static void say_what_settles(struct judge *j, int a, int b)

@@ -86,6 +86,15 @@ void resample(struct resampled *of, size_t n, uint32_t n_steps)
 	free(drawn);
 }
 
+double resampled_half_width(const struct resampled *r, uint32_t n_steps, uint32_t wanted)
+{
+	double squares = 0, error = model_error * r->value;
+	for (uint32_t s = 0; s < n_steps; s++)
+		squares += (r->steps[s] - r->mean) * (r->steps[s] - r->mean);
+	double variance = n_steps > 1 ? squares / (n_steps - 1) : 0;
+	return normal_95 * sqrt(variance / wanted + error * error);
+}
+
 void resampled_interval(const struct resampled *r, double *low, double *high)
 {
 	float sorted[RESAMPLED];

@@ -25,6 +25,10 @@ struct resampled {
  * with the same values give the same result. */
 void resample(struct resampled *of, size_t n, uint32_t n_steps);
 
+/* Returns half the width of the 95 % interval that `wanted` steps would give. `n_steps`: as in
+ * resample(). */
+double resampled_half_width(const struct resampled *r, uint32_t n_steps, uint32_t wanted);
+
 /* Returns the 95 % interval of the savings. */
 void resampled_interval(const struct resampled *r, double *low, double *high);
 

@@ -56,6 +56,17 @@ static void few_steps_say_little(void **state)
 	assert_true(width(wide, 2) < 1.5 * (3 - 1));
 }
 
+/* What more steps would give is about what they give. */
+static void the_width_of_more_steps_is_foreseen(void **state)
+{
+	struct resampled r = { .steps = wide, .value = 2 };
+	(void)state;
+	resample(&r, 1, 8);
+	double half = resampled_half_width(&r, 8, STEPS);
+	assert_true(fabs(2 * half - width(wide, STEPS)) < 0.1);
+	assert_true(resampled_half_width(&r, 8, 8) > 1.3 * half);
+}
+
 static void the_same_steps_give_the_same_interval(void **state)
 {
 	struct resampled a = { .steps = wide, .value = 2 }, b = a;
@@ -101,6 +112,7 @@ int main(void)
 		cmocka_unit_test(equal_steps_leave_the_error_of_the_replay),
 		cmocka_unit_test(steps_that_differ_widen_it),
 		cmocka_unit_test(few_steps_say_little),
+		cmocka_unit_test(the_width_of_more_steps_is_foreseen),
 		cmocka_unit_test(the_same_steps_give_the_same_interval),
 		cmocka_unit_test(savings_are_drawn_together),
 		cmocka_unit_test(no_savings_have_no_interval),
