@@ -55,17 +55,15 @@ static void describe(struct resampled *r, uint32_t n_steps)
 	}
 }
 
-/* Returns the savings of one draw, as a share of the mean. The mean of other steps is assumed to
- * lie within the range of the recorded ones. */
+/* Returns by how much the savings of one draw differ from the mean. The mean of other steps is
+ * assumed to lie within the range of the recorded ones. */
 static double draw(const struct resampled *r, const uint32_t *drawn, uint32_t n_steps)
 {
 	double sum = 0;
-	if (!(r->mean > 0))
-		return 1;
 	for (uint32_t s = 0; s < n_steps; s++)
 		sum += r->steps[drawn[s]];
-	double mean = r->mean + spread_of(n_steps) * (sum / n_steps - r->mean);
-	return fmax(0, fmin(fmax(mean, r->least), r->most)) / r->mean;
+	double off = n_steps ? spread_of(n_steps) * (sum / n_steps - r->mean) : 0;
+	return fmin(fmax(off, r->least - r->mean), r->most - r->mean);
 }
 
 void resample(struct resampled *of, size_t n, uint32_t n_steps)
@@ -78,9 +76,9 @@ void resample(struct resampled *of, size_t n, uint32_t n_steps)
 		for (uint32_t s = 0; s < n_steps; s++)
 			drawn[s] = (uint32_t)(sample_next_random(&random) % n_steps);
 		for (size_t i = 0; i < n; i++) {
-			double error = 1 + model_error * normal(&random);
-			of[i].means[k] =
-				(float)(of[i].value * error * draw(&of[i], drawn, n_steps));
+			double error = 1 + model_error * normal(&random),
+			       ms = of[i].value * error + draw(&of[i], drawn, n_steps);
+			of[i].means[k] = (float)fmax(0, ms);
 		}
 	}
 	free(drawn);

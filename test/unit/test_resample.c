@@ -95,6 +95,20 @@ static void savings_are_drawn_together(void **state)
 	assert_true(other > 3 * same);
 }
 
+/* Work that goes on in the next step moves savings from one step to the other. */
+static void savings_that_move_between_steps_are_none(void **state)
+{
+	static double moved[STEPS];
+	struct resampled r = { .steps = moved, .value = 0.01 };
+	double low, high;
+	(void)state;
+	for (int i = 0; i < STEPS; i++)
+		moved[i] = i == 7 ? 3.1 : i == 8 ? -3 : 0.01;
+	resample(&r, 1, STEPS);
+	resampled_interval(&r, &low, &high);
+	assert_true(low >= 0 && high < 0.3);
+}
+
 static void no_savings_have_no_interval(void **state)
 {
 	static const double none[4];
@@ -115,6 +129,7 @@ int main(void)
 		cmocka_unit_test(the_width_of_more_steps_is_foreseen),
 		cmocka_unit_test(the_same_steps_give_the_same_interval),
 		cmocka_unit_test(savings_are_drawn_together),
+		cmocka_unit_test(savings_that_move_between_steps_are_none),
 		cmocka_unit_test(no_savings_have_no_interval),
 	};
 	return cmocka_run_group_tests(tests, set_up, NULL);
