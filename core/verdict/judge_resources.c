@@ -13,6 +13,9 @@
 /* If there are more steps, the means of successive steps are resampled. */
 enum { BLOCKS_MOST = 500 };
 
+/* A resource is second in at least this share of the draws, or it is not named. The steps that are
+ * drawn are the same for all, so one that is smaller in every step is never second. */
+static const double second_least = 0.01;
 /* The confidence in an unclear verdict: the steps that were recorded may say which resource saves
  * most, but they do not say it of other steps of the program. */
 static const double unclear_most = 0.5;
@@ -139,14 +142,15 @@ static int first_of(const struct judge *j, const bool *allowed)
 	return first;
 }
 
-/* Returns the share of draws in which the resource saves more than every other one. */
-static double share_first(const struct judge *j, int resource, const bool *allowed)
+/* Returns the share of draws in which the resource saves more than every other one that is allowed.
+ * `without`: one more resource that does not count; RESOURCES: none. */
+static double share_first(const struct judge *j, int resource, const bool *allowed, int without)
 {
 	int n = 0;
 	for (int k = 0; k < RESAMPLED; k++) {
 		bool is_first = true;
 		for (int i = 0; i < RESOURCES; i++)
-			is_first &= i == resource || !allowed[i] ||
+			is_first &= i == resource || i == without || !allowed[i] ||
 				    j->drawn[resource].means[k] > j->drawn[i].means[k];
 		n += is_first;
 	}
@@ -184,11 +188,13 @@ static void say_what_settles(struct judge *j, int a, int b)
 			  judge_typical_gain_ms(j, both, 2));
 }
 
-/* Returns true if the intervals of the two overlap, so that `other` may save more than `first`. */
-static bool may_be_first(const struct judge *j, int first, int other)
+/* Returns true if `other` may save more than `first`: their intervals overlap, and no third resource
+ * always saves more than `other`. */
+static bool may_be_first(const struct judge *j, int first, int other, const bool *allowed)
 {
 	const struct finding_saving *a = &j->saving[first], *b = &j->saving[other];
-	return b->high_ms > 0 && b->high_ms >= a->low_ms;
+	return b->high_ms > 0 && b->high_ms >= a->low_ms &&
+	       share_first(j, other, allowed, first) >= second_least;
 }
 
 double judge_decide(struct judge *j)
@@ -203,18 +209,18 @@ double judge_decide(struct judge *j)
 		return 0;
 	f->verdict = judge_resources[first].verdict;
 	for (int i = 0; i < RESOURCES; i++) {
-		if (i == first || !allowed[i] || !may_be_first(j, first, i))
+		if (i == first || !allowed[i] || !may_be_first(j, first, i, allowed))
 			continue;
 		if (second == RESOURCES || j->drawn[i].value > j->drawn[second].value)
 			second = i;
 	}
 	for (int i = 0; second != RESOURCES && i < RESOURCES; i++)
-		if (allowed[i] && (i == first || may_be_first(j, first, i)))
+		if (allowed[i] && (i == first || may_be_first(j, first, i, allowed)))
 			vec_push(&f->between, judge_resources[i].verdict);
 	if (second != RESOURCES) {
 		f->verdict = VERDICT_UNCLEAR;
 		say_what_settles(j, first, second);
 	}
-	double share = share_first(j, first, allowed);
+	double share = share_first(j, first, allowed, RESOURCES);
 	return second == RESOURCES ? share : fmin(share, unclear_most);
 }
