@@ -315,7 +315,8 @@ struct report_ranks {
 /* How the run ended. Only one of `status` and `signal` is known. */
 struct report_exit {
 	int64_t status, signal;
-	const char *exception;
+	const char *exception, *file; /* `file`, `line`: where it was raised */
+	int64_t line;
 	struct report_failure *out_of_memory;
 };
 

@@ -78,18 +78,27 @@ static const struct report_process *failed_process(const struct report *r, bool 
 	return NULL;
 }
 
-static const char *exception_of(struct report *r)
+/* Fills in the exception of the first process that had one, else the CUDA call that failed. */
+static void fill_exception(struct report_exit *to, struct report *r)
 {
 	const struct report_process *p = failed_process(r, false);
 	char text[TEXT_BYTES], error[ERROR_BYTES];
-	for (size_t i = 0; i < r->processes.n; i++)
-		if (*r->processes.at[i]->facts.exception)
-			return arena_text(&r->arena, r->processes.at[i]->facts.exception);
+	for (size_t i = 0; i < r->processes.n; i++) {
+		const struct process_facts *facts = &r->processes.at[i]->facts;
+		if (!*facts->exception)
+			continue;
+		to->exception = arena_text(&r->arena, facts->exception);
+		to->file = arena_text(&r->arena, facts->exception_file);
+		to->line = facts->exception_line;
+		return;
+	}
 	if (!p)
-		return "";
+		return;
 	snprintf(text, sizeof(text), "%s in %s",
 		 name_error(error, sizeof(error), p->failure->status), p->failure->api);
-	return arena_text(&r->arena, text);
+	to->exception = arena_text(&r->arena, text);
+	to->file = arena_text(&r->arena, p->failure->place.file);
+	to->line = p->failure->place.line;
 }
 
 void report_exit_fill(struct report *r)
@@ -102,7 +111,11 @@ void report_exit_fill(struct report *r)
 	struct report_exit *to = run->exit = arena_zero(&r->arena, sizeof(*run->exit));
 	*to = (struct report_exit){ .status = run->signal > 0 ? -1 : run->exit_status,
 				    .signal = run->signal > 0 ? run->signal : -1,
-				    .exception = is_bad(run) ? exception_of(r) : "" };
+				    .exception = "",
+				    .file = "",
+				    .line = -1 };
+	if (is_bad(run))
+		fill_exception(to, r);
 	if (!is_bad(run) || !p)
 		return;
 	const struct report_failure *f = p->failure;
@@ -136,12 +149,22 @@ static void append(char *text, size_t bytes, const char *format, ...)
 	va_end(args);
 }
 
-/* `exception`: its name is printed; "": the CUDA error's name is. */
-static void say_failure(struct textout *o, const struct report_failure *f, const char *exception,
-			const char *cwd)
+/* Returns the failed call's line. If it is not known, returns the exception's. */
+static struct report_place place_of(const struct report_failure *f, const struct process_facts *x)
 {
+	if (*f->place.file || !*x->exception_file)
+		return f->place;
+	return (struct report_place){ x->exception_file, x->exception_line, "" };
+}
+
+/* Prints the exception's name or, if there is none, the CUDA error's. */
+static void say_failure(struct textout *o, const struct report_failure *f,
+			const struct process_facts *facts, const char *cwd)
+{
+	const char *exception = facts->exception;
+	struct report_place at = place_of(f, facts);
 	char text[TEXT_BYTES] = "", error[ERROR_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES];
-	bool has_place = *f->place.file || *f->place.function;
+	bool has_place = *at.file || *at.function;
 	if (*exception)
 		append(text, sizeof(text), "%.*s: ", (int)strcspn(exception, ":"), exception);
 	if (f->status == OUT_OF_MEMORY)
@@ -153,8 +176,7 @@ static void say_failure(struct textout *o, const struct report_failure *f, const
 		append(text, sizeof(text), " of %s", report_bytes(bytes, sizeof(bytes), f->bytes));
 	append(text, sizeof(text), " failed");
 	if (has_place)
-		append(text, sizeof(text), " at %s",
-		       report_place(place, sizeof(place), &f->place, cwd));
+		append(text, sizeof(text), " at %s", report_place(place, sizeof(place), &at, cwd));
 	if (f->step > 0)
 		append(text, sizeof(text), ", in step %lld", (long long)f->step);
 	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
@@ -197,6 +219,16 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, 2);
 }
 
+static void say_exception(struct textout *o, const struct report_exit *e, const char *cwd)
+{
+	char text[TEXT_BYTES] = "", place[PLACE_BYTES];
+	const struct report_place at = { e->file, e->line, "" };
+	append(text, sizeof(text), "%.700s", e->exception);
+	if (*e->file)
+		append(text, sizeof(text), ", at %s", report_place(place, sizeof(place), &at, cwd));
+	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
+}
+
 /* Prints the signal. "killed" says that the journal has no end record. */
 static void say_signal(struct textout *o, const struct report *r, const struct report_process *p)
 {
@@ -210,11 +242,11 @@ void report_exit_say(struct textout *o, const struct report *r, const struct rep
 {
 	const struct report_exit *e = r->run.exit;
 	if (e && is_bad(&r->run) && p->failure) {
-		say_failure(o, p->failure, p->facts.exception, r->run.cwd);
+		say_failure(o, p->failure, &p->facts, r->run.cwd);
 		say_held(o, p, r->run.cwd);
 		say_growth(o, p, r->run.cwd);
 	} else if (e && *e->exception) {
-		text_wrap(o, TEXT_RED, "Ended by ", e->exception, LINES);
+		say_exception(o, e, r->run.cwd);
 	}
 	say_signal(o, r, p);
 }

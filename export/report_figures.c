@@ -22,6 +22,9 @@ enum {
  * is printed from this many bytes per step on. */
 #define GROWTH_LEFT_MOST_S (7 * 24 * 3600.0)
 #define GROWTH_LEAST	   (1 << 16)
+/* The time until the device is full is printed up to this many lengths of the run. What grows in a
+ * short run need not go on growing: buffers have an end, and so have epochs. */
+#define GROWTH_AHEAD_MOST 100
 
 /* ---- Times ---- */
 
@@ -188,7 +191,7 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 		return;
 	size_t used = (size_t)snprintf(text, sizeof(text), "grows by %s per step",
 				       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
-	if (is_known)
+	if (is_known && g->steps_left <= GROWTH_AHEAD_MOST * (double)p->facts.steps.count)
 		snprintf(text + used, sizeof(text) - used,
 			 ": the GPU's %s will be full after another %.0f steps (%s)",
 			 report_bytes(bytes, sizeof(bytes), (double)g->device_bytes),

@@ -255,6 +255,77 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 	add_gap(p, first, thread, at_ns, m->end_ns, last);
 }
 
+/* ---- Copies that are not of batches ---- */
+
+/* The copies of one size that one function of the user makes in a step. */
+struct trips {
+	uint64_t to_host, to_device;
+};
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
+	return hash;
+}
+
+/* Returns a number for the user's function that makes the copy and for the copy's size; 0: no
+ * function of the user makes it. */
+static uint64_t trip_key(const struct model_call *c, struct frames *frames)
+{
+	struct frame_list list = frames_of(frames, c->stack);
+	for (size_t i = 0; i < list.n; i++)
+		if (list.at[i]->kind == FRAME_KIND_PYTHON && !list.at[i]->is_library)
+			return hash_text(hash_text(c->bytes + 1, list.at[i]->file),
+					 list.at[i]->function);
+	return 0;
+}
+
+/*
+ * An optimizer that keeps its state on the host copies the gradients there and the parameters back.
+ * Of these parameters, each has a gradient of its size, which the same function copies in the same
+ * step. Takes them out of the batches. A program that copies a few results of a batch's size back
+ * has batches.
+ */
+static void settle_round_trips(struct phases *p, const struct model_step *m, struct frames *frames)
+{
+	struct map place = { 0 };
+	VEC(struct trips) trips = { 0 };
+	uint64_t *keys = mem_zero((p->calls.n + 1) * sizeof(*keys)), n = 0, n_sizes = 0;
+	for (size_t i = 0; frames && i < p->calls.n; i++) {
+		const struct model_call *c = &m->calls.at[p->calls.at[i]];
+		bool is_new;
+		if (c->category != CAT_MEMCPY || c->bytes < TIMELINE_BATCH_BYTES || !c->stack ||
+		    (c->copy != COPY_D2H && p->part_of_call.at[p->calls.at[i]] != PART_TO_DEVICE))
+			continue;
+		keys[i] = trip_key(c, frames);
+		if (!keys[i])
+			continue;
+		uint64_t *at = map_at(&place, keys[i], &is_new);
+		if (is_new) {
+			*at = trips.n;
+			vec_push(&trips, (struct trips){ 0 });
+		}
+		trips.at[*at].to_host += c->copy == COPY_D2H;
+		trips.at[*at].to_device += c->copy == COPY_H2D;
+	}
+	for (size_t i = 0; i < trips.n; i++) {
+		const struct trips *x = &trips.at[i];
+		uint64_t both = x->to_host < x->to_device ? x->to_host : x->to_device;
+		n += both;
+		n_sizes += both > 0;
+	}
+	for (size_t i = 0; n >= READS_LEAST && n_sizes > 1 && i < p->calls.n; i++) {
+		uint8_t *part = &p->part_of_call.at[p->calls.at[i]];
+		if (keys[i] && *part == PART_TO_DEVICE &&
+		    trips.at[*map_find(&place, keys[i])].to_host)
+			*part = PART_NONE;
+	}
+	free(keys);
+	vec_free(&trips);
+	map_free(&place);
+}
+
 /* ---- Parts that follow from the order of calls ---- */
 
 /*
@@ -571,6 +642,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 {
 	struct phase_lane lane = { .thread = (uint32_t)thread, .first = p->spans.n };
 	gather_calls(p, m, thread, workers);
+	settle_round_trips(p, m, frames);
 	settle_after_batch(p, m, frames);
 	settle_before_batch(p, m, frames);
 	settle_early_reads(p, m, lane.thread, frames);

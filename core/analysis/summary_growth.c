@@ -42,23 +42,15 @@ static double free_bytes(const struct run *run, unsigned device, uint64_t device
 	return (double)device_bytes - held + unused;
 }
 
-/*
- * How far ahead the moment when the device is full is estimated, in lengths of the run. What grows
- * in a run need not go on growing: buffers have an end, and so have epochs. A growth of 512 bytes
- * per step would fill 16 GiB only after 33 million steps.
- */
-static const double most_ahead = 100;
-
 void summary_fill_growth(struct findings *f, const struct run *run)
 {
-	uint64_t n_steps = run->memory.n_steps;
 	unsigned device = only_device(&run->memory);
 	f->growth = (struct finding_growth){ .bytes_per_step = rate(run) };
 	if (!(f->growth.bytes_per_step > 0) || device == MEMORY_DEVICES)
 		return;
 	const struct run_device *d = tables_device(run->tables, device);
 	double left = d ? free_bytes(run, device, d->memory_bytes) : 0;
-	if (!d || !(left > 0) || left > f->growth.bytes_per_step * most_ahead * (double)n_steps)
+	if (!d || !(left > 0))
 		return;
 	f->growth.device_bytes = d->memory_bytes;
 	f->growth.steps_left = left / f->growth.bytes_per_step;

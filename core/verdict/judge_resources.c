@@ -188,8 +188,8 @@ static void say_what_settles(struct judge *j, int a, int b)
 			  judge_typical_gain_ms(j, both, 2));
 }
 
-/* Returns true if `other` may save more than `first`: their intervals overlap, and no third resource
- * always saves more than `other`. */
+/* Returns true if `other` may save more than `first`: their intervals overlap, and no third
+ * resource always saves more than `other`. */
 static bool may_be_first(const struct judge *j, int first, int other, const bool *allowed)
 {
 	const struct finding_saving *a = &j->saving[first], *b = &j->saving[other];

@@ -360,7 +360,7 @@ class Journals(Case):
                  [f"{journal.claims - 1} of its {journal.claims} chunks of records are missing"]),
                 (used, ["its records are missing"]),
                 (used - 8, ["its records and names of kernels and lines are missing"]),
-                (5000, ["its records and names of kernels and lines are missing"])):
+                (12000, ["its records and names of kernels and lines are missing"])):
             with self.subTest(size=size):
                 os.truncate(path, size)
                 report = " ".join(

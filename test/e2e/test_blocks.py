@@ -27,6 +27,14 @@ def reported(path):
     return process
 
 
+def last_list(journal):
+    """The blocks that were live when recording began. The list before it is that of the allocation
+    that fails."""
+    blocks = journal.of(BLOCK)
+    last = max(i for i, b in enumerate(blocks) if b.event == "known")
+    return [b for b in blocks[last:] if b.event == "live"]
+
+
 class Blocks(Case):
     SETTINGS = NO_OPENING
 
@@ -54,7 +62,7 @@ class Blocks(Case):
         run = self.preloaded(command("new", 40, leaks=1), **SETTINGS, PROF_SCHEDULE=ARMED[1])
         journal = run.journal()
         blocks = [b for b in journal.of(BLOCK) if b.event != "oom"]
-        live = [b for b in blocks if b.event == "live"]
+        live = last_list(journal)
         self.assertEqual([b.event for b in blocks][0], "known")
         self.assertIn(4096, [b.bytes for b in live])
         # Of steps 0 to 10: step 10 begins with its copy, and its block is made before that.
@@ -68,7 +76,7 @@ class Blocks(Case):
         """The path without stacks. It continues when the first table is full."""
         run = self.preloaded(command("new", 4720, leaks=1), **SETTINGS, PROF_STACKS="none",
                              PROF_SCHEDULE="skip_first=4700,wait=0,warmup=1,active=4,repeat=1")
-        live = [b for b in run.journal().of(BLOCK) if b.event == "live"]
+        live = last_list(run.journal())
         self.assertEqual(sum(b.bytes for b in live), 4096 + 4701 * 1024)
         self.assertEqual(len({b.address for b in live}), len(live))
         held = run.journal().of(MEMORY)
@@ -134,6 +142,9 @@ class Blocks(Case):
         self.assertAlmostEqual(growth["bytes_per_step"], 1024, delta=64)
         self.assertAlmostEqual(growth["steps_left"] * growth["bytes_per_step"],
                                growth["device_bytes"], delta=growth["device_bytes"] / 4)
+        # 16 GiB last for 16 million steps, of which a run of 40 knows nothing
+        self.assertIn("grows by 1.0 KiB per step", run.err)
+        self.assertNotIn("full after", run.err)
 
     def test_snapshot(self):
         run = self.profiled(command("new", STEPS), (*ARMED, "--format", "perfetto,memory"),

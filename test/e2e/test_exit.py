@@ -25,8 +25,8 @@ class Exit(Case):
 
     def test_a_good_end(self):
         run, end, process = self.end_of([prog("fails"), "error"], 0)
-        self.assertEqual(end, {"status": 0, "signal": None, "exception": None,
-                               "out_of_memory": None})
+        self.assertEqual(end, {"status": 0, "signal": None, "exception": None, "file": None,
+                               "line": None, "out_of_memory": None})
         self.assertNotIn("failure", process)
         self.assertNotIn("Ended", run.err)
 
@@ -72,7 +72,9 @@ class Exit(Case):
             with self.subTest(how=how):
                 run, end, _ = self.end_of([*script("raises.py"), how], 1)
                 self.assertEqual(end["exception"], exception)
-                self.assertIn(f"Ended by {exception}", run.err)
+                self.assertEqual((os.path.basename(end["file"]), end["line"]),
+                                 ("raises.py", line_of("raises.py", how)))
+                self.assertIn(f"Ended by {exception}, at ", " ".join(run.err.split()))
 
     def test_a_handled_exception_is_not_the_end(self):
         run, end, _ = self.end_of([*script("raises.py"), "handled"], 0)

@@ -12,7 +12,7 @@ for _ in range(3):
 
 def load(number):
     if number == 0:
-        raise KeyError("no batch\nafter the first")
+        raise KeyError("no batch\nafter the first")  # mark: plain, mark: long
     load(number - 1)
 
 
@@ -22,7 +22,7 @@ elif sys.argv[1] == "chained":
     try:
         load(1)
     except KeyError as error:
-        raise ValueError("the data set is empty") from error
+        raise ValueError("the data set is empty") from error  # mark: chained
 elif sys.argv[1] == "long":
     print("x" * 20000, file=sys.stderr)
     load(900)

@@ -38,9 +38,10 @@ class Ends(SimCase):
         self.assertIn("Ended by torch.OutOfMemoryError: cudaMalloc of", run.err)
 
     def test_the_users_own_assertion(self):
-        run, end, process, _ = self.end_of("assertion.py")
-        self.assertEqual(end, {"status": 1, "signal": None, "out_of_memory": None,
-                               "exception": "AssertionError: step 50 is too far"})
+        run, end, process, lines = self.end_of("assertion.py")
+        self.assertEqual((end["status"], end["out_of_memory"], end["exception"]),
+                         (1, None, "AssertionError: step 50 is too far"))
+        self.assertEqual(end["line"], lines["fails"])
         self.assertNotIn("failure", process)
         self.assertIn("Ended by AssertionError: step 50 is too far", run.err)
 

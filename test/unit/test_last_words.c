@@ -11,8 +11,9 @@
 
 static void expect(const char *text, const char *exception)
 {
-	char found[64];
-	assert_string_equal(last_words_exception(text, found, sizeof(found)), exception);
+	struct last_words found;
+	last_words_find(text, &found);
+	assert_string_equal(found.exception, exception);
 }
 
 #define BEGIN "Traceback (most recent call last):\n"
@@ -36,9 +37,25 @@ static void exceptions(void **state)
 	       "ValueError: no batch");
 	/* the beginning was overwritten */
 	expect("() line\n" FRAME FRAME "ValueError: no batch", "ValueError: no batch");
-	expect(BEGIN FRAME
-	       "ValueError: a message that is longer than the room that there is for it",
-	       "ValueError: a message that is longer than the room that there i");
+	expect(BEGIN FRAME "ValueError: a message\nof two lines\n", "ValueError: a message");
+}
+
+#define LIBRARY \
+	"  File \"/v/lib/python3.11/site-packages/torch/nn/functional.py\", line 99, in mm\n"
+
+static void the_users_line(void **state)
+{
+	struct last_words found;
+	(void)state;
+	last_words_find(BEGIN "  File \"main.py\", line 1, in <module>\n" FRAME LIBRARY
+			      "ValueError: no batch\n",
+			&found);
+	assert_string_equal(found.file, "/home/u/train.py");
+	assert_int_equal(found.line, 3);
+	last_words_find(BEGIN LIBRARY "ValueError: no batch\n", &found);
+	assert_int_equal(found.line, 99);
+	last_words_find(BEGIN FRAME, &found);
+	assert_int_equal(found.line, 0);
 }
 
 static void no_exception(void **state)
@@ -75,6 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exceptions),
+		cmocka_unit_test(the_users_line),
 		cmocka_unit_test(no_exception),
 		cmocka_unit_test(ring),
 	};

@@ -312,6 +312,40 @@ static void a_step(void **state)
 
 /* An average of the weights that the loop makes after its optimizer, in a step that was cut there;
  * then an accuracy, whose value the CPU reads, and the loss. */
+static void copy_back(double at_us, const char *line, uint64_t bytes, bool to_host)
+{
+	copy_batch(at_us, at_us + 5, STACK(USER, line, "at::_ops::copy_"), bytes);
+	if (to_host)
+		step.calls.at[step.calls.n - 1].copy = COPY_D2H;
+}
+
+/* An optimizer on the host: two weights and two biases go down, and come back. */
+static void an_optimizer_on_the_host(void **state)
+{
+	(void)state;
+	static const uint64_t bytes[] = { 65536, 512, 65536, 512 };
+	copy_batch(0, 10, STACK(USER, "at::_ops::to"), 4096);
+	call(1, 20, 30, STACK(MODEL));
+	call(1, 40, 50, STACK(BACK));
+	for (int i = 0; i < 4; i++)
+		copy_back(100 + 10 * i, "train.py:HostAdam.step@20", bytes[i], true);
+	for (int i = 0; i < 4; i++)
+		copy_back(500 + 10 * i, "train.py:HostAdam.step@25", bytes[i], false);
+	find();
+	expect(0, PART_TO_DEVICE, 0, 10);
+	expect(3, PART_NONE, 50, 535);
+	end(state);
+	begin(state);
+	/* images in, images of the same size out */
+	for (int i = 0; i < 4; i++) {
+		copy_back(100 * i, "train.py:run@10", 4096, false);
+		call(1, 100 * i + 20, 100 * i + 30, STACK(MODEL));
+		copy_back(100 * i + 50, "train.py:run@12", 4096, true);
+	}
+	find();
+	expect(0, PART_TO_DEVICE, 0, 5);
+}
+
 static void user_code_apart_from_the_pass(void **state)
 {
 	(void)state;
@@ -856,6 +890,7 @@ int main(void)
 		test(averages_of_the_weights),
 		test(averages_and_metrics_of_the_user),
 		test(user_code_apart_from_the_pass),
+		test(an_optimizer_on_the_host),
 		test(steps_in_wrappers),
 		test(passes_within_others),
 		test(anomaly_detection),

@@ -184,6 +184,18 @@ static void fill_devices(struct process_facts *to, const struct dict *dict, stru
 					       arena_text(a, dict->t.devices.at[i].name) };
 }
 
+static void fill_exception(struct process_facts *to, const struct journal_header *h,
+			   struct arena *a)
+{
+	char *text = last_words_text(h);
+	struct last_words words;
+	last_words_find(text, &words);
+	to->exception = arena_text(a, words.exception);
+	to->exception_file = arena_text(a, words.line ? words.file : "");
+	to->exception_line = words.line ? (int64_t)words.line : -1;
+	free(text);
+}
+
 void driver_describe(const struct driver *d, struct process_facts *to, struct arena *a)
 {
 	const struct ingest *f = d->ingest;
@@ -209,7 +221,5 @@ void driver_describe(const struct driver *d, struct process_facts *to, struct ar
 	to->damage = arena_text(a, driver_damage(d, damage, sizeof(damage)));
 	to->diagnostic = arena_text(a, d->diagnostic.text);
 	to->trouble = arena_text(a, d->trouble.text);
-	char *words = last_words_text(h), exception[512];
-	to->exception = arena_text(a, last_words_exception(words, exception, sizeof(exception)));
-	free(words);
+	fill_exception(to, h, a);
 }

@@ -108,7 +108,9 @@ struct process_facts {
 	LIST(struct facts_file) files;
 	int64_t n_traces, n_traces_removed, n_traces_failed;
 	const char *damage, *diagnostic, *trouble;
-	const char *exception; /* the last one that the process wrote to stderr; "": none */
+	/* the last exception that the process wrote to stderr; "": none */
+	const char *exception, *exception_file;
+	int64_t exception_line;
 };
 
 /*

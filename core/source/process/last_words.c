@@ -1,5 +1,6 @@
 #include "core/source/process/last_words.h"
 
+#include "core/symbols/origin.h"
 #include "core/util/vec.h"
 
 #include <stdbool.h>
@@ -50,19 +51,33 @@ static const char *after_last(const char *text, const char *head)
 	return found;
 }
 
-/* The exception is the first line after the frames, which are indented. */
-char *last_words_exception(const char *text, char *to, size_t bytes)
+/* Reads a frame's line, `  File "train.py", line 3, in main`. */
+static void take_frame(const char *line, struct last_words *to)
+{
+	char file[sizeof(to->file)];
+	unsigned number;
+	if (sscanf(line, "  File \"%1023[^\"\n]\", line %u", file, &number) != 2 ||
+	    (to->line && origin_is_python_library(file)))
+		return;
+	snprintf(to->file, sizeof(to->file), "%s", file);
+	to->line = number;
+}
+
+/* The frames are indented. The first line after them is the exception. */
+void last_words_find(const char *text, struct last_words *to)
 {
 	char *plain = without_colours(text);
 	const char *at = after_last(plain, "Traceback (most recent call last):");
+	memset(to, 0, sizeof(*to));
 	if (!at) /* the traceback is longer than what is kept */
-		at = after_last(plain, "  File \"");
-	to[0] = 0;
-	bool is_line = at && (at = strchr(at, '\n')) != NULL;
-	while (is_line && (at[1] == ' ' || at[1] == '\n'))
-		is_line = (at = strchr(at + 1, '\n')) != NULL;
-	if (is_line)
-		snprintf(to, bytes, "%.*s", (int)strcspn(at + 1, "\r\n"), at + 1);
+		at = strstr(plain, "\n  File \"");
+	at = at ? strchr(at, '\n') : NULL;
+	for (; at && (at[1] == ' ' || at[1] == '\n'); at = strchr(at + 1, '\n'))
+		take_frame(at + 1, to);
+	if (at)
+		snprintf(to->exception, sizeof(to->exception), "%.*s", (int)strcspn(at + 1, "\r\n"),
+			 at + 1);
+	if (!*to->exception)
+		to->line = 0;
 	free(plain);
-	return to;
 }
