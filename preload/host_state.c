@@ -99,8 +99,12 @@ static bool lacks_file; /* this kernel has no file `syscall` */
 struct host_state host_state_read(uint32_t tid, int *file)
 {
 	char text[256];
-	if (!lacks_file && read_file(tid, "syscall", file, text, sizeof(text)))
-		return host_state_parse(text);
+	if (!lacks_file && read_file(tid, "syscall", file, text, sizeof(text))) {
+		struct host_state s = host_state_parse(text);
+		for (const char *c = text; *c; c++)
+			s.print = s.print * 31 + (unsigned char)*c;
+		return s;
+	}
 	if (!lacks_file && *file >= 0)
 		return (struct host_state){ .state = SAMPLE_UNKNOWN }; /* the thread has ended */
 	lacks_file = true;

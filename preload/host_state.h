@@ -8,6 +8,7 @@ struct host_state {
 	uint8_t state; /* enum sample_state; SAMPLE_GIL is not distinguished from SAMPLE_LOCK */
 	uint32_t system_call; /* the one that blocks; 0: none or unknown */
 	uint64_t futex;	      /* SAMPLE_LOCK: the address that is waited for */
+	uint64_t print;	      /* hash of the call, its arguments and the stack pointer */
 };
 
 /* Reads the state of the thread `tid`. `file`: a descriptor that is kept for the thread's next

@@ -17,6 +17,7 @@ enum {
 	TEXT_MOST = 8192,     /* as in python_code.c */
 	LINES_MOST = 1 << 20, /* as in python_code.c */
 	CODES_MOST = 65536,
+	CHECK_EVERY = 8,
 	/* The collector's state lies in the first part of the interpreter's state: at 7.4 KiB in
 	 * 3.13, earlier before. Up to 3.8 it lies in the runtime's state. */
 	COLLECTOR_MOST = 16384,
@@ -52,13 +53,14 @@ static struct {
 	struct reading reading;
 	struct sampled_chain again;
 	struct python_table codes;
-	uint32_t n_checked; /* counts the frames whose identity was compared */
+	uint32_t n_samples;
 	/* copies of a code object and its parts */
 	_Alignas(8) uint8_t code[HEADER_MOST], code_again[HEADER_MOST];
 	_Alignas(8) uint8_t file[HEADER_MOST + 4 * TEXT_MOST], name[HEADER_MOST + 4 * TEXT_MOST];
 	uint8_t *lines; /* HEADER_MOST + LINES_MOST bytes; NULL: not mapped yet */
-	/* the interpreter whose collector was looked for last, and what was found */
-	uint64_t interpreter, collecting;
+	/* the state whose interpreter was read last, that interpreter, and the place of its
+	 * collector */
+	uint64_t state, interpreter, collecting;
 } g;
 
 static uint64_t word_at(const void *from)
@@ -418,8 +420,10 @@ uint32_t python_sample_resolve(const struct sampled_chain *chain, struct python_
 {
 	const struct python_api *api;
 	const struct python_layout *l = python_layout_verified(&api);
-	/* One frame's code object per sample is compared with the one that was learned. */
-	uint32_t check = chain->n ? g.n_checked++ % chain->n : 0;
+	/* In every eighth sample, one frame's code object is compared with the one learned. */
+	uint32_t number = g.n_samples++, check = UINT32_MAX;
+	if (chain->n && number % CHECK_EVERY == 0)
+		check = number / CHECK_EVERY % chain->n;
 	for (uint32_t i = 0; l && i < chain->n; i++) {
 		const struct sampled_frame *f = &chain->frames[i];
 		struct python_entry *e = python_table_find(&g.codes, f->code);
@@ -461,12 +465,20 @@ static uint64_t find_collecting(const struct python_api *api, const struct pytho
 	return 0;
 }
 
-static uint64_t interpreter_of(uint64_t state)
+/* A thread's state never moves to another interpreter. */
+static uint64_t interpreter_of(const struct python_api *api, const struct python_layout *l,
+			       uint64_t state)
 {
 	uint64_t interpreter = 0;
+	if (state == g.state)
+		return g.interpreter;
 	if (!state ||
 	    !host_memory_copy(&interpreter, state + THREAD_INTERPRETER, sizeof(interpreter)))
 		return 0;
+	if (interpreter != g.interpreter)
+		g.collecting = find_collecting(api, l, interpreter);
+	g.state = state;
+	g.interpreter = interpreter;
 	return interpreter;
 }
 
@@ -474,14 +486,7 @@ uint64_t python_sample_collecting(uint64_t state)
 {
 	const struct python_api *api;
 	const struct python_layout *l = python_layout_verified(&api);
-	uint64_t interpreter = l ? interpreter_of(state) : 0;
-	if (!interpreter)
-		return 0;
-	if (interpreter != g.interpreter) {
-		g.interpreter = interpreter;
-		g.collecting = find_collecting(api, l, interpreter);
-	}
-	return g.collecting;
+	return l && interpreter_of(api, l, state) ? g.collecting : 0;
 }
 
 bool python_sample_is_gil(uint64_t state, uint64_t address)
@@ -492,12 +497,12 @@ bool python_sample_is_gil(uint64_t state, uint64_t address)
 		return false;
 	if (l->minor < 12)
 		return api->runtime && address - (uintptr_t)api->runtime < GIL_MOST_RUNTIME;
-	uint64_t interpreter = interpreter_of(state);
+	uint64_t interpreter = interpreter_of(api, l, state);
 	return interpreter && address - interpreter < GIL_MOST_INTERPRETER;
 }
 
 void python_sample_forget(void)
 {
 	python_table_drop(&g.codes);
-	g.interpreter = 0;
+	g.state = g.interpreter = 0;
 }

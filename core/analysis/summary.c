@@ -32,6 +32,25 @@ static void say_without_gpu(struct findings *f, const struct timeline *t, size_t
 			     during);
 }
 
+/* Notes which lines of the CPU time between calls are missing. */
+static void note_samples(struct findings *f)
+{
+	const struct timeline *t = f->timeline;
+	const char *setting = tables_fact(t->tables, "PROF_HOST");
+	uint64_t without_stack = 0;
+	for (size_t i = 0; i < t->host.at.n; i++)
+		without_stack += t->host.at.at[i].stack ? 0 : t->host.at.at[i].n;
+	if (t->steps.n && !t->host.n && setting && !strcmp(setting, "off"))
+		findings_unavailable(f, "CPU time between calls",
+				     "PROF_HOST=off: the launching threads were not sampled. Time "
+				     "before the copy of a batch is assumed to be data loading");
+	if (without_stack > t->host.n / 2)
+		findings_unavailable(f, "lines of the CPU time between calls",
+				     "%.0f %% of the samples are of threads without Python frames; "
+				     "native code is not sampled",
+				     100.0 * (double)without_stack / (double)t->host.n);
+}
+
 static void note_gaps(struct findings *f)
 {
 	const struct timeline *t = f->timeline;
@@ -79,4 +98,5 @@ void summary_fill(struct findings *f, struct timeline *t)
 	summary_fill_libraries(f);
 	summary_fill_phases(f);
 	note_gaps(f);
+	note_samples(f);
 }

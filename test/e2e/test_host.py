@@ -31,12 +31,25 @@ class Host(Case):
         report = json.loads(self.tool("report", run.folder, "--json").out)
         return json.loads(run.out), report["processes"][0], run
 
+    def repeatedly(self, check):
+        """Checks with more iterations if it fails: on a busy machine samples are few and far
+        between."""
+        for iterations in (100, 200):
+            try:
+                return check(iterations)
+            except AssertionError as error:
+                print(f"# {iterations} iterations: {error}")
+        return check(400)
+
     def check_kind(self, name, rows):
         total_ms = sum(row["total_ms_per_step"] for row in rows)
         right_ms = sum(row["total_ms_per_step"] for row in rows if row["kind"] == KINDS[name])
         # On a busy machine a thread that has slept waits for a CPU: it then counts as running.
-        least_ms = 0.8e3 * PART_S if name in BLOCKED else 0.9 * total_ms
+        least_ms = 0.5e3 * PART_S if name in BLOCKED else 0.85 * total_ms
         self.assertGreater(right_ms, least_ms, f"{name}: {rows}")
+        others_ms = sum(row["total_ms_per_step"] for row in rows
+                        if row["kind"] not in (KINDS[name], "python"))
+        self.assertLess(others_ms, 0.1 * total_ms, f"{name}: {rows}")
 
     def check_shares(self, took, process):
         all_ms = sum(row["self_ms_per_step"] for row in process["host"])
@@ -61,21 +74,23 @@ class Host(Case):
                 continue
             version, python = INTERPRETERS[minor][0]
             with self.subTest(version=version):
-                took, process, _ = self.sampled(python, 100)
-                self.check_shares(took, process)
+                self.repeatedly(lambda n: self.check_shares(*self.sampled(python, n)[:2]))
+
+    def check_cause(self, name, cause, iterations):
+        took, process, _ = self.sampled(*self.python(), iterations, name)
+        longest = process["idle"][0]
+        self.assertEqual((longest["cause"], longest["function"]), (cause, name))
+        # A thread that has slept may have to wait for a CPU, which counts as host code.
+        least_s = PART_S if name in BLOCKED else took[name] / iterations
+        self.assertGreater(longest["ms_per_step"], 0.6e3 * least_s)
+        self.assertTrue(longest["file"].endswith("host_work.py"))
 
     def test_idle_causes(self):
         """The idle time has the cause that was sampled, and the line of the function."""
         causes = {"spin": "host", "sleep": "sleep", "wait": "lock", "read": "io", "collect": "gc"}
         for name, cause in causes.items():
             with self.subTest(part=name):
-                took, process, _ = self.sampled(*self.python(), 100, name)
-                longest = process["idle"][0]
-                self.assertEqual((longest["cause"], longest["function"]), (cause, name))
-                # a thread that has slept may have to wait for a CPU, which counts as host code
-                least_s = PART_S if name in BLOCKED else took[name] / 100
-                self.assertGreater(longest["ms_per_step"], 0.8e3 * least_s)
-                self.assertTrue(longest["file"].endswith("host_work.py"))
+                self.repeatedly(lambda n: self.check_cause(name, cause, n))
 
     def python(self):
         return [INTERPRETERS[minor][0][1] for minor in SAMPLED if minor in INTERPRETERS][-1:]

@@ -195,7 +195,7 @@ static int sample_other_code(void)
 	set_word(code, layout.code_identity[0], 0x1234500000678);
 	set_pointer(code, layout.code_name, make_ascii("other"));
 	bool found = false;
-	for (int i = 0; i < 4; i++) { /* each sample compares one frame */
+	for (int i = 0; i < 32; i++) { /* one of eight samples compares one frame */
 		NEED(sample() && python_sample_resolve(&chain, frames) == 3);
 		found |= frames[0].code == 3;
 	}
