@@ -7,10 +7,11 @@
 #define CORE_FORMATS_H
 
 /* X(name, description) */
-#define FORMATS(X)                            \
-	X(perfetto, "traces for Perfetto")    \
-	X(memory, "PyTorch memory snapshots") \
-	X(chrome, "traces in Chrome's JSON format")
+#define FORMATS(X)                                  \
+	X(perfetto, "traces for Perfetto")          \
+	X(memory, "PyTorch memory snapshots")       \
+	X(chrome, "traces in Chrome's JSON format") \
+	X(folded, "stacks for flame graphs")
 
 /* Makes the text "; perfetto: traces for Perfetto; memory: ...". */
 #define FORMAT_MEANING(name, what) "; " #name ": " what
