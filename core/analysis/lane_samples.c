@@ -23,6 +23,7 @@ struct sweep {
 	struct lane_samples *out;
 	uint64_t *until_ns; /* by lane: when its calls that have begun end */
 	struct moment *moment;
+	bool follows; /* `ends` and `tail` are those of the step right before */
 };
 
 void lane_samples_free(struct lane_samples *s)
@@ -30,6 +31,8 @@ void lane_samples_free(struct lane_samples *s)
 	vec_free(&s->at);
 	vec_free(&s->first);
 	vec_free(&s->before);
+	vec_free(&s->ends);
+	vec_free(&s->tail);
 	map_free(&s->known);
 }
 
@@ -61,15 +64,14 @@ static void close_moment(struct sweep *w, uint32_t lane)
 		if (m->members[i]->stack)
 			lender = m->members[i];
 	const struct timeline_sample *from = best->stack || !lender ? best : lender;
-	bool is_of_step = best->ns >= w->step->begin_ns;
 	vec_push(&w->out->at, (struct lane_sample){ .ns = best->ns,
 						    .stack = from->stack,
 						    .site = from->site,
 						    .lane = lane,
 						    .kind = best->kind,
 						    .fetches = from->fetches,
-						    .is_of_step = is_of_step });
-	w->out->n += is_of_step;
+						    .is_of_step = true });
+	w->out->n++;
 	m->n = 0;
 }
 
@@ -85,13 +87,17 @@ static void add_sample(struct sweep *w, const struct timeline_sample *s)
 	m->members[m->n++] = s;
 }
 
-/* Takes the calls and samples in the order of time. Calls that began earlier may still be
+/* Takes the calls and samples in the order of time. Calls of the step before may still be
  * running. */
-static void sweep(struct sweep *w, size_t first_call, size_t first_sample)
+static void sweep(struct sweep *w)
 {
 	const struct timeline *t = w->t;
-	size_t call = first_call;
-	for (size_t i = first_sample; i < t->samples.n; i++) {
+	size_t call = w->step->first_call;
+	for (uint32_t lane = 0; w->follows && lane < w->lanes->n; lane++)
+		w->until_ns[lane] = w->out->ends.at[lane].end_ns;
+	for (size_t i = 0; w->follows && i < w->out->tail.n; i++)
+		vec_push(&w->out->at, w->out->tail.at[i]);
+	for (size_t i = w->step->first_sample; i < t->samples.n; i++) {
 		const struct timeline_sample *s = &t->samples.at[i];
 		for (; call < t->calls.n && t->calls.at[call].begin_ns <= s->ns; call++) {
 			const struct timeline_call *c = &t->calls.at[call];
@@ -241,7 +247,7 @@ static void weigh_samples(struct sweep *w)
 	}
 	for (uint32_t lane = 0; lane < n_lanes; lane++) {
 		end_outside(w, lane, step->end_ns, &sum_ns[lane], &at[lane]);
-		w->out->outside_ns += weigh(w->out, lane, sum_ns[lane], step->follows);
+		w->out->outside_ns += weigh(w->out, lane, sum_ns[lane], w->follows);
 	}
 	free(sum_ns);
 	free(at);
@@ -281,18 +287,18 @@ static struct before_call most_frequent(const struct lane_sample *samples, size_
 	return found;
 }
 
-static struct before_call find_before(struct lane_samples *s, const struct timeline_call *last,
+static struct before_call find_before(struct lane_samples *s, struct lane_end last,
 				      const struct timeline_call *c, uint32_t lane, size_t *at)
 {
 	size_t end = s->first.at[lane + 1], from;
 	struct before_call found = { 0 };
-	while (*at < end && s->at.at[*at].ns < last->end_ns)
+	while (*at < end && s->at.at[*at].ns < last.end_ns)
 		++*at;
 	for (from = *at; *at < end && s->at.at[*at].ns < c->begin_ns;)
 		++*at;
-	if (c->begin_ns < last->end_ns + BETWEEN_LEAST_NS)
+	if (c->begin_ns < last.end_ns + BETWEEN_LEAST_NS)
 		return found;
-	uint64_t key = last->stack ? (uint64_t)last->stack << 32 | c->stack : 0;
+	uint64_t key = last.stack ? (uint64_t)last.stack << 32 | c->stack : 0;
 	if (*at > from)
 		found = most_frequent(&s->at.at[from], *at - from);
 	if (*at > from && key)
@@ -302,28 +308,46 @@ static struct before_call find_before(struct lane_samples *s, const struct timel
 	return found;
 }
 
-static void find_before_calls(struct sweep *w, size_t first_call)
+/* Finds what the CPU did before each call. Leaves the lanes' last calls in `ends`. */
+static void find_before_calls(struct sweep *w)
 {
 	struct lane_samples *s = w->out;
 	size_t *at = mem_zero(w->lanes->n * sizeof(*at));
-	const struct timeline_call **last = mem_zero(w->lanes->n * sizeof(const void *));
-	/* in place of the call before the first one */
-	const struct timeline_call begin = { .end_ns = w->step->begin_ns };
+	if (!w->follows) {
+		s->ends.n = 0;
+		while (s->ends.n < w->lanes->n)
+			vec_push(&s->ends, (struct lane_end){ 0 });
+	}
 	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
 		at[lane] = s->first.at[lane];
 	s->before.n = 0;
-	for (size_t i = first_call; i < w->t->calls.n; i++) {
+	for (size_t i = w->step->first_call; i < w->t->calls.n; i++) {
 		const struct timeline_call *c = &w->t->calls.at[i];
 		uint32_t lane = w->lanes->of_thread[c->thread];
-		if (i >= w->step->first_call) {
-			const struct timeline_call *from = last[lane] ? last[lane] : &begin;
-			vec_push(&s->before, find_before(s, from, c, lane, &at[lane]));
-		}
-		if (!last[lane] || c->end_ns >= last[lane]->end_ns)
-			last[lane] = c;
+		struct lane_end *last = &s->ends.at[lane];
+		struct lane_end from = *last;
+		if (!from.end_ns)
+			from.end_ns = w->step->begin_ns;
+		vec_push(&s->before, find_before(s, from, c, lane, &at[lane]));
+		if (c->end_ns >= last->end_ns)
+			*last = (struct lane_end){ c->end_ns, c->stack };
 	}
-	free(last);
 	free(at);
+}
+
+/* Keeps the samples after the lanes' last calls for the next step. */
+static void keep_tail(struct sweep *w)
+{
+	struct lane_samples *s = w->out;
+	s->tail.n = 0;
+	for (size_t i = 0; i < s->at.n; i++) {
+		struct lane_sample x = s->at.at[i];
+		if (x.ns < s->ends.at[x.lane].end_ns)
+			continue;
+		x.is_of_step = false;
+		vec_push(&s->tail, x);
+	}
+	s->number = w->step->number;
 }
 
 void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes)
@@ -336,15 +360,16 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 		.until_ns = mem_zero(lanes->n * sizeof(*w.until_ns)),
 		.moment = mem_zero(lanes->n * sizeof(*w.moment)),
 	};
-	const struct timeline_step *from = w.step->follows ? w.step - 1 : w.step;
+	w.follows = s->ends.n == lanes->n && s->number + 1 == w.step->number;
 	s->at.n = 0;
 	s->n = 0;
 	s->outside_ns = 0;
-	sweep(&w, from->first_call, from->first_sample);
+	sweep(&w);
 	sort(s, lanes->n);
 	find_inputs(&w);
 	weigh_samples(&w);
-	find_before_calls(&w, from->first_call);
+	find_before_calls(&w);
+	keep_tail(&w);
 	free(w.until_ns);
 	free(w.moment);
 }

@@ -30,6 +30,12 @@ struct before_call {
 	uint8_t kind;  /* enum host_kind; HOST_UNKNOWN: no sample was taken there */
 };
 
+/* The end of a lane's last call in the step before. */
+struct lane_end {
+	uint64_t end_ns;
+	uint32_t stack;
+};
+
 /* The results for the newest step, and what is kept from step to step. */
 struct lane_samples {
 	VEC(struct lane_sample) at;	/* by lane, then by time */
@@ -37,6 +43,11 @@ struct lane_samples {
 	VEC(struct before_call) before; /* by call, from the step's first call on */
 	uint64_t outside_ns; /* time of the step in which the sampled lanes were in no call */
 	size_t n;	     /* samples of the step */
+	/* Of the step before: its number, its lanes' last calls, and the samples after these. The
+	 * timeline may not have kept that step. */
+	uint64_t number;
+	VEC(struct lane_end) ends; /* by lane; end_ns 0: no call */
+	VEC(struct lane_sample) tail;
 	/* what was sampled between two calls with these stacks: the same is assumed where the next
 	 * such time is too short to be sampled */
 	struct map known;
