@@ -28,10 +28,10 @@ enum {
 	IDLE_S = 10,
 	/* If samples take a larger part of a core than 1 / COST_PART, fewer are taken. */
 	COST_PART = 40,
-	COST_TICKS = 32,    /* periods over which the cost is measured */
-	SKIPPED_MOST = 15,  /* such a thread is looked at in every 16th period */
-	SLICE_NS = 100000,  /* the shortest slice that Linux grants */
-	EMPTY_TICKS = 1000, /* the sampling thread ends after this many periods without threads */
+	COST_TICKS = 32,   /* periods over which the cost is measured */
+	SKIPPED_MOST = 15, /* such a thread is looked at in every 16th period */
+	SLICE_NS = 100000, /* the shortest slice that Linux grants */
+	EMPTY_TICKS = 20,  /* the sampling thread ends after this many periods without threads */
 };
 
 /* A registered thread. `hook` NULL: the entry is free. `tid` 0: it is being filled or freed. */

@@ -6,7 +6,7 @@ import json
 import os
 import unittest
 
-from harness import EVERYTHING, ROOT, Case
+from harness import EVERYTHING, ROOT, Case, prog
 from journal import SAMPLE
 from test_python_frames import INTERPRETERS
 
@@ -94,6 +94,14 @@ class Host(Case):
 
     def python(self):
         return [INTERPRETERS[minor][0][1] for minor in SAMPLED if minor in INTERPRETERS][-1:]
+
+    def test_the_sampling_thread_keeps_no_process_alive(self):
+        """The main thread leaves the process by pthread_exit."""
+        for settings in ({"PROF_HOST": "off"}, {}):
+            run = self.profiled([prog("ends"), "main-leaves"], timeout=20,
+                                **{**EVERYTHING, "PROF_CUPTI": "off", **settings})
+            self.assertEqual(run.status, 0, run.err)
+            self.assertTrue(run.out.endswith("last thread\n"))
 
     def test_off(self):
         """Without samples there are no rows, no thread, and the old causes."""

@@ -121,6 +121,23 @@ __attribute__((noreturn)) static int waits_for_death(void)
 		pause();
 }
 
+static void *outlive(void *unused)
+{
+	usleep(100000);
+	printf("last thread\n");
+	fflush(stdout);
+	return unused;
+}
+
+/* The process ends with its last thread. */
+static int main_thread_leaves(void)
+{
+	pthread_t thread;
+	begin();
+	pthread_create(&thread, NULL, outlive, NULL);
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct mode modes[] = { { "return", by_return },
@@ -133,6 +150,7 @@ int main(int argc, char **argv)
 					     { "term", by_term },
 					     { "segv", by_segv },
 					     { "thread", in_thread },
+					     { "main-leaves", main_thread_leaves },
 					     { "waits", waits },
 					     { "waits-for-death", waits_for_death },
 					     { NULL, NULL } };
