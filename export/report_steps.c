@@ -93,14 +93,15 @@ static void say_recorded(struct textout *o, const struct report_process *p)
 
 /*
  * Returns a factor for PROF_TRIGGER=slow: that lies well between the other steps and the slow ones:
- * the geometric mean of the longest other step and the shortest slow one. A factor just below the
- * slow steps would miss those that are a little shorter.
+ * the geometric mean of the longest other step and the shortest slow one, but at most half of the
+ * latter. A factor just below the slow steps would miss those that are a little shorter.
  */
 static double trigger_factor(const struct report_baseline *b)
 {
 	const struct report_slow_steps *s = b->slow_steps;
 	double median = b->step_ms->p50, other = fmax(median, report_or_zero(s->other_most_ms));
-	return fmax(LEAST_FACTOR, floor(sqrt(s->least_ms * other) / median));
+	double ms = fmin(sqrt(s->least_ms * other), s->least_ms / 2);
+	return fmax(LEAST_FACTOR, floor(ms / median));
 }
 
 static bool has_place(const struct report_pause *p)

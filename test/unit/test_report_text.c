@@ -754,6 +754,10 @@ static void test_slow_steps(void **state)
 	text = print(root, true, false, NULL);
 	assert_says(text, "PROF_TRIGGER=slow:4\n");
 	free(text);
+	json_object_set_new(slow, "other_most_ms", json_real(40));
+	text = print(root, true, false, NULL);
+	assert_says(text, "PROF_TRIGGER=slow:4\n");
+	free(text);
 	json_object_set_new(slow, "recorded", json_pack("[i, i]", 29, 39));
 	json_object_set_new(slow, "n_recorded", json_integer(3));
 	text = print(root, true, false, NULL);
