@@ -247,10 +247,18 @@ void run_progress_start(const struct run *r, struct progress *p)
 		say_start(r);
 }
 
+/* The terminal must not stay divided. The launcher may have lost the foreground since the line was
+ * shown; the signal that would stop it for writing then is blocked. */
 void run_progress_pause(struct progress *p)
 {
-	if (p->is_on && may_write())
-		clear(p);
+	sigset_t one, before;
+	if (may_write())
+		return clear(p);
+	sigemptyset(&one);
+	sigaddset(&one, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &one, &before);
+	abandon_region(p);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 void run_progress_end(struct progress *p)

@@ -112,6 +112,15 @@ class Progress(Case):
         screen.write(terminal.shown)
         self.assertEqual(screen.bottom, screen.rows - 1)
 
+    def test_an_application_that_ends_while_it_reads_keys(self):
+        code = TALKER + "\nimport tty; tty.setcbreak(0)"
+        terminal = self.on_terminal([sys.executable, "-c", code, prog("loop")])
+        self.assertEqual(terminal.end(), 0)
+        self.assertRegex(terminal.shown, STATUS)
+        screen = Screen()
+        screen.write(terminal.shown)
+        self.assertEqual(screen.bottom, screen.rows - 1, "the terminal scrolls as a whole")
+
     def test_stopped_and_continued(self):
         """A shell's part: the launcher in its own group, stopped by the terminal's Ctrl-Z."""
         shell = """
