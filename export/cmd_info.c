@@ -17,6 +17,7 @@
 static void print_steps(const struct process *p, const struct process_facts *facts)
 {
 	const struct facts_steps *s = &facts->steps;
+	char numbers[80];
 	const struct sample_summary *ms = s->step_ms;
 	if (!*s->detector || !strcmp(s->detector, "none")) {
 		printf("  steps      none detected (PROF_STEP=%s)\n", driver_detector(p->driver));
@@ -28,10 +29,8 @@ static void print_steps(const struct process *p, const struct process_facts *fac
 	if (ms)
 		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRId64 ")", ms->mean, ms->p50,
 		       ms->p95, ms->n);
-	printf("\n  recorded   ");
-	for (size_t i = 0; i < s->recorded.n && i < 20; i++)
-		printf("%s%" PRId64, i ? ", " : "steps ", s->recorded.at[i]);
-	printf("%s\n", s->recorded.n > 20 ? ", ..." : s->recorded.n ? "" : "none");
+	printf("\n  recorded   %s%s\n", s->recorded.n ? "steps " : "none",
+	       report_numbers(numbers, sizeof(numbers), s->recorded.at, s->recorded.n));
 }
 
 static void print_captured(const struct process_facts *facts)

@@ -264,7 +264,7 @@ static char *quoted(char *to, size_t bytes, const char *folder, const char *name
 	return to;
 }
 
-/* Writes which files there are: " (steps 12-14)" if there is one for each recorded step, else how
+/* Writes which files there are: " (steps 12-14)" if there is one for each of these steps, else how
  * many. Returns `to`. */
 static char *files_in_words(char *to, size_t bytes, const struct runfile *file,
 			    const struct exporter *x)
@@ -274,9 +274,9 @@ static char *files_in_words(char *to, size_t bytes, const struct runfile *file,
 	const struct facts_steps *s = file->processes.n == 1 ? &file->processes.at[0].steps : NULL;
 	for (size_t i = 0; i < file->processes.n; i++)
 		n += files_of(&file->processes.at[i], x);
-	if (s && (size_t)n == s->recorded.n)
+	if (s && n && (size_t)n == s->traced.n)
 		snprintf(to, bytes, " (step%s %s)", n > 1 ? "s" : "",
-			 report_numbers(numbers, sizeof(numbers), s->recorded.at, s->recorded.n));
+			 report_numbers(numbers, sizeof(numbers), s->traced.at, s->traced.n));
 	else
 		snprintf(to, bytes, " (%lld file%s)", (long long)n, n > 1 ? "s" : "");
 	return to;

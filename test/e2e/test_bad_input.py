@@ -207,7 +207,7 @@ class Places(Case):
         run = self.execute(line, folder, env, cwd=place)
         self.assertEqual((run.status, run.out), (0, "5 steps\n"))
         self.assertIn("PROF_OUT: the value is longer than", run.err)
-        self.assertIn("profrun: process ", run.err)
+        self.assertIn("profrun: loop 5: exit 0", run.err)
         self.assertEqual([name[:13] for name in os.listdir(place)], ["profrun-loop-"])
 
     def test_folder_under_a_file(self):

@@ -34,7 +34,8 @@ class Complete(Case):
 
     def test_two_windows(self):
         found = self.completeness(
-            self.loop(PROF_SCHEDULE="skip_first=4,wait=2,warmup=1,active=2,repeat=2", PACE_MS=50))
+            self.loop(PROF_SCHEDULE="skip_first=4,wait=2,warmup=1,active=2,repeat=2", PACE_MS=50,
+                      PROF_OPENING="off"))
         self.assertEqual([w["steps"] for w in found["windows"]], [[7, 8], [12, 13]])
         self.assertEqual([w["launches"] for w in found["windows"]], [8, 8])
         self.assertEqual((found["launches"], found["pct"]), (16, 100))

@@ -59,7 +59,7 @@ class Exit(Case):
         run, end, process = self.end_of([prog("fails"), "handled"], 5)
         self.assertEqual((end["status"], end["out_of_memory"], end["exception"]), (5, None, None))
         self.assertNotIn("failure", process)
-        self.assertIn("Ended with exit status 5", run.err)
+        self.assertIn(": exit 5 (its own) after ", run.err)
 
     def test_signal(self):
         _, end, _ = self.end_of([prog("ends"), "segv"], -11)

@@ -197,7 +197,7 @@ class Example(Case):
         self.assert_page("\n".join(line for line in lines if line.startswith("  ")))
         self.assertRegex(lines[0], r"^profrun: \S*python\S* .*demo.py .*: exit 0 after \d+\.\d s$")
         self.assertRegex(lines[1], r"^  200 steps of \d+\.\d+ ms \(median; p95 \d+\.\d+\)$")
-        self.assertRegex(self.run_.err, r"\n  Captured (\d+) of \1 launches \(100 %\); ")
+        self.assertRegex(self.run_.err, r"\n  Captured ([\d,]+) of \1 launches \(100 %\); ")
         folder = os.path.relpath(self.run_.folder, self.base)
         self.assertIn(f"\n  Report: {folder}/report.txt", self.run_.err)
         self.assertIn(f"  Traces: {folder}/traces (steps 152-156), open in https://ui.perf",
@@ -469,8 +469,8 @@ class Live(Case):
         self.assertLessEqual(int(found.group(1)), after["count"])
         self.assertEqual(float(found.group(2)), round(after["confidence"], 2))
         self.assertGreater(after["confidence"], 0.5)
-        self.assertIn("recorded   steps " + ", ".join(map(str, after["recorded"])), info)
-        self.assertRegex(info, r"captured +12 of 12 launches")
+        self.assertIn("recorded   steps 12-%d\n" % after["recorded"][-1], info)
+        self.assertRegex(info, r"captured +(\d+) of \1 launches")
         text = self.tool("report", folder).out
         self.assertRegex(text, r"steps of \d+\.\d+ ms \(median; p95 \d+\.\d+\)")
 

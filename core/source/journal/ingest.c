@@ -40,6 +40,7 @@ void ingest_close(struct ingest *f)
 	library_log_free(&f->libraries);
 	vec_free(&f->gpu_switches);
 	vec_free(&f->recorded);
+	vec_free(&f->traced);
 	vec_free(&f->opening.kept_ms);
 	blocks_free(&f->blocks);
 	run_free(&f->run);

@@ -176,7 +176,8 @@ struct ingest {
 	 * training.
 	 */
 	VEC(uint32_t) trainings;
-	VEC(uint64_t) recorded; /* numbers of the first 4,096 recorded steps passed on */
+	/* numbers of the first 4,096 recorded steps passed on, and of those that get traces */
+	VEC(uint64_t) recorded, traced;
 };
 
 /*
@@ -230,8 +231,9 @@ bool ingest_is_void(const struct ingest *f, uint32_t generation);
  */
 uint64_t ingest_count_steps(const struct ingest *f);
 
-/* Adds a step to the list `recorded`. The step was passed on or will be. */
-void ingest_note_recorded(struct ingest *f, uint64_t number);
+/* Adds a step to the list `recorded`, and to `traced` if it gets traces. The step was passed on or
+ * will be. */
+void ingest_note_recorded(struct ingest *f, uint64_t number, bool is_traced);
 
 /* Live only: returns chunks that have been read to the library for reuse. Returns their number. */
 uint32_t ingest_recycle(struct ingest *f);

@@ -111,10 +111,12 @@ static enum cost_kind cost_kind_of(const struct step_mark *mark, bool is_recorde
 	return is_recorded ? COST_RECORDED : mark->action == SCHED_NONE ? COST_PLAIN : COST_NEITHER;
 }
 
-void ingest_note_recorded(struct ingest *f, uint64_t number)
+void ingest_note_recorded(struct ingest *f, uint64_t number, bool is_traced)
 {
 	if (f->recorded.n < MOST_RECORDED_NUMBERS)
 		vec_push(&f->recorded, number);
+	if (is_traced && f->traced.n < MOST_RECORDED_NUMBERS)
+		vec_push(&f->traced, number);
 }
 
 static void drop_step_times(struct ingest *f)
@@ -298,7 +300,7 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	drop_cut(f, end);
 	if (is_recorded && is_any) {
 		if (!f->schedule.flight) /* the flight recorder passes on only a few of its steps */
-			ingest_note_recorded(f, mark.number);
+			ingest_note_recorded(f, mark.number, m.is_traced);
 		model_finish(&m);
 		if (!f->sink.no_trace)
 			model_count_in_flight(&m);

@@ -28,7 +28,7 @@ static void on_step(void *context, struct ingest *f, struct model_step *m)
 void driver_take_kept(void *driver, struct model_step *m)
 {
 	struct driver *d = driver;
-	ingest_note_recorded(d->ingest, m->number);
+	ingest_note_recorded(d->ingest, m->number, true);
 	if (d->sink.step)
 		d->sink.step(d->sink.context, m);
 }

@@ -116,6 +116,9 @@ static void fill_steps(struct facts_steps *to, const struct driver *d, struct ar
 	list_make(a, &to->recorded, f->recorded.n);
 	for (size_t i = 0; i < f->recorded.n; i++)
 		to->recorded.at[i] = (int64_t)f->recorded.at[i];
+	list_make(a, &to->traced, f->traced.n);
+	for (size_t i = 0; i < f->traced.n; i++)
+		to->traced.at[i] = (int64_t)f->traced.at[i];
 	to->schedule_shift = (int64_t)atomic_load(&shared->schedule_shift);
 	to->schedule_late = (int64_t)steps_late(f);
 	to->opening_s = opening_s(f);

@@ -37,7 +37,7 @@ struct facts_steps {
 	int64_t count;
 	const char *detector;
 	double confidence;
-	LIST(int64_t) recorded;
+	LIST(int64_t) recorded, traced; /* numbers of recorded steps, and of those with traces */
 	/* by how many steps the schedule moved: in total, and at its first window */
 	int64_t schedule_shift, schedule_late;
 	double opening_s; /* length of the opening, if it ended before the process did */
