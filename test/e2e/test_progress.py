@@ -69,8 +69,9 @@ class Progress(Case):
             with self.subTest(settings):
                 terminal = self.talker(**settings)
                 self.assertEqual(terminal.end(), 0)
-                self.assertNotIn("\x1b[", SUMMARY.split(terminal.shown)[0])
-                pieces = re.split(r"[\r\n]+", terminal.shown)
+                before_summary = SUMMARY.split(terminal.shown)[0]
+                self.assertNotIn("\x1b[", before_summary)
+                pieces = re.split(r"[\r\n]+", before_summary)
                 self.assertTrue([piece for piece in pieces if STATUS.match(piece)], pieces)
                 for piece in pieces:
                     self.assertFalse(re.search("(line|bar).*profrun: ", piece) or
