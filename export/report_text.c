@@ -30,6 +30,7 @@ enum {
 	BETWEEN_BYTES = 400,
 	BETWEEN_LINES = 3,
 	STALL_PLACE = 26, /* columns; so that the line mostly fits */
+	HOST_LINES_SAID = 2,
 	PLACE_BYTES = 600,
 	NAME_BYTES = 40,
 };
@@ -81,6 +82,32 @@ static void say_stall(struct textout *o, const struct report_process *p, const c
 		 report_ms(ms, sizeof(ms), s->ms), percent);
 }
 
+static bool is_bound_by(const struct report_bound *b, const char *resource)
+{
+	bool is = !strcmp(b->verdict, resource);
+	for (size_t i = 0; i < b->between.n && !is; i++)
+		is = !strcmp(b->between.at[i], resource);
+	return is;
+}
+
+/* If CPU code limits the steps, prints the lines at which samples show it. */
+static void say_host_lines(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	char ms[NUMBER_BYTES], samples[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
+	size_t n = is_bound_by(&p->bound, "host") && !o->terse ? p->host.n : 0, said = 0;
+	for (size_t i = 0; i < n && said < HOST_LINES_SAID; i++) {
+		const struct report_host *h = &p->host.at[i];
+		if (!strcmp(h->kind, "loader"))
+			continue;
+		said++;
+		report_place(place, sizeof(place), &h->place, cwd);
+		text_say(o, REPORT_UNDER, "%s ms  %s  %s, %s samples",
+			 report_ms(ms, sizeof(ms), h->self_ms),
+			 text_fit(fitted, sizeof(fitted), place, STALL_PLACE, CUT_HEAD), h->kind,
+			 report_count(samples, sizeof(samples), h->samples));
+	}
+}
+
 static void say_bound(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	const struct report_bound *b = &p->bound;
@@ -104,6 +131,7 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	}
 	for (size_t i = 0; i < b->evidence.n && i < most; i++)
 		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);
+	say_host_lines(o, p, cwd);
 	say_stall(o, p, cwd);
 }
 

@@ -1,5 +1,5 @@
-/* Advice on CPU work between CUDA calls. Stacks are recorded only at CUDA calls, so the calls
- * around the work show which line causes it. */
+/* Advice on CPU work between CUDA calls. Samples show which line does the work. Without samples,
+ * the calls around the work show which line causes it. */
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -66,6 +66,32 @@ static double taken_here_ms(const struct judge *j, uint32_t site)
 }
 
 /*
+ * Returns the line at which samples show most of the CPU work that the last play removed before the
+ * calls of `site`. Returns 0 if no line has more than half of it.
+ */
+static uint32_t sampled_site(const struct judge *j, uint32_t site)
+{
+	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), best = 0;
+	double *ms = mem_zero((n_sites + 1) * sizeof(*ms)), all_ms = 0;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		const struct timeline_call *c = j->w.site[i] == site &&
+								call < j->w.timeline->calls.n
+							? &j->w.timeline->calls.at[call]
+							: NULL;
+		double taken_ms = c ? advice_taken_ms(j, i) : 0;
+		all_ms += taken_ms;
+		if (c && c->before_site && c->before_site <= n_sites)
+			ms[c->before_site] += taken_ms;
+	}
+	for (uint32_t i = 1; i <= n_sites; i++)
+		best = ms[i] > ms[best] ? i : best;
+	bool is_most = best && ms[best] * 2 > all_ms;
+	free(ms);
+	return is_most ? best : 0;
+}
+
+/*
  * Adds advice on the CPU work before the calls of one line. If the CPU does the work between the
  * line's own calls, fusing or compiling the code removes the work and also merges several launches
  * into one. The estimated savings then include those launches.
@@ -88,6 +114,14 @@ void advise_pause(struct judge *j)
 	if (judge_gain_ms(j, &change, 1) < least_ms)
 		return;
 	here_ms = taken_here_ms(j, change.site);
+	uint32_t sampled =
+		place == PAUSE_WITHIN || place == PAUSE_LOOP ? 0 : sampled_site(j, change.site);
+	if (sampled && sampled != change.site) {
+		advise(j, sampled, &change, 1,
+		       "move this CPU work to another thread, or do it less often",
+		       "samples show this line while " PAUSE_WHY, here_ms);
+		return;
+	}
 	const struct whatif_change fused[] = { change,
 					       { .kind = WHATIF_ONE_LAUNCH, .site = change.site } };
 	if (place == PAUSE_BEFORE)

@@ -38,7 +38,10 @@ class HostWork(SimCase):
         self.assertEqual(process["idle"][0]["cause"], "host")
         self.assertEqual(idle["host"]["function"], "log_metrics")
         self.assertGreater(idle["host"]["ms_per_step"], 0.7 * took["log"])
-        self.assertNotEqual(process["bound"]["verdict"], "input")
+        self.assertEqual(process["bound"]["verdict"], "host")
+        largest = process["advice"][0]
+        self.assertEqual(largest["function"], "log_metrics")
+        self.assertGreater(largest["expected_ms_per_step"], 0.7 * took["log"])
 
     def test_without_workers(self):
         self.check(0)

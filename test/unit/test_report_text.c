@@ -884,6 +884,33 @@ static void test_verdict_unclear(void **state)
 	json_decref(root);
 }
 
+/* CPU code limits the steps: the lines that the samples show are on the first screen. */
+static void test_lines_of_the_host(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound");
+	(void)state;
+	json_object_set_new(
+		p, "host",
+		json_pack("[{s:s, s:i, s:s, s:s, s:f, s:f, s:i}, {s:s, s:i, s:s, s:s, s:f, s:f, "
+			  "s:i}]",
+			  "file", "/home/me/job/load.py", "line", 7, "function", "read", "kind",
+			  "loader", "self_ms_per_step", 3.0, "total_ms_per_step", 3.0, "samples",
+			  80, "file", "/home/me/job/train.py", "line", 9, "function", "log", "kind",
+			  "python", "self_ms_per_step", 2.5, "total_ms_per_step", 2.5, "samples",
+			  1012));
+	char *text = print(root, true, false, NULL);
+	assert_null(strstr(text, "samples"));
+	free(text);
+	json_object_set_new(bound, "verdict", json_string("host"));
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "2.500 ms  train.py:9  python, 1,012 samples\n");
+	assert_null(strstr(text, "load.py"));
+	free(text);
+	json_decref(root);
+}
+
 /* It has a line of its own, whatever limits the step. */
 static void test_the_largest_stall_has_a_line(void **state)
 {
@@ -1156,6 +1183,7 @@ int main(void)
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_verdict_unclear),
+		cmocka_unit_test(test_lines_of_the_host),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
