@@ -238,6 +238,9 @@ void gpu_records_are_down(void)
 			atomic_compare_exchange_strong(&g.owners[i], &owner,
 						       owner == CUPTIS ? ABANDONED : OURS);
 	}
+	/* a session without records takes an id too, so that the next one begins with another id */
+	if ((int32_t)(g.first_id - g.last_id) > 0)
+		g.last_id = g.first_id;
 	g.id_shift = g.last_id;
 	pthread_mutex_unlock(&g.lock);
 }

@@ -303,6 +303,9 @@ struct ingest_cut {
 	size_t n_works;
 };
 
+/* Returns whether no GPU work is expected of the step's calls. */
+bool ingest_is_silent(const struct ingest *f, const struct ingest_cut *cut);
+
 /* ---- ingest_cut.c ---- */
 
 /*

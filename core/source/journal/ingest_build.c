@@ -338,7 +338,7 @@ static void build_tail(struct build *b)
 static void note_first_own(struct build *b)
 {
 	struct ingest *f = b->f;
-	bool is_silent = b->cut->mark->action == SCHED_NONE;
+	bool is_silent = ingest_is_silent(f, b->cut);
 	f->has_first_own &= !is_silent;
 	f->was_silent |= is_silent;
 	if (is_silent || !f->was_silent)

@@ -59,6 +59,13 @@ static bool is_kept(const struct ingest *f, const struct step_mark *mark, uint64
 	return !f->saw_gpu_on || o->n_traced || has_gpu_throughout(f, mark->ticks, end);
 }
 
+bool ingest_is_silent(const struct ingest *f, const struct ingest_cut *cut)
+{
+	uint8_t action = cut->mark->action;
+	return action == SCHED_NONE || (action == SCHED_OPENING && f->saw_gpu_on &&
+					!has_gpu_throughout(f, cut->begin_ticks, cut->end_ticks));
+}
+
 uint8_t ingest_action_of(const struct ingest *f, const struct step_mark *mark)
 {
 	bool is_moved = f->opening.is_any && !mark->by_library && !f->schedule.always &&
