@@ -301,7 +301,7 @@ static unsigned sample_threads(void)
 	unsigned n_threads = 0;
 	size_t n = 0;
 	uint64_t at_ns = now_ns(CLOCK_MONOTONIC);
-	for (uint16_t i = 0; i < THREADS_MOST; i++) {
+	for (unsigned i = 0; i < THREADS_MOST; i++) {
 		uint32_t tid = atomic_load_explicit(&g.threads[i].tid, memory_order_acquire);
 		if (!tid)
 			continue;
@@ -309,7 +309,7 @@ static unsigned sample_threads(void)
 		follow_entry(&g.sampled[i], tid);
 		if (!g.sampled[i].launches && g.sampled[i].n_skipped++ < SKIPPED_MOST)
 			continue;
-		entries[n++] = i;
+		entries[n++] = (uint16_t)i;
 		if (n == HOST_PIECES_MOST) {
 			sample_batch(entries, n, at_ns);
 			n = 0;

@@ -40,18 +40,18 @@ static void keep(const char *from, size_t bytes)
 	memcpy(h->words, from + first, bytes - first);
 }
 
-EXPORT ssize_t write(int fd, const void *from, size_t bytes);
+EXPORT ssize_t write(int fd, const void *buf, size_t n);
 
-ssize_t write(int fd, const void *from, size_t bytes)
+ssize_t write(int fd, const void *buf, size_t n)
 {
 	ssize_t (*next)(int, const void *, size_t) =
 		(__typeof__(next))atomic_load_explicit(&real, memory_order_relaxed);
 	if (UNLIKELY(!next)) /* before the constructor */
-		return syscall(SYS_write, fd, from, bytes);
+		return syscall(SYS_write, fd, buf, n);
 	if (LIKELY(fd != STDERR_FILENO))
-		return next(fd, from, bytes);
-	ssize_t n = next(fd, from, bytes);
-	if (n > 0)
-		keep(from, (size_t)n);
-	return n;
+		return next(fd, buf, n);
+	ssize_t done = next(fd, buf, n);
+	if (done > 0)
+		keep(buf, (size_t)done);
+	return done;
 }

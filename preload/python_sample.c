@@ -195,7 +195,8 @@ bool python_sample_read(struct sample_memory *m, uint64_t state, const struct ho
 	size_t n = n_more, n_first;
 	out->n = 0;
 	out->is_whole = false;
-	memcpy(pieces, more, n_more * sizeof(*more));
+	if (n_more)
+		memcpy(pieces, more, n_more * sizeof(*more));
 	if (!l || !state || api->is_finalizing())
 		return host_memory_read(pieces, n) == n;
 	r->layout = l;

@@ -324,7 +324,7 @@ static void find_before_calls(struct sweep *w)
 	for (size_t i = w->step->first_call; i < w->t->calls.n; i++) {
 		const struct timeline_call *c = &w->t->calls.at[i];
 		uint32_t lane = w->lanes->of_thread[c->thread];
-		struct lane_end *last = &s->ends.at[lane];
+		struct lane_end none = { 0 }, *last = lane < s->ends.n ? &s->ends.at[lane] : &none;
 		struct lane_end from = *last;
 		if (!from.end_ns)
 			from.end_ns = w->step->begin_ns;

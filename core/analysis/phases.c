@@ -306,6 +306,8 @@ static void settle_round_trips(struct phases *p, const struct model_step *m, str
 			*at = trips.n;
 			vec_push(&trips, (struct trips){ 0 });
 		}
+		if (*at >= trips.n)
+			continue;
 		trips.at[*at].to_host += c->copy == COPY_D2H;
 		trips.at[*at].to_device += c->copy == COPY_H2D;
 	}

@@ -121,6 +121,7 @@ static void note_failure(struct blocks *b, const struct rec_block *r)
 						 .n_steps = a->n_steps,
 						 .stack = r->stack,
 						 .device = r->device };
+	uint64_t *bytes = mem_zero((b->live.n + 1) * sizeof(*bytes));
 	for (size_t i = 0; i < b->live.n; i++) {
 		const struct block_live *l = &b->live.at[i];
 		bool is_new;
@@ -131,8 +132,11 @@ static void note_failure(struct blocks *b, const struct rec_block *r)
 			*at = a->failure.held.n;
 			vec_push(&a->failure.held, (struct allocator_held){ .stack = l->stack });
 		}
-		a->failure.held.at[*at].bytes += l->bytes;
+		bytes[*at] += l->bytes;
 	}
+	for (size_t i = 0; i < a->failure.held.n; i++)
+		a->failure.held.at[i].bytes = bytes[i];
+	free(bytes);
 	map_free(&place);
 }
 
