@@ -14,6 +14,12 @@
 #include <unistd.h>
 
 static _Atomic(void *) real;
+static _Atomic pid_t owner;
+
+void last_words_keep(pid_t pid)
+{
+	atomic_store(&owner, pid);
+}
 
 void last_words_begin(void)
 {
@@ -25,7 +31,7 @@ void last_words_begin(void)
 static void keep(const char *from, size_t bytes)
 {
 	struct journal_header *h = journal_header();
-	if (!h)
+	if (!h || atomic_load_explicit(&owner, memory_order_relaxed) != getpid())
 		return;
 	if (bytes > JOURNAL_WORDS_BYTES) {
 		atomic_fetch_add_explicit(&h->words_written, bytes - JOURNAL_WORDS_BYTES,

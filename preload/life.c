@@ -223,6 +223,7 @@ static void arm(void)
 	blocks_configure(&g.config, !schedule.off || trigger_is_any(&trigger));
 	host_configure(&g.config);
 	g.pid = getpid();
+	last_words_keep(g.pid);
 	life_register_exit();
 	if (at_quick_exit(life_finish))
 		log_line(LOG_INFO, "at_quick_exit() failed: the last GPU records are lost if the "

@@ -2,6 +2,7 @@
 that ran out, failed CUDA calls, signals."""
 import json
 import os
+import sys
 import unittest
 
 from harness import ROOT, Case, prog, script
@@ -60,6 +61,19 @@ class Exit(Case):
         self.assertEqual((end["status"], end["out_of_memory"], end["exception"]), (5, None, None))
         self.assertNotIn("failure", process)
         self.assertIn(": exit 5 (its own) after ", run.err)
+
+    def test_a_child_without_fork_handlers_writes_to_stderr(self):
+        """Such a child knows the journal's address, but has not its memory."""
+        code = ("import ctypes, os\n"
+                "ctypes.CDLL('libcudart.so.13').cudaFree(None)\n"
+                "child = ctypes.CDLL(None)._Fork()\n"
+                "if not child:\n"
+                "    os.write(2, b'from the child\\n')\n"
+                "    os._exit(0)\n"
+                "print(os.waitpid(child, 0)[1])\n")
+        run = self.profiled([sys.executable, "-c", code])
+        self.assertEqual((run.status, run.out), (0, "0\n"), run.err)
+        self.assertIn("from the child", run.err)
 
     def test_signal(self):
         _, end, _ = self.end_of([prog("ends"), "segv"], -11)
