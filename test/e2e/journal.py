@@ -73,6 +73,11 @@ class Journal:
         (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point
         return m0 + (ticks - t0) * (m1 - m0) / (t1 - t0)
 
+    def ticks(self, ns):
+        """Converts ns of CLOCK_MONOTONIC to ticks: the inverse of ns()."""
+        (t0, m0, _), (t1, m1, _) = self.first_point, self.last_point
+        return t0 + (ns - m0) * (t1 - t0) / (m1 - m0)
+
     def _text(self, at):
         return self.data[at:self.data.find(b"\0", at)].decode(errors="replace")
 

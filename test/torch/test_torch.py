@@ -22,7 +22,7 @@ from trace import Trace  # noqa: E402
 TRAIN = os.path.join(HERE, "train.py")
 ON_GPU = os.environ.get("PROFRUN_GPU") == "1"
 STEPS = 40
-RECORD = 3  # enum sched_action of core/runtime/kinds.h
+CLOCK_ERROR_NS = 50  # of a trace's times; less than the time between two launches
 SCHEDULE = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
 
 
@@ -74,11 +74,16 @@ class TorchCase(Case):
         return self.execute(command, self.folder(), environment(**settings), timeout=300)
 
 
-def recorded_steps(journal):
-    """[(number, begin, end)] of the steps that the schedule wanted."""
-    marks = sorted((r for r in journal.of(2) if r.event == "begin"), key=lambda r: r.ticks)
-    ends = [r.ticks for r in marks[1:]] + [1 << 64]
-    return [(m.number, m.ticks, end) for m, end in zip(marks, ends) if m.action >= RECORD]
+def traced_steps(run):
+    """[(number, begin, end)] of the traced steps, in ticks. The traces know them in any case; the
+    journal's marks do not if the collector found the steps after the run."""
+    journal, found = run.journal(), []
+    for number, path in zip(run.trace_steps(), run.traces_in_order()):
+        trace = Trace(path)
+        step, = (s for s in trace.slices if trace.tracks[s.track].name == "Steps")
+        begin, end = (journal.ticks(ns - CLOCK_ERROR_NS) for ns in (step.time, step.end))
+        found.append((number, begin, end))
+    return found
 
 
 def kernels_of(journal, begin, end):
@@ -101,6 +106,7 @@ class TrainUnderProfrun(TorchCase):
         cls.alone = case.train(profiled=False)
         cls.run_ = case.train(options=["--schedule", SCHEDULE], PROFSIM_TRUTH=cls.truth_path)
         cls.journal = cls.run_.journal()
+        cls.steps = traced_steps(cls.run_)
 
     def test_prints_what_it_prints_alone(self):
         self.assertEqual(self.alone.status, 0, self.alone.err)
@@ -115,9 +121,7 @@ class TrainUnderProfrun(TorchCase):
         self.assertEqual(len(self.run_.trace_steps()), 3)
 
     def test_every_launch_is_paired_and_named(self):
-        steps = recorded_steps(self.journal)
-        self.assertEqual([number for number, _, _ in steps], self.run_.trace_steps())
-        for _, begin, end in steps:
+        for _, begin, end in self.steps:
             launches = [c for c in self.journal.calls() if c.category == "launch"
                         and begin <= c.begin < end]
             kernels = kernels_of(self.journal, begin, end)
@@ -127,14 +131,14 @@ class TrainUnderProfrun(TorchCase):
             device = [self.journal.kernel_name(kernel) for kernel in kernels]
             self.assertEqual(host, device)
         shapes = [[self.journal.kernel_name(k) for k in kernels_of(self.journal, b, e)]
-                  for _, b, e in steps]
+                  for _, b, e in self.steps]
         self.assertEqual(shapes[0], shapes[1])
         self.assertEqual(shapes[0], shapes[2])
 
     def test_trace_holds_every_launch_with_an_arrow_to_its_kernel(self):
         names = demangle(self.journal.kernel_name(k) for k in self.journal.gpu()
                          if k.work == "kernel")
-        for (_, begin, end), path in zip(recorded_steps(self.journal), self.run_.traces_in_order()):
+        for (_, begin, end), path in zip(self.steps, self.run_.traces_in_order()):
             trace = Trace(path)
             kernels = kernels_of(self.journal, begin, end)
             arrows = {flow: entry for flow, entry in trace.flows_in}
@@ -153,7 +157,7 @@ class TrainUnderProfrun(TorchCase):
         by_correlation = {row.correlation: row for row in truth(self.truth_path)
                           if row.work == "kernel"}
         checked = 0
-        for _, begin, end in recorded_steps(self.journal):
+        for _, begin, end in self.steps:
             for kernel in kernels_of(self.journal, begin, end):
                 row = by_correlation[kernel.correlation]
                 self.assertEqual(row.name, self.journal.kernel_name(kernel))
@@ -420,11 +424,13 @@ class AgainstTorchProfiler(TorchCase):
         self.assertEqual(theirs.status, 0, theirs.err)
         by_torch = self.kernels_by_torch(out)
         self.assertEqual(len(by_torch), 3)
-        ours = self.train(options=["--schedule", SCHEDULE]).journal()
+        run = self.train(options=["--schedule", SCHEDULE])
+        ours = run.journal()
         names = demangle(ours.kernel_name(k) for k in ours.gpu() if k.work == "kernel")
         by_us = [[(names[ours.kernel_name(k)], (ours.ns(k.end) - ours.ns(k.begin)) / 1e3)
                   for k in kernels_of(ours, b, e)]
-                 for _, b, e in recorded_steps(ours)]
+                 for _, b, e in traced_steps(run)]
+        self.assertEqual(len(by_us), 3)
         total = {"torch.profiler": [], "profrun": []}
         for who, steps in (("torch.profiler", by_torch), ("profrun", by_us)):
             for step in steps:
