@@ -2,7 +2,7 @@
  * What the driver reports about its devices: the properties of an H100, with a different name. Runs
  * on the application's threads.
  */
-#include "test/sim/engine.h"
+#include "test/sim/engine_image.h"
 
 #include <stdio.h>
 
@@ -81,8 +81,8 @@ CUresult sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
 {
 	CUresult rc = engine_device_check(device);
 	if (!rc) {
-		*major = 9;
-		*minor = 0;
+		*major = image_device() / 10;
+		*minor = image_device() % 10;
 	}
 	return rc;
 }
@@ -136,6 +136,10 @@ CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
 	if (!value || attribute < 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	*value = attribute < CU_DEVICE_ATTRIBUTE_MAX ? attributes[attribute] : 0;
+	if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+		*value = image_device() / 10;
+	if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+		*value = image_device() % 10;
 	if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
 		*value = device + 1;
 	return CUDA_SUCCESS;

@@ -1,12 +1,10 @@
 /*
- * Modules, libraries and kernels. No image is read: a module has every function that is requested,
- * and a kernel is only a name. Runs on the application's threads.
+ * Modules, libraries and kernels. A kernel is only a name. Runs on the application's threads.
  */
-#include "test/sim/engine.h"
+#include "test/sim/engine_image.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <unistd.h>
 
 struct variable {
 	struct variable *next;
@@ -21,9 +19,10 @@ struct module {
 	struct kernel *kernels;
 	struct variable *variables;
 	unsigned kernel_count;
+	struct image image;
 };
 #define MODULE_MAGIC 0x4d4f4431u
-/* size of a variable if only the image, which is not read, contains its size */
+/* size of a variable if the image cannot be read */
 #define VARIABLE_BYTES 4096
 
 #define NAME_BUCKETS 65536
@@ -109,18 +108,33 @@ static struct module *module_checked(const void *handle)
 	return m && m->magic == MODULE_MAGIC ? m : NULL;
 }
 
-static CUresult module_create(bool is_library, void **out)
+static CUresult module_create(bool is_library, const void *code, void **out)
 {
 	struct context *c = NULL;
+	struct image image;
 	CUresult rc = is_library ? engine_init_check() : engine_context_current(&c);
+	if (!rc)
+		rc = image_read(code, &image);
 	if (rc)
 		return rc;
 	struct module *m = calloc(1, sizeof(*m));
 	m->magic = MODULE_MAGIC;
 	m->is_library = is_library;
 	m->context = c;
+	m->image = image;
+	if (!is_library) /* of a library, whose kernels nvcc has registered, only on demand */
+		image_unpack(&m->image);
 	*out = m;
 	return CUDA_SUCCESS;
+}
+
+static CUresult module_from_file(bool is_library, const char *file, void **out)
+{
+	size_t bytes;
+	char *code = image_load(file, &bytes);
+	CUresult rc = code ? module_create(is_library, code, out) : CUDA_ERROR_FILE_NOT_FOUND;
+	free(code);
+	return rc;
 }
 
 static CUresult module_kernel(struct module *m, const char *name, void **out)
@@ -129,6 +143,8 @@ static CUresult module_kernel(struct module *m, const char *name, void **out)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!name || !*name || !out)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (m->image.has_all && !image_find(&m->image, name, true))
+		return CUDA_ERROR_NOT_FOUND;
 	pthread_mutex_lock(&engine_lock);
 	struct name *n = name_intern(name);
 	struct kernel *k = m->kernels;
@@ -144,8 +160,10 @@ static CUresult module_kernel(struct module *m, const char *name, void **out)
 		k->next = m->kernels;
 		k->attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
 		k->attributes[CU_FUNC_ATTRIBUTE_NUM_REGS] = 32;
-		k->attributes[CU_FUNC_ATTRIBUTE_PTX_VERSION] = 90;
-		k->attributes[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = 90;
+		k->attributes[CU_FUNC_ATTRIBUTE_PTX_VERSION] = m->image.ptx_version
+								       ?: image_device();
+		k->attributes[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = m->image.binary_version
+									  ?: image_device();
 		k->attributes[CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = -1;
 		k->attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = 49152;
 		k->block[0] = k->block[1] = k->block[2] = 1;
@@ -171,6 +189,7 @@ static CUresult module_unload(struct module *m)
 		free(v);
 	}
 	m->variables = NULL;
+	image_free(&m->image);
 	pthread_mutex_unlock(&engine_lock);
 	return CUDA_SUCCESS;
 }
@@ -216,10 +235,16 @@ static CUresult module_variable(struct module *m, const char *name, CUdeviceptr 
 				size_t *bytes)
 {
 	struct variable *v;
-	if (!m || !name)
+	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (!name)
+		return CUDA_ERROR_INVALID_VALUE;
+	image_unpack(&m->image);
 	pthread_mutex_lock(&engine_lock);
-	CUresult rc = variable_find(m, name, VARIABLE_BYTES, &v);
+	const struct image_symbol *s = image_find(&m->image, name, false);
+	CUresult rc = m->image.has_all && !s
+			      ? CUDA_ERROR_NOT_FOUND
+			      : variable_find(m, name, s ? s->bytes : VARIABLE_BYTES, &v);
 	if (!rc && address)
 		*address = v->allocation->range.start;
 	if (!rc && bytes)
@@ -230,14 +255,12 @@ static CUresult module_variable(struct module *m, const char *name, CUdeviceptr 
 
 CUresult sim_cuModuleLoad(CUmodule *module, const char *file)
 {
-	if (!file || access(file, R_OK))
-		return CUDA_ERROR_FILE_NOT_FOUND;
-	return module_create(false, (void **)module);
+	return module_from_file(false, file, (void **)module);
 }
 
 CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
 {
-	return image ? module_create(false, (void **)module) : CUDA_ERROR_INVALID_IMAGE;
+	return image ? module_create(false, image, (void **)module) : CUDA_ERROR_INVALID_IMAGE;
 }
 
 CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
@@ -288,7 +311,7 @@ CUresult sim_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_optio
 			       void **values, unsigned count)
 {
 	(void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
-	return code ? module_create(true, (void **)library) : CUDA_ERROR_INVALID_VALUE;
+	return code ? module_create(true, code, (void **)library) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuLibraryLoadFromFile(CUlibrary *library, const char *file, CUjit_option *jit,
@@ -296,9 +319,7 @@ CUresult sim_cuLibraryLoadFromFile(CUlibrary *library, const char *file, CUjit_o
 				   void **values, unsigned count)
 {
 	(void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
-	if (!file || access(file, R_OK))
-		return CUDA_ERROR_FILE_NOT_FOUND;
-	return module_create(true, (void **)library);
+	return module_from_file(true, file, (void **)library);
 }
 
 CUresult sim_cuLibraryUnload(CUlibrary library)

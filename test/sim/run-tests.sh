@@ -67,7 +67,14 @@ python3 "$here/tests/compare.py" "$work/truth" <"$work/records" || failed=1
 run "$bin/both"
 PROFSIM_TRUTH=$work/truth_libs PROFSIM_KERNEL_TIMES=dgrad=40.5,cusolver=300 run "$bin/libs"
 PROFSIM_DEVICES=2 run python3 "$here/tests/ctypes_run.py" 2
-[ ! -x "$bin/nvcc" ] || run "$bin/nvcc"
+for program in nvcc images thrust; do
+	[ ! -x "$bin/$program" ] || run "$bin/$program"
+done
+if [ -x "$bin/images" ]; then
+	PROFSIM_CC=6.1 run "$bin/images" other
+	check "the GPU for which there is code is named" says "PROFSIM_CC=8.0 simulates" \
+		env PROFSIM_CC=6.1 "$bin/images" other
+fi
 
 check "a planted failure happens" env PROFSIM_FAIL=cudaMalloc:1:2 sh -c "! '$bin/both' >/dev/null"
 check "at its call only" env PROFSIM_FAIL=cudaMalloc:2:cudaErrorMemoryAllocation "$bin/both"

@@ -56,7 +56,7 @@ $(eval $(call sim_objects,cupti12,-DSIM_CUPTI=12))
 $(SIM)/libcuda.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) $(SIM_ENGINE) driver_wrappers)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
-		-lpthread -o $@
+		-lpthread -ldl -o $@
 
 $(SIM)/libcudart.so.%:
 	$(call say,LD,$@)
@@ -93,7 +93,8 @@ $(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
 # is with the real ones.
 SIM_TEST_LIBS := $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13 $(SIM)/libcuda.so.1
 SIM_TESTS := $(patsubst test/sim/tests/%.c,$(SIM)/test/%,$(wildcard test/sim/tests/*.c)) \
-	$(if $(NVCC),$(SIM)/test/nvcc)
+	$(if $(NVCC),$(addprefix $(SIM)/test/,nvcc thrust images images.cubin images_80.cubin \
+		images.ptx images.fatbin))
 .PHONY: sim-tests
 tests: sim-tests
 sim-tests: sim $(SIM_TESTS)
@@ -104,5 +105,26 @@ $(SIM)/test/%: test/sim/tests/%.c test/sim/tests/check.h $(SIM_TEST_LIBS) $(BUIL
 $(SIM)/test/nvcc: test/sim/tests/nvcc.cu test/sim/tests/check.h $(SIM)/libcudart.so.13
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -I. $< -o $@
+
+$(SIM)/test/thrust: test/sim/tests/thrust.cu test/sim/tests/check.h $(SIM)/libcudart.so.13
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -I. $< -o $@
+$(SIM)/test/images: test/sim/tests/images.cu test/sim/tests/check.h $(SIM)/libcudart.so.13
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -I. -gencode arch=compute_80,code=compute_80 \
+		-gencode arch=compute_75,code=sm_75 $< -Xlinker $(SIM)/libcuda.so.1 -o $@
+$(SIM)/test/images.cubin: test/sim/tests/images_device.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cubin -gencode arch=compute_80,code=sm_90 $< -o $@
+$(SIM)/test/images_80.cubin: test/sim/tests/images_device.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cubin -arch=sm_80 $< -o $@
+$(SIM)/test/images.ptx: test/sim/tests/images_device.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -ptx -arch=compute_75 $< -o $@
+$(SIM)/test/images.fatbin: test/sim/tests/images_device.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -fatbin -gencode arch=compute_75,code=compute_75 \
+		-gencode arch=compute_80,code=sm_80 $< -o $@
 
 -include $(wildcard $(SIM_OBJ)/*/*.d)
