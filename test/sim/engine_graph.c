@@ -32,6 +32,9 @@ static void node_free(struct graph_node *n)
 {
 	if (n->child)
 		graph_destroy(n->child);
+	for (int i = 0; i < n->body_count; i++)
+		graph_destroy(n->bodies[i]);
+	free(n->bodies);
 	n->magic = 0;
 	free(n->dependencies);
 	free(n);
@@ -115,6 +118,8 @@ struct graph *graph_clone(struct graph *g)
 		n->graph = copy;
 		n->original = g->nodes[i];
 		n->child = n->child ? graph_clone(n->child) : NULL;
+		if (n->body_count)
+			condition_clone(n, g->nodes[i]);
 		n->dependencies = NULL;
 		n->dependency_count = 0;
 		copy->nodes[i] = n;
@@ -204,9 +209,11 @@ CUresult sim_cuGraphClone(CUgraph *copy, CUgraph graph)
 	if (!g || !copy)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&engine_lock);
-	*copy = (CUgraph)graph_clone(g);
+	bool can_clone = !graph_has_type(g, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+	if (can_clone)
+		*copy = (CUgraph)graph_clone(g);
 	pthread_mutex_unlock(&engine_lock);
-	return CUDA_SUCCESS;
+	return can_clone ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult sim_cuGraphNodeFindInClone(CUgraphNode *node, CUgraphNode original, CUgraph clone)

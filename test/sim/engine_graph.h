@@ -16,9 +16,11 @@ struct graph_node {
 	uint32_t id; /* number within its graph, from 1; clones keep it */
 	struct graph *graph;
 	CUgraphNodeParams params;
-	struct launch launch; /* the launch, if this is a kernel node */
-	struct move move;     /* the copy or memset, if this is a memcpy or memset node */
-	struct graph *child;  /* the graph of a child graph node, which owns it */
+	struct launch launch;  /* the launch, if this is a kernel node */
+	struct move move;      /* the copy or memset, if this is a memcpy or memset node */
+	struct graph *child;   /* the graph of a child graph node, which owns it */
+	struct graph **bodies; /* the graphs of a conditional node, which owns them */
+	int body_count;
 	struct graph_node **dependencies;
 	int dependency_count;
 	bool disabled;		     /* set in executable graphs only */
@@ -33,7 +35,7 @@ struct graph {
 	struct graph_node **nodes;
 	int node_count;
 	struct graph *original;
-	bool owned; /* a child graph node owns it */
+	bool owned; /* a child graph node or a conditional node owns it */
 };
 
 struct graph_exec {
@@ -70,6 +72,18 @@ CUresult node_params_set(struct graph_node *node, const CUgraphNodeParams *param
 void node_remove(struct graph_node *node);
 /* Sorts the nodes by dependency. Returns false if the graph has a cycle. */
 bool graph_sort(struct graph *graph);
+bool graph_has_type(const struct graph *graph, CUgraphNodeType type);
+
+/* ---- conditional nodes (engine_graph_condition.c) ---- */
+
+/* Creates the bodies of a new conditional node. */
+CUresult condition_set(struct graph_node *node);
+void condition_clone(struct graph_node *to, const struct graph_node *from);
+/* Returns the graph that the node runs in its iteration `iteration`, from 0; NULL: it has ended. */
+struct graph *condition_body(const struct graph_node *node, int iteration);
+/* Returns the error of an instantiation if a body has nodes that it may not have. */
+CUresult conditions_check(const struct graph *graph);
+
 struct graph_node *exec_node(struct graph_exec *exec, CUgraphNode original);
 
 #endif

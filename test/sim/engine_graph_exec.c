@@ -27,6 +27,9 @@ static bool graph_sort_all(struct graph *g)
 	bool whole = graph_sort(g);
 	for (int i = 0; i < g->node_count && whole; i++)
 		whole = !g->nodes[i]->child || graph_sort_all(g->nodes[i]->child);
+	for (int i = 0; i < g->node_count && whole; i++)
+		for (int k = 0; k < g->nodes[i]->body_count && whole; k++)
+			whole = graph_sort_all(g->nodes[i]->bodies[k]);
 	return whole;
 }
 
@@ -36,6 +39,11 @@ CUresult sim_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsig
 	if (!g || !exec)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&engine_lock);
+	CUresult rc = conditions_check(g);
+	if (rc) {
+		pthread_mutex_unlock(&engine_lock);
+		return rc;
+	}
 	struct graph_exec *e = calloc(1, sizeof(*e));
 	e->magic = EXEC_MAGIC;
 	e->id = ++last_exec_id;
@@ -59,8 +67,10 @@ CUresult sim_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult rc = sim_cuGraphInstantiateWithFlags(exec, graph, params->flags);
 	params->hErrNode_out = NULL;
-	params->result_out = rc ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
-				: CUDA_GRAPH_INSTANTIATE_SUCCESS;
+	params->result_out = rc == CUDA_ERROR_NOT_SUPPORTED
+				     ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+			     : rc ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+				  : CUDA_GRAPH_INSTANTIATE_SUCCESS;
 	return rc;
 }
 
@@ -143,10 +153,17 @@ static CUgraphExecUpdateResult graph_update(struct graph *to, struct graph *from
 			return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
 		if (a->child && graph_update(a->child, b->child, error))
 			return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+		if (a->body_count != b->body_count)
+			return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+		for (int k = 0; k < a->body_count; k++)
+			if (graph_update(a->bodies[k], b->bodies[k], error))
+				return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 		CUgraph own = a->params.graph.graph;
 		a->params = b->params;
 		if (a->child)
 			a->params.graph.graph = own;
+		if (a->body_count)
+			a->params.conditional.phGraph_out = (CUgraph *)a->bodies;
 		a->launch = b->launch;
 		a->move = b->move;
 		a->original = b;
@@ -280,7 +297,9 @@ static void flight_add(struct flight *f, struct graph_node *n, const struct when
 	}
 	r.desc.correlation = f->correlation;
 	r.desc.graph = f->exec->id;
-	r.desc.graph_node = (uint64_t)f->exec->id << 32 | n->id;
+	/* nodes are numbered within their graph, and the number of a launched node is unique */
+	r.desc.graph_node = n->graph == f->exec->graph ? (uint64_t)f->exec->id << 32 | n->id
+						       : (1ull << 31 | n->graph->id) << 32 | n->id;
 	r.desc.stream = f->stream->id;
 	r.desc.context = f->stream->context->id;
 	r.desc.device = f->stream->context->device->ordinal;
@@ -307,6 +326,18 @@ static void event_node_run(struct graph_node *n)
 	}
 }
 
+static struct when graph_fly(struct flight *f, struct graph *g, struct when start);
+
+/* Submits the bodies that a conditional node runs, one after another. */
+static void condition_fly(struct flight *f, struct graph_node *n, const struct when *deps,
+			  int count)
+{
+	struct graph *body;
+	n->end = op_join(deps, count);
+	for (int i = 0; !n->disabled && (body = condition_body(n, i)); i++)
+		op_assign(&n->end, graph_fly(f, body, n->end));
+}
+
 /* Submits the nodes of a graph. `start`: when its root nodes may run. Returns when its last node
  * ends. Requires engine_lock. */
 static struct when graph_fly(struct flight *f, struct graph *g, struct when start)
@@ -322,6 +353,8 @@ static struct when graph_fly(struct flight *f, struct graph *g, struct when star
 			struct when begin = op_join(moments, count);
 			n->end = graph_fly(f, n->child, begin);
 			op_release(&begin);
+		} else if (n->body_count) {
+			condition_fly(f, n, moments, count);
 		} else {
 			flight_add(f, n, moments, count);
 			event_node_run(n);

@@ -22,6 +22,8 @@ static CUresult child_set(struct graph_node *n)
 	struct graph *g = graph_checked(n->params.graph.graph);
 	if (!g)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (graph_has_type(g, CU_GRAPH_NODE_TYPE_CONDITIONAL))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	if (n->child)
 		graph_destroy(n->child);
 	n->child = graph_clone(g);
@@ -49,6 +51,8 @@ static CUresult memory_set(struct graph_node *n)
 CUresult node_params_set(struct graph_node *n, const CUgraphNodeParams *params)
 {
 	const CUDA_MEMSET_NODE_PARAMS_v2 *s = &params->memset;
+	if (n->body_count) /* a conditional node cannot be changed */
+		return CUDA_ERROR_NOT_SUPPORTED;
 	n->params = *params;
 	switch (params->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -71,6 +75,8 @@ CUresult node_params_set(struct graph_node *n, const CUgraphNodeParams *params)
 							      : CUDA_ERROR_INVALID_HANDLE;
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 		return memory_set(n);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return condition_set(n);
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return CUDA_SUCCESS;
@@ -97,6 +103,8 @@ CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNo
 		*node = (CUgraphNode)n;
 		if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
 			params->alloc.dptr = n->params.alloc.dptr;
+		if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+			params->conditional.phGraph_out = n->params.conditional.phGraph_out;
 	}
 	pthread_mutex_unlock(&engine_lock);
 	return rc;

@@ -247,10 +247,28 @@ cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
 	if (!params)
 		return cudaErrorInvalidValue;
 	cudaError_t rc = rt_context() ?: params_driver(params, &p);
+	if (!rc && params->type == cudaGraphNodeTypeConditional)
+		rc = RT(DRV(cuCtxGetCurrent)(&p.conditional.ctx));
 	if (!rc)
 		rc = RT(DRV(cuGraphAddNode_v2)(node, graph, dependencies, NULL, count, &p));
 	if (!rc && params->type == cudaGraphNodeTypeMemAlloc)
 		params->alloc.dptr = (void *)p.alloc.dptr;
+	if (!rc && params->type == cudaGraphNodeTypeConditional)
+		params->conditional.phGraph_out = p.conditional.phGraph_out;
+	return rc;
+}
+
+cudaError_t rt_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle,
+						cudaGraph_t graph, unsigned value, unsigned flags)
+{
+	CUcontext context;
+	CUgraphConditionalHandle made = 0;
+	cudaError_t rc = rt_context() ?: RT(DRV(cuCtxGetCurrent)(&context));
+	if (!rc)
+		rc = RT(DRV(cuGraphConditionalHandleCreate)(handle ? &made : NULL, graph, context,
+							    value, flags));
+	if (!rc)
+		*handle = made;
 	return rc;
 }
 
