@@ -255,7 +255,13 @@ struct memory_pool {
 	struct device *device;
 	uint64_t used, used_high, reserved, reserved_high, threshold;
 	int reuse[4];
+	unsigned handle_types; /* CUmemAllocationHandleType: how the pool may be exported */
+	uint64_t shared_id;    /* nonzero: exported or imported; unique in the exporting process */
+	bool imported;	       /* another process made it; it cannot allocate */
+	int exporter;	       /* that process */
 };
+struct memory_pool *memory_pool_checked(CUmemoryPool handle);
+struct memory_pool *memory_pool_create(struct device *device);
 
 CUresult memory_allocate(struct device *device, enum sim_memory_kind kind, size_t bytes,
 			 struct allocation **out);

@@ -9,13 +9,13 @@
 
 #define POOL_MAGIC 0x504f4f31u
 
-static struct memory_pool *pool_checked(CUmemoryPool handle)
+struct memory_pool *memory_pool_checked(CUmemoryPool handle)
 {
 	struct memory_pool *p = (struct memory_pool *)handle;
 	return p && p->magic == POOL_MAGIC ? p : NULL;
 }
 
-static struct memory_pool *pool_create(struct device *device)
+struct memory_pool *memory_pool_create(struct device *device)
 {
 	struct memory_pool *p = calloc(1, sizeof(*p));
 	p->magic = POOL_MAGIC;
@@ -27,7 +27,7 @@ static struct memory_pool *pool_create(struct device *device)
 static struct memory_pool *pool_default(struct device *d)
 {
 	if (!d->default_pool)
-		d->default_pool = pool_create(d);
+		d->default_pool = memory_pool_create(d);
 	return d->default_pool;
 }
 
@@ -64,9 +64,9 @@ CUresult sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
 CUresult sim_cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 {
 	struct device *d;
-	struct memory_pool *p = pool_checked(pool);
+	struct memory_pool *p = memory_pool_checked(pool);
 	CUresult rc = device_of(device, &d);
-	if (!rc && !p)
+	if (!rc && (!p || p->imported))
 		rc = CUDA_ERROR_INVALID_VALUE;
 	if (!rc)
 		d->pool = p;
@@ -98,14 +98,17 @@ CUresult sim_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *propertie
 	if (!pool || !properties)
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult rc = device_of(properties->location.id, &d);
-	if (!rc)
-		*pool = (CUmemoryPool)pool_create(d);
-	return rc;
+	if (rc)
+		return rc;
+	struct memory_pool *p = memory_pool_create(d);
+	p->handle_types = (unsigned)properties->handleTypes;
+	*pool = (CUmemoryPool)p;
+	return CUDA_SUCCESS;
 }
 
 CUresult sim_cuMemPoolDestroy(CUmemoryPool pool)
 {
-	struct memory_pool *p = pool_checked(pool);
+	struct memory_pool *p = memory_pool_checked(pool);
 	if (!p || p == p->device->default_pool)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (p->device->pool == p)
@@ -116,7 +119,7 @@ CUresult sim_cuMemPoolDestroy(CUmemoryPool pool)
 
 CUresult sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 {
-	struct memory_pool *p = pool_checked(pool);
+	struct memory_pool *p = memory_pool_checked(pool);
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (p->reserved > p->used)
@@ -126,7 +129,7 @@ CUresult sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 
 CUresult sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)
 {
-	struct memory_pool *p = pool_checked(pool);
+	struct memory_pool *p = memory_pool_checked(pool);
 	if (!p || !value)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
@@ -142,7 +145,7 @@ CUresult sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attrib
 
 CUresult sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)
 {
-	struct memory_pool *p = pool_checked(pool);
+	struct memory_pool *p = memory_pool_checked(pool);
 	if (!p || !value)
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (attribute) {
@@ -170,7 +173,7 @@ CUresult sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attrib
 CUresult sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *list, size_t count)
 {
 	(void)list, (void)count;
-	return pool_checked(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return memory_pool_checked(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool,
@@ -178,7 +181,7 @@ CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool,
 {
 	(void)location;
 	*flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-	return pool_checked(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return memory_pool_checked(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- allocation ---- */
@@ -190,8 +193,8 @@ CUresult sim_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemor
 	struct allocation *a, copy;
 	pthread_mutex_lock(&engine_lock);
 	CUresult rc = address ? stream_find(handle, &s) : CUDA_ERROR_INVALID_VALUE;
-	struct memory_pool *p = pool_checked(pool);
-	if (!rc && !p)
+	struct memory_pool *p = memory_pool_checked(pool);
+	if (!rc && (!p || p->imported))
 		rc = CUDA_ERROR_INVALID_VALUE;
 	if (!rc)
 		rc = memory_allocate(p->device, SIM_MEMORY_DEVICE, bytes, &a);

@@ -130,3 +130,21 @@ struct cudaChannelFormatDesc rt_cudaCreateChannelDesc(int x, int y, int z, int w
 {
 	return (struct cudaChannelFormatDesc){ x, y, z, w, f };
 }
+
+cudaError_t rt_cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
+						  enum cudaMemAllocationHandleType type,
+						  unsigned flags)
+{
+	return rt_context()
+		       ?: RT(DRV(cuMemPoolExportToShareableHandle)(
+				  handle, pool, (CUmemAllocationHandleType)type, flags));
+}
+
+cudaError_t rt_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *handle,
+						    enum cudaMemAllocationHandleType type,
+						    unsigned flags)
+{
+	return rt_context()
+		       ?: RT(DRV(cuMemPoolImportFromShareableHandle)(
+				  pool, handle, (CUmemAllocationHandleType)type, flags));
+}

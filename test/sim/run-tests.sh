@@ -68,6 +68,7 @@ run "$bin/both"
 PROFSIM_TRUTH=$work/truth_libs PROFSIM_KERNEL_TIMES=dgrad=40.5,cusolver=300 run "$bin/libs"
 PROFSIM_DEVICES=2 run python3 "$here/tests/ctypes_run.py" 2
 PROFSIM_TRUTH=$work/truth_conditions PROFSIM_WHILE=4 run "$bin/conditions"
+run "$bin/pools"
 for program in nvcc images thrust; do
 	[ ! -x "$bin/$program" ] || run "$bin/$program"
 done
