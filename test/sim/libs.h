@@ -18,6 +18,7 @@
 struct libs_handle {
 	void *stream;
 	int pointer_mode, math_mode;
+	void *scratch; /* device memory for a number that is copied to the host; NULL: none yet */
 };
 
 /* Launches a kernel. Returns 0 or a CUresult. */
@@ -36,16 +37,26 @@ const char *libs_type_name(int type);
 int libs_allocate(void **out, size_t bytes);
 int libs_free(void *memory);
 int libs_copy_on(void *stream, void *to, const void *from, size_t bytes);
+enum libs_direction { LIBS_TO_DEVICE, LIBS_TO_HOST };
+/* Copies `height` rows of `width` bytes between host and device. */
+int libs_copy_2d(void *stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+		 size_t width, size_t height, enum libs_direction direction, bool waits);
+int libs_wait(void *stream);
 
 /* The generated entry points call these functions. libs_create also makes a struct libs_handle. */
 int libs_compute(void *handle, const char *function);
+int libs_number(void *handle, const char *function, void *result, size_t bytes, int value);
+/* Does nothing, because nothing depends on what the function sets. */
 int libs_nothing(const char *function);
+/* Names the function once on stderr, and returns `status`. */
+int libs_missing(const char *function, int status);
 int libs_create(void **out);
 int libs_destroy(void *object);
 int libs_set_stream(void *handle, void *stream);
 
-#define CUBLAS_FAILED 13
-#define CUDNN_FAILED  5000
+#define CUBLAS_FAILED	    13
+#define LIBS_CUBLAS_VERSION 130100 /* of CUDA 13.0 */
+#define CUDNN_FAILED	    5000
 
 /* The entry points of a library's handle: LIBS_CREATE creates one, LIBS_MEMBER sets and gets one of
  * its members. */

@@ -15,6 +15,8 @@ static struct {
 	__typeof__(&cuLibraryGetKernel) get_kernel;
 	__typeof__(&cuLaunchKernel) launch;
 	__typeof__(&cuMemcpyDtoDAsync) copy;
+	__typeof__(&cuMemcpy2DAsync) copy_2d;
+	__typeof__(&cuStreamSynchronize) wait;
 	__typeof__(&cuMemAlloc) allocate;
 	__typeof__(&cuMemFree) free;
 	const struct sim_tools *tools;
@@ -49,6 +51,8 @@ static void driver_find(void)
 	find("cuLibraryLoadData", (void **)&driver.library_load, 12000, 0, &found);
 	find("cuLibraryGetKernel", (void **)&driver.get_kernel, 12000, 0, &found);
 	find("cuMemcpyDtoDAsync", (void **)&driver.copy, 12000, 0, &found);
+	find("cuMemcpy2DAsync", (void **)&driver.copy_2d, 12000, 0, &found);
+	find("cuStreamSynchronize", (void **)&driver.wait, 12000, 0, &found);
 	find("cuMemAlloc", (void **)&driver.allocate, 12000, 0, &found);
 	find("cuMemFree", (void **)&driver.free, 12000, 0, &found);
 	find("cuLaunchKernel", (void **)&driver.launch, 12000, 0, &found);
@@ -147,6 +151,45 @@ int libs_copy_on(void *stream, void *to, const void *from, size_t bytes)
 	return leave_runtime(&frame, (int)rc);
 }
 
+int libs_copy_2d(void *stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+		 size_t width, size_t height, enum libs_direction direction, bool waits)
+{
+	pthread_once(&once, driver_find);
+	if (!driver.copy_2d)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	bool to_host = direction == LIBS_TO_HOST;
+	CUDA_MEMCPY2D copy = {
+		.srcMemoryType = to_host ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+		.srcHost = from,
+		.srcDevice = (CUdeviceptr)from,
+		.srcPitch = from_pitch,
+		.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+		.dstHost = to,
+		.dstDevice = (CUdeviceptr)to,
+		.dstPitch = to_pitch,
+		.WidthInBytes = width,
+		.Height = height,
+	};
+	struct sim_frame frame;
+	enter_runtime(&frame, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
+		      "cudaMemcpy2DAsync");
+	CUresult rc = driver.copy_2d(&copy, stream);
+	leave_runtime(&frame, (int)rc);
+	return (int)rc ?: waits ? libs_wait(stream) : 0;
+}
+
+int libs_wait(void *stream)
+{
+	pthread_once(&once, driver_find);
+	if (!driver.wait)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	struct sim_frame frame;
+	enter_runtime(&frame, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+		      "cudaStreamSynchronize");
+	CUresult rc = driver.wait(stream);
+	return leave_runtime(&frame, (int)rc);
+}
+
 int libs_allocate(void **out, size_t bytes)
 {
 	pthread_once(&once, driver_find);
@@ -185,6 +228,17 @@ int libs_nothing(const char *function)
 	if (log >= 1)
 		sim_log("%s does nothing", function);
 	return 0;
+}
+
+int libs_missing(const char *function, int status)
+{
+	static struct sim_said said;
+	pthread_mutex_lock(&lock);
+	bool is_new = sim_say_once(&said, function);
+	pthread_mutex_unlock(&lock);
+	if (is_new)
+		sim_log("%s is not simulated", function);
+	return status;
 }
 
 /* Descriptors are opaque to the caller; 512 bytes are enough for any. */

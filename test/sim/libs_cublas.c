@@ -7,13 +7,17 @@
 
 #include <stdio.h>
 
-#define TILE 64
+#define TILE		    64
+#define CUBLAS_ALLOC_FAILED 3 /* also the error for a caller's descriptor that is too small */
 
 LIBS_CREATE(cublasCreate_v2)
 
 SIM_EXPORT int cublasDestroy_v2(void *handle);
 SIM_EXPORT int cublasDestroy_v2(void *handle)
 {
+	struct libs_handle *h = handle;
+	if (h && h->scratch)
+		libs_free(h->scratch);
 	free(handle);
 	return 0;
 }
@@ -159,7 +163,7 @@ SIM_EXPORT int cublasLtCreate(void **out)
 SIM_EXPORT size_t cublasLtGetVersion(void);
 SIM_EXPORT size_t cublasLtGetVersion(void)
 {
-	return 130100;
+	return LIBS_CUBLAS_VERSION;
 }
 
 SIM_EXPORT int cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows,
@@ -170,6 +174,18 @@ SIM_EXPORT int cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_
 	(void)ld;
 	*out = calloc(1, 256);
 	**out = (struct layout){ .type = type, .batch = 1, .rows = rows, .columns = columns };
+	return 0;
+}
+
+SIM_EXPORT int cublasLtMatrixLayoutInit_internal(struct layout *layout, size_t bytes, int type,
+						 uint64_t rows, uint64_t columns, int64_t ld);
+SIM_EXPORT int cublasLtMatrixLayoutInit_internal(struct layout *layout, size_t bytes, int type,
+						 uint64_t rows, uint64_t columns, int64_t ld)
+{
+	(void)ld;
+	if (bytes < sizeof(*layout))
+		return CUBLAS_ALLOC_FAILED;
+	*layout = (struct layout){ .type = type, .batch = 1, .rows = rows, .columns = columns };
 	return 0;
 }
 
@@ -221,6 +237,18 @@ SIM_EXPORT int cublasLtMatmulDescCreate(struct matmul **out, int compute, int sc
 	return 0;
 }
 
+SIM_EXPORT int cublasLtMatmulDescInit_internal(struct matmul *desc, size_t bytes, int compute,
+					       int scale);
+SIM_EXPORT int cublasLtMatmulDescInit_internal(struct matmul *desc, size_t bytes, int compute,
+					       int scale)
+{
+	(void)compute, (void)scale;
+	if (bytes < sizeof(*desc))
+		return CUBLAS_ALLOC_FAILED;
+	memset(desc, 0, bytes);
+	return 0;
+}
+
 SIM_EXPORT int cublasLtMatmulDescDestroy(void *desc);
 SIM_EXPORT int cublasLtMatmulDescDestroy(void *desc)
 {
@@ -246,6 +274,13 @@ SIM_EXPORT int cublasLtMatmulPreferenceCreate(void **out);
 SIM_EXPORT int cublasLtMatmulPreferenceCreate(void **out)
 {
 	return libs_create(out);
+}
+
+SIM_EXPORT int cublasLtMatmulPreferenceInit_internal(void *preference, size_t bytes);
+SIM_EXPORT int cublasLtMatmulPreferenceInit_internal(void *preference, size_t bytes)
+{
+	memset(preference, 0, bytes);
+	return 0;
 }
 
 SIM_EXPORT int cublasLtMatmulPreferenceDestroy(void *preference);

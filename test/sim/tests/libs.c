@@ -298,6 +298,54 @@ static void recurrent(cudaStream_t stream, unsigned id, int data, size_t number)
 	check_work("RNN_blockPersist_fp_LSTM_kernel", 10, id);
 }
 
+/* Data goes to the device and back, and a number goes to the host. */
+static void vectors(cudaStream_t stream, unsigned id)
+{
+	float in[12], out[12] = { 0 }, *memory, norm = 7;
+	void *handle, *light;
+	int wanted = 0;
+	for (int i = 0; i < 12; i++)
+		in[i] = (float)i;
+	NEED(cudaMalloc((void **)&memory, 4096));
+	NEED(CALL(cublasSetMatrix, 3, 4, 4, in, 3, memory, 5));
+	NEED(CALL(cublasGetMatrix, 3, 4, 4, memory, 5, out, 3));
+	check(!memcmp(in, out, sizeof(in)), "a matrix goes to the device and back", "%g", out[11]);
+	NEED(CALL(cublasSetVector, 4, 4, in, 3, memory, 1));
+	NEED(CALL(cublasGetVector, 4, 4, memory, 1, out, 1));
+	check(out[1] == 3 && out[3] == 9, "a vector with gaps", "%g, %g", out[1], out[3]);
+	check(CALL(cublasSetMatrix, 3, 4, 4, in, 2, memory, 3) == 7, "a bad leading dimension",
+	      "was taken");
+	CALL(cublasCreate_v2, &handle);
+	CALL(cublasSetStream_v2, handle, stream);
+	NEED(CALL(cublasSaxpy_v2, handle, 4, in, memory, 1, memory, 1));
+	check_work("cublasSaxpy_kernel", 10, id);
+	NEED(CALL(cublasSnrm2_v2, handle, 4, memory, 1, &norm));
+	check(!norm, "a norm comes to the host", "%g", norm);
+	NEED(CALL(cublasLtCreate, &light));
+	NEED(CALL(cublasLtDestroy, light));
+	check(CALL(cublasGetSmCountTarget, handle, &wanted) == 15,
+	      "a function that is missing says so", "it succeeded");
+	CALL(cublasDestroy_v2, handle);
+}
+
+static void simple_fourier(cudaStream_t stream, unsigned id)
+{
+	enum { C2C = 0x29, R2C = 0x2a };
+	int plan, bad;
+	NEED(CALL(cufftPlan1d, &plan, 1024, C2C, 8));
+	NEED(CALL(cufftSetStream, plan, stream));
+	NEED(CALL(cufftExecC2C, plan, NULL, NULL, -1));
+	check_work("regular_fft_1024_c2c_forward_kernel", 10, id);
+	CALL(cufftDestroy, plan);
+	NEED(CALL(cufftPlan2d, &plan, 32, 64, R2C));
+	NEED(CALL(cufftSetStream, plan, stream));
+	NEED(CALL(cufftExecR2C, plan, NULL, NULL));
+	check_work("regular_fft_64_r2c_forward_kernel", 10, id);
+	check(CALL(cufftPlan1d, &bad, 0, C2C, 1) == 8 && CALL(cufftPlan1d, &bad, 8, 7, 1) == 3 &&
+		      CALL(cufftExecC2C, 4000, NULL, NULL, 1) == 1,
+	      "plans that cuFFT refuses", "were taken");
+}
+
 int main(void)
 {
 	cudaStream_t stream;
@@ -319,6 +367,8 @@ int main(void)
 	files();
 	collective_memory();
 	fourier(stream, id);
+	simple_fourier(stream, id);
+	vectors(stream, id);
 	convolution(stream, id, 10, "fprop_implicit_gemm_f16f16_f16f32_f32", 10);
 	convolution(stream, id, 12, "dgrad_implicit_gemm_f16f16_f16f32_f32", 40.5);
 	convolution(stream, id, 11, "wgrad_implicit_gemm_f16f16_f16f32_f32", 10);
