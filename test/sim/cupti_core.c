@@ -42,9 +42,13 @@ bool cupti_absent(void)
 
 int ct_missing(const char *name)
 {
+	static struct sim_said said;
 	if (cupti_absent())
 		return CUPTI_ERROR_NOT_INITIALIZED;
-	if (cupti_tools && cupti_tools->settings->log >= 1)
+	pthread_mutex_lock(&cupti_lock);
+	bool is_new = sim_say_once(&said, name);
+	pthread_mutex_unlock(&cupti_lock);
+	if (is_new)
 		sim_log("%s is not simulated", name);
 	return CUPTI_ERROR_NOT_SUPPORTED;
 }

@@ -5,7 +5,9 @@
  */
 #include "test/sim/engine.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -177,8 +179,6 @@ int engine_frame_leave(struct sim_frame *frame, int status)
 CUresult engine_missing(const char *name)
 {
 	static struct sim_said said;
-	if (engine_settings.log < 1)
-		return CUDA_ERROR_NOT_SUPPORTED;
 	pthread_mutex_lock(&engine_lock);
 	bool is_new = sim_say_once(&said, name);
 	pthread_mutex_unlock(&engine_lock);
@@ -345,12 +345,34 @@ const struct sim_tools engine_tools = {
 	.device_write = engine_device_write,
 };
 
+/*
+ * Says once which file wants a private table of NVIDIA's driver. A CUDA runtime that is linked
+ * statically cannot do without these tables.
+ */
+static void say_private_table(void)
+{
+	static bool said;
+	void *frames[16];
+	Dl_info caller = { NULL }, own = { NULL };
+	if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		return;
+	int n = backtrace(frames, 16), i = 0;
+	dladdr((void *)say_private_table, &own);
+	while (i < n && (!dladdr(frames[i], &caller) || caller.dli_fbase == own.dli_fbase))
+		i++;
+	sim_log("%s has a CUDA runtime of its own, which needs NVIDIA's driver; the simulated GPU "
+		"needs a program that is built with nvcc -cudart shared",
+		i < n && caller.dli_fname ? caller.dli_fname : "the program");
+}
+
 CUresult sim_cuGetExportTable(const void **table, const CUuuid *id)
 {
 	if (!table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (memcmp(id->bytes, SIM_TOOLS_UUID, sizeof(id->bytes)))
+	if (memcmp(id->bytes, SIM_TOOLS_UUID, sizeof(id->bytes))) {
+		say_private_table();
 		return CUDA_ERROR_NOT_FOUND;
+	}
 	pthread_once(&once, cold_start);
 	*table = &engine_tools;
 	return CUDA_SUCCESS;

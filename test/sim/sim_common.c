@@ -151,7 +151,8 @@ bool sim_say_once(struct sim_said *said, const char *name)
 	for (int i = 0; i < said->count; i++)
 		if (!strcmp(said->names[i], name))
 			return false;
-	if (said->count < 512)
-		said->names[said->count++] = name;
+	if (said->count == sizeof(said->names) / sizeof(*said->names))
+		return false;
+	said->names[said->count++] = name;
 	return true;
 }
