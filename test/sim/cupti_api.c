@@ -106,6 +106,7 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 			}
 			e->told = call;
 		}
+		bool is_graph = strstr(frame->name, "GraphLaunch") != NULL;
 		CUpti_ActivityAPI api = { .kind = frame->domain == SIM_RUNTIME
 							  ? CUPTI_ACTIVITY_KIND_RUNTIME
 							  : CUPTI_ACTIVITY_KIND_DRIVER,
@@ -114,7 +115,9 @@ void cupti_api_exit(struct sim_sink *sink, struct sim_frame *frame, int status)
 					  .end = cupti_clock_now(),
 					  .processId = cupti_process_id(),
 					  .threadId = thread_id_now(),
-					  .correlationId = frame->correlation,
+					  .correlationId =
+						  is_graph ? cupti_graph_id(frame->correlation)
+							   : frame->correlation,
 					  .returnValue = (uint32_t)status };
 		writes[count++] = (struct write){ &api, cupti_record_bytes(api.kind) };
 		cupti_buffer_write(writes, count, 0, 0);

@@ -218,6 +218,14 @@ static void unresolved_forget(const struct buffer *b)
 	}
 }
 
+static bool zero_due(void)
+{
+	static long seen;
+	long every = cupti_mode()->zero_every;
+	return every && cupti_clock_is_registered() &&
+	       __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) % every == 0;
+}
+
 /* Delivers a buffer to the consumer. Operations that have not ended are delivered without times,
  * and are not delivered again. Call without cupti_lock. */
 static void buffer_deliver(struct buffer *b)
@@ -227,7 +235,7 @@ static void buffer_deliver(struct buffer *b)
 	for (size_t at = 0; at < b->used;) {
 		CUpti_Activity *record = (CUpti_Activity *)(b->data + at);
 		uint64_t *times = cupti_record_times(record);
-		if (times && (!times[1] || (int64_t)times[1] > now)) {
+		if (times && (!times[1] || (int64_t)times[1] > now || zero_due())) {
 			times[0] = times[1] = 0;
 		} else if (times) {
 			times[0] = cupti_clock_convert((int64_t)times[0]);

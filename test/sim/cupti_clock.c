@@ -92,6 +92,22 @@ void cupti_clock_register(CUpti_TimestampCallbackFunc callback)
 	pthread_rwlock_unlock(&lock);
 }
 
+/* cuptiFinalize: CUPTI's own clock applies again. */
+void cupti_clock_reset(void)
+{
+	pthread_rwlock_wrlock(&lock);
+	timestamp = NULL;
+	pair_count = 0;
+	registered = 0;
+	pairs[pair_count++] = pair_read();
+	pthread_rwlock_unlock(&lock);
+}
+
+bool cupti_clock_is_registered(void)
+{
+	return timestamp != NULL;
+}
+
 /*
  * Converts a time to the records' clock. Interpolates linearly between adjacent pairs, so that
  * order is kept; the last slope also applies after the last pair. Returns 0 for work that ran

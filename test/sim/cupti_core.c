@@ -27,6 +27,15 @@ static void mode_read(void)
 		mode.drop_every = strtol(text + 5, NULL, 10);
 	if (!strncmp(text, "full:", 5))
 		mode.buffer_records = strtol(text + 5, NULL, 10);
+	mode.no_device_sync = !strcmp(text, "no-device-sync");
+	mode.disable_hangs = !strcmp(text, "disable-hangs");
+	mode.graph_ids = !strcmp(text, "graph-ids");
+	if (!strncmp(text, "zero-times:", 11))
+		mode.zero_every = strtol(text + 11, NULL, 10);
+	if (mode.no_device_sync || mode.disable_hangs || mode.zero_every)
+		mode.version = 130000; /* CUDA 13.0; fixed in its update 1, the last one in 13.1 */
+	if (mode.graph_ids)
+		mode.version = 130100; /* CUDA 13.1; fixed in its update 1 */
 }
 
 const struct cupti_mode *cupti_mode(void)
@@ -123,6 +132,7 @@ CUptiResult ct_cuptiFinalize(void)
 	cupti_callback_reset();
 	cupti_buffer_flush(true);
 	cupti_buffer_forget();
+	cupti_clock_reset();
 	return CUPTI_SUCCESS;
 }
 
@@ -131,7 +141,9 @@ CUptiResult ct_cuptiGetVersion(uint32_t *version)
 	if (!version)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	/* 28 is the version of CUDA 12.9 */
-	*version = SIM_CUPTI == 12 ? 28 : CUPTI_API_VERSION;
+	*version = cupti_mode()->version ? cupti_mode()->version
+		   : SIM_CUPTI == 12	 ? 28
+					 : CUPTI_API_VERSION;
 	return CUPTI_SUCCESS;
 }
 

@@ -183,6 +183,8 @@ static void record_sync(const struct sim_op *op)
 {
 	if (!cupti_kind_on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
 		return;
+	if (op->u.sync.type == SIM_SYNC_CONTEXT && cupti_mode()->no_device_sync)
+		return;
 	RECORD(CUpti_ActivitySynchronization2, s, sizeof(CUpti_ActivitySynchronization2),
 	       CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 	s->type = (CUpti_ActivitySynchronizationType)op->u.sync.type;
@@ -233,8 +235,15 @@ static void record_graph(const struct sim_op *op)
 	record_put(op, g);
 }
 
-void cupti_record_op(const struct sim_op *op)
+void cupti_record_op(const struct sim_op *submitted)
 {
+	struct sim_op op_of_graph;
+	const struct sim_op *op = submitted;
+	if (op->graph) {
+		op_of_graph = *submitted;
+		op_of_graph.correlation = cupti_graph_id(op->correlation);
+		op = &op_of_graph;
+	}
 	/* graph tracing writes one record for a launch and none for its nodes */
 	if (op->graph && op->kind != SIM_OP_GRAPH && cupti_kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
 		return;

@@ -27,6 +27,10 @@ struct cupti_mode {
 	bool busy, missing;
 	long drop_every;     /* drop every Nth record; 0: drop none */
 	long buffer_records; /* most records in a buffer; 0: as many as fit */
+	/* faults of single versions of CUPTI, see README.md */
+	bool no_device_sync, disable_hangs, graph_ids;
+	long zero_every;  /* with a timestamp callback, every Nth device record has no times */
+	uint32_t version; /* what cuptiGetVersion returns; 0: its usual version */
 };
 const struct cupti_mode *cupti_mode(void);
 bool cupti_absent(void);
@@ -41,12 +45,20 @@ bool cupti_kind_on(CUpti_ActivityKind kind);
 bool cupti_api_on(enum sim_domain domain, uint32_t cbid);
 void cupti_switches_reset(void);
 
+/*
+ * Returns the correlation id in the records of a graph launch and of its operations. With the fault
+ * graph_ids, and once kernels were switched off, that is the id of the last launch before.
+ */
+uint32_t cupti_graph_id(uint32_t correlation);
+
 /* ---- clock (cupti_clock.c) ---- */
 uint64_t cupti_clock_now(void);
 void cupti_clock_note(void); /* now and then stores a pair (CLOCK_MONOTONIC, the records' clock) */
 void cupti_clock_fix(void);  /* stores a pair now; called before records are converted */
 uint64_t cupti_clock_convert(int64_t monotonic_ns);
 void cupti_clock_register(CUpti_TimestampCallbackFunc callback);
+void cupti_clock_reset(void);
+bool cupti_clock_is_registered(void);
 
 /* ---- buffers (cupti_buffer.c) ---- */
 

@@ -6,6 +6,7 @@
 #include "cupti_impl.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static bool kinds[256];
 /* Whether a function is recorded, by domain and callback id. Switching a whole kind on or off sets
@@ -49,6 +50,24 @@ void cupti_switches_reset(void)
 	memset(apis_live, 0, sizeof(apis_live));
 }
 
+/* the fault graph_ids: the id of the last call before kernels were switched off; 0: never */
+static uint32_t stale_id, last_id;
+
+uint32_t cupti_graph_id(uint32_t correlation)
+{
+	__atomic_store_n(&last_id, correlation, __ATOMIC_RELAXED);
+	return cupti_mode()->graph_ids && stale_id ? stale_id : correlation;
+}
+
+/* Called before kernels are switched off. */
+static void kernels_switching_off(void)
+{
+	stale_id = __atomic_load_n(&last_id, __ATOMIC_RELAXED);
+	/* a mutex of CUPTI's that is never unlocked */
+	while (cupti_mode()->disable_hangs)
+		pause();
+}
+
 static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
 {
 	if (kind <= CUPTI_ACTIVITY_KIND_INVALID || (int)kind >= CUPTI_ACTIVITY_KIND_COUNT)
@@ -65,6 +84,8 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
 		return CUPTI_ERROR_NOT_COMPATIBLE;
 	if (!on)
 		cupti_copies_switching_off(kind);
+	if (!on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && kinds[kind])
+		kernels_switching_off();
 	kinds[kind] = on;
 	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) {
 		enum sim_domain domain = kind == CUPTI_ACTIVITY_KIND_RUNTIME ? SIM_RUNTIME
