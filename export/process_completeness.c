@@ -45,9 +45,11 @@ static void explain(char *to, size_t bytes, const struct process *p,
 			 "earlier steps (skip_first= in PROF_SCHEDULE)");
 		break;
 	case LACK_PAIR:
-		snprintf(to, bytes,
-			 "GPU work was recorded but could not be matched to them; set "
-			 "PROF_PAIRING=external");
+		snprintf(to, bytes, "%s",
+			 *facts->cupti.graph_ids ? facts->cupti.graph_ids
+			 : *facts->cupti.times	 ? facts->cupti.times
+						 : "GPU work was recorded but could not be matched "
+						   "to them; set PROF_PAIRING=external");
 		break;
 	default:
 		snprintf(to, bytes,

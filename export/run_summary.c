@@ -192,6 +192,8 @@ static void say_process(const struct process_facts *p, const struct report_run *
 	say_text(who, p->diagnostic);
 	if (lacks_gpu_times)
 		say_text(who, p->cupti.reason);
+	say_text(who, p->cupti.times);
+	say_text(who, p->cupti.graph_ids);
 	say_text(who, p->trouble);
 	if (!has_screen)
 		say_captured(p, who);

@@ -59,7 +59,7 @@ enum {
 static struct gpu_cupti cupti;
 
 static const CUpti_ActivityKind kinds[] = {
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, /* the first: see switch_kinds() */
 	CUPTI_ACTIVITY_KIND_MEMSET,
 	CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
@@ -188,7 +188,9 @@ static void switch_kinds(bool on)
 {
 	CUptiResult (*turn)(CUpti_ActivityKind) = on ? cupti.cuptiActivityEnable
 						     : cupti.cuptiActivityDisable;
-	for (EACH(kinds))
+	/* see gpu_teardown_kernels_stay() */
+	for (size_t i = !on && gpu_teardown_kernels_stay(g.version);
+	     i < sizeof(kinds) / sizeof(*kinds); i++)
 		turn(kinds[i]);
 	if (!g.no_copies)
 		for (EACH(kinds_of_copies))
@@ -228,8 +230,13 @@ static const char *why_refused(CUptiResult result)
  */
 static bool take_over(void)
 {
-	bool own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
-			 !cupti.cuptiActivityRegisterTimestampCallback(timestamp);
+	/*
+	 * A registered clock stays until CUPTI is taken down. If it were registered again, work
+	 * that ran before that would get no times.
+	 */
+	bool own_clock = g.took_clock || (!gpu_records_lost_times() &&
+					  cupti.cuptiActivityRegisterTimestampCallback &&
+					  !cupti.cuptiActivityRegisterTimestampCallback(timestamp));
 	g.took_clock |= own_clock;
 	gpu_records_setup(cupti.cuptiActivityGetNextRecord, cupti.cuptiActivityGetNumDroppedRecords,
 			  g.version, own_clock, g.pairing == GPU_BY_ORDER);
@@ -271,7 +278,9 @@ static void flush(uint32_t flag)
 	 * the lock is released, because CUPTI calls our buffer callbacks and may take its own locks
 	 */
 	pthread_mutex_unlock(&g.lock);
+	gpu_records_force(flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	cupti.cuptiActivityFlushAll(flag);
+	gpu_records_force(false);
 	pthread_mutex_lock(&g.lock);
 }
 
@@ -373,6 +382,9 @@ static void leave_cupti(void)
 	switch_kinds(false);
 	if (take_down())
 		return;
+	/* kernels are still recorded then, but nobody waits for their records */
+	if (gpu_teardown_kernels_stay(g.version))
+		gpu_records_want(GPU_WANTS_NONE);
 	/* otherwise a partly filled buffer of ours would collect the other profiler's records */
 	if (g.order == AGENT_YIELD)
 		flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

@@ -65,6 +65,7 @@ static struct {
 	uint32_t first_id; /* first id of this CUPTI session: struct rec_gpu_state */
 	_Atomic bool saw_copy_on_device;
 	_Atomic enum gpu_wanted wanted;
+	_Atomic bool forces, lost_times;
 	/* Both convert CUPTI's timestamps into ticks, if own_clock is not set. */
 	double ticks_per_ns;
 	struct journal_clock_point origin;
@@ -424,6 +425,27 @@ static uint32_t kernel_id(const CUpti_ActivityKernel10 *r)
 	return 0;
 }
 
+/* ---- Known faults of CUPTI (docs/internals/gpu-time.md) ---- */
+
+void gpu_records_force(bool forces)
+{
+	atomic_store(&g.forces, forces);
+}
+
+bool gpu_records_lost_times(void)
+{
+	return atomic_load(&g.lost_times);
+}
+
+static void note_lost_times(void)
+{
+	if (!atomic_exchange(&g.lost_times, true))
+		journal_put_info("times",
+				 "some GPU work has no times: CUPTI 12.6 to 13.0 can lose them; "
+				 "from the next window on, profrun uses another clock if the "
+				 "process has no CUDA graphs");
+}
+
 /* ---- One function per kind of record ---- */
 
 static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
@@ -464,6 +486,8 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 				    uint32_t correlation)
 {
+	if (!end && g.own_clock && !atomic_load_explicit(&g.forces, memory_order_relaxed))
+		note_lost_times();
 	note_flight(id_of(correlation), SEEN_WORK);
 	if (!end && atomic_load_explicit(&g.wanted, memory_order_relaxed) == GPU_WANTS_TIMED)
 		return NULL;

@@ -45,6 +45,16 @@ uint32_t gpu_records_threads(void);
 enum gpu_wanted { GPU_WANTS_ALL, GPU_WANTS_TIMED, GPU_WANTS_NONE };
 void gpu_records_want(enum gpu_wanted wanted);
 
+/* Says that a forced flush begins or ends. Only in between, work may have no times because it is
+ * still under way. */
+void gpu_records_force(bool forces);
+
+/*
+ * Returns whether CUPTI has delivered work without times outside a forced flush. CUPTI 12.6 update
+ * 2 to 13.0 can do that while it uses another clock than its own.
+ */
+bool gpu_records_lost_times(void);
+
 /*
  * Called after CUPTI was taken down. CUPTI then no longer uses our buffers, and its correlation ids
  * restart at 1.

@@ -6,6 +6,7 @@
 enum {
 	/* first version that survives being taken down; PyTorch's Kineto has the same limit */
 	CUPTI_12_6 = 24,
+	CUPTI_13_0 = 130000, /* its update 1 is 130001 */
 	WAIT_US = 100,
 	/*
 	 * Taking CUPTI down usually takes 2 to 20 ms; it took 0.9 s with eight threads that only
@@ -86,6 +87,11 @@ void gpu_teardown_is_up(bool up)
 void gpu_teardown_application(void)
 {
 	forbid(&g.is_shared);
+}
+
+bool gpu_teardown_kernels_stay(uint32_t version)
+{
+	return version == CUPTI_13_0;
 }
 
 bool gpu_teardown_begin(uint32_t version)

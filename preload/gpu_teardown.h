@@ -46,6 +46,13 @@ void gpu_teardown_is_up(bool up);
 void gpu_teardown_application(void);
 
 /*
+ * Returns whether kernels must not be switched off, because cuptiActivityDisable() can then wait
+ * forever (CUDA 13.0 before its update 1). Taking CUPTI down is safe. `version`: from
+ * cuptiGetVersion.
+ */
+bool gpu_teardown_kernels_stay(uint32_t version);
+
+/*
  * Called before and after CUPTI is taken down. `version`: from cuptiGetVersion.
  * gpu_teardown_begin() returns false if taking CUPTI down is not safe; then gpu_teardown_end() must
  * not be called. No record kinds but profrun's own may be enabled.

@@ -108,6 +108,8 @@ enum gpu_flag {
 	/* a forced flush delivered the record before the work ended: end_ticks is unknown */
 	GPU_INCOMPLETE = 1,
 	GPU_ASYNC = 2, /* an asynchronous copy */
+	/* `correlation` is that of an earlier graph launch (a fault of CUPTI) */
+	GPU_WRONG_ID = 4,
 };
 
 /* Libraries whose calls are recorded. */

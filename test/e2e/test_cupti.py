@@ -28,6 +28,16 @@ status = cupti.cuptiActivityPopExternalCorrelationId(5, ctypes.byref(left))
 print("popped" if status == 0 else "empty")
 """
 
+WAITS = """
+import ctypes
+runtime = ctypes.CDLL("libcudart.so.13")
+memory = ctypes.c_void_p()
+assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(64)) == 0
+for _ in range(10):
+    assert runtime.cudaMemset(memory, 0, ctypes.c_size_t(64)) == 0
+    assert runtime.cudaDeviceSynchronize() == 0
+"""
+
 # A subscription of the application, made through dlsym: its callback must run for each call,
 # whatever profrun switches on and off meanwhile.
 SUBSCRIBER = """
@@ -178,12 +188,13 @@ class Cupti(Case):
         self.assertEqual((run.status, run.out), (0, "all seen\n"), run.err)
         self.assertGreater(len(run.trace_steps()), 2)
 
-    def windows(self, *how):
+    def windows(self, *how, **settings):
         """Records three windows, far enough apart for CUPTI to be removed in between, while copies
         within the device run, each as long as a step."""
         schedule = "skip_first=4,wait=60,warmup=0,active=2,repeat=3"
         run = self.profiled([prog("copies"), "200", "4", *how], PROF_STEP="kernel:first",
-                            PROF_SCHEDULE=schedule, PROFSIM_D2D_GBPS="16", PROF_OPENING="off")
+                            PROF_SCHEDULE=schedule, PROFSIM_D2D_GBPS="16", PROF_OPENING="off",
+                            **settings)
         self.assertEqual((run.status, run.out), (0, "200 steps\n"), run.err)
         (process,) = run.json["processes"]
         self.assertEqual(len(process["steps"]["recorded"]), 6)
@@ -217,6 +228,55 @@ class Cupti(Case):
             said = [i.name for i in trace.instants if "no GPU times of copies" in i.name]
             self.assertEqual(len(said), number >= 2, said)
         self.assertIn("copies", str(process["cupti"]))
+
+    # Known faults of versions of CUPTI, see docs/internals/gpu-time.md.
+
+    def test_no_records_of_device_synchronization(self):
+        """The calls themselves are recorded, so nothing is missing."""
+        for pairing in ("order", "interval"):
+            reports = []
+            for mode in ("ok", "no-device-sync"):
+                run = self.profiled([sys.executable, "-c", WAITS], PROF_SCHEDULE="always",
+                                    PROFSIM_CUPTI=mode, PROF_PAIRING=pairing)
+                self.assertEqual(run.status, 0, run.err)
+                (process,) = run.json["processes"]
+                self.assertEqual({what: n for what, n in process["losses"].items() if n}, {})
+                reports.append([r.name for r in run.journal().of(CALL)])
+            self.assertEqual(reports[0], reports[1])
+            self.assertEqual(reports[0].count("cudaDeviceSynchronize"), 10)
+
+    def test_kernels_that_cannot_be_switched_off(self):
+        """cuptiActivityDisable would never return: the next windows would not begin."""
+        for how in ("plain", "graph"):
+            with self.subTest(how=how):
+                _, process, _ = self.windows(how, PROFSIM_CUPTI="disable-hangs")
+                self.assertEqual({what: n for what, n in process["losses"].items() if n}, {})
+                self.assertNotIn("times", process["cupti"])
+
+    def test_records_without_times(self):
+        """They are noticed, and the next windows use CUPTI's own clock."""
+        run, process, _ = self.windows(PROFSIM_CUPTI="zero-times:3")
+        self.assertIn("some GPU work has no times", run.err)
+        self.assertIn("some GPU work has no times", process["cupti"]["times"])
+        captured = [window["launches"] - window["captured"]
+                    for window in process["completeness"]["windows"]]
+        self.assertGreater(captured[0], 0)
+        self.assertEqual(captured[1:], [0, 0])
+
+    def test_graph_launches_with_wrong_ids(self):
+        """Their work gets no call, instead of a wrong one, and the report says why."""
+        for pairing in ("order", "interval"):
+            with self.subTest(pairing=pairing):
+                run, process, traces = self.windows("graph", PROFSIM_CUPTI="graph-ids",
+                                                    PROF_PAIRING=pairing)
+                self.assertEqual(run.err.count("gives their work wrong ids after"), 1, run.err)
+                windows = process["completeness"]["windows"]
+                self.assertEqual(windows[0]["captured"], windows[0]["launches"])
+                for window in windows[1:]:
+                    self.assertLess(window["captured"], window["launches"])
+                    self.assertIn("wrong ids", window["why"])
+                for trace in traces[2:]:  # two launches of a step are not of the graph
+                    self.assertLessEqual(len(trace.flows_in), 2)
 
 
 if __name__ == "__main__":

@@ -74,9 +74,10 @@ struct ingest_counts {
 	uint64_t works_by_kind[REC_KINDS], calls_by_category[CAT_COUNT + 1];
 	uint64_t dropped, gpu_lost; /* losses that the journal itself reports */
 	uint64_t paired, calls_without_work, works_without_call;
-	uint64_t late;	/* GPU work that arrived after its step was passed on */
-	uint64_t cut;	/* calls dropped from a recorded step because it had too many */
-	uint64_t steps; /* step boundaries passed */
+	uint64_t late;	    /* GPU work that arrived after its step was passed on */
+	uint64_t cut;	    /* calls dropped from a recorded step because it had too many */
+	uint64_t steps;	    /* step boundaries passed */
+	uint64_t wrong_ids; /* GPU work of graphs with the id of an earlier launch */
 };
 
 struct ingest;
@@ -155,6 +156,7 @@ struct ingest {
 	uint64_t expected_of_ticks; /* end of the step for which `expected` was counted */
 	uint64_t expected;	    /* calls of that step that should have GPU work */
 	size_t works_at_last_try, works_at_group_try;
+	uint64_t records_marked; /* the same for the search for wrong ids */
 	uint64_t records_paired; /* value of counts.records when ingest_pair_by_order() last ran */
 	struct ingest_gone {
 		uint32_t id; /* highest correlation id that was paired; valid if is_any */

@@ -356,7 +356,8 @@ static void note_first_own(struct build *b)
 
 static bool is_of_silent_step(const struct ingest *f, const struct rec_gpu *g)
 {
-	return f->has_first_own && (int32_t)(g->correlation - f->first_own) < 0;
+	return f->has_first_own && !(g->flags & GPU_WRONG_ID) &&
+	       (int32_t)(g->correlation - f->first_own) < 0;
 }
 
 /* Work without a call may belong to a launch without work. */

@@ -6,6 +6,7 @@
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/pair_order.h"
+#include "core/source/journal/wrong_ids.h"
 #include "core/util/bisect.h"
 
 /* A time in which CUPTI recorded without a break. A call and its work are in the same session. */
@@ -66,21 +67,30 @@ static struct pair_thread *list_calls(const struct ingest *f, const struct sessi
 	return threads;
 }
 
+static bool has_wrong_ids(const struct ingest *f)
+{
+	for (size_t i = 0; i < f->works.n; i++)
+		if (f->works.at[i].flags & GPU_WRONG_ID)
+			return true;
+	return false;
+}
+
 /*
- * Returns the session's GPU work, and its amount in `n`. If the session has only a part of the work
- * held, the result is a copy. Then `copy` gets it too, and the caller frees it.
+ * Returns the session's GPU work, and its amount in `n`. Leaves out work with wrong ids. If that is
+ * only a part of the work held, the result is a copy. Then `copy` gets it too, and the caller frees it.
  */
 static struct rec_gpu *list_works(const struct ingest *f, const struct session *session, size_t *n,
 				  struct rec_gpu **copy)
 {
 	*n = f->works.n;
 	*copy = NULL;
-	if (session->is_first && session->is_last)
+	if (session->is_first && session->is_last && !has_wrong_ids(f))
 		return f->works.at;
 	*copy = mem_resize(NULL, f->works.n * sizeof(**copy));
 	*n = 0;
 	for (size_t i = 0; i < f->works.n; i++)
-		if (is_within(session, f->works.at[i].correlation))
+		if (is_within(session, f->works.at[i].correlation) &&
+		    !(f->works.at[i].flags & GPU_WRONG_ID))
 			(*copy)[(*n)++] = f->works.at[i];
 	return *copy;
 }
@@ -132,9 +142,19 @@ static void pair_session(struct ingest *f, const struct session *session)
 	vec_free(&when);
 }
 
+static void mark_wrong_ids(struct ingest *f)
+{
+	if (f->counts.records == f->records_marked)
+		return;
+	f->records_marked = f->counts.records;
+	f->counts.wrong_ids +=
+		wrong_ids_mark(f->works.at, f->works.n, f->gone.is_any ? &f->gone.id : NULL);
+}
+
 void ingest_pair_by_order(struct ingest *f)
 {
 	sessions list = { 0 };
+	mark_wrong_ids(f);
 	if (!tables_fact_is(&f->dict.t, "pairing", "order") ||
 	    f->counts.records == f->records_paired)
 		return;
@@ -163,7 +183,7 @@ void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut)
 	VEC(uint32_t) ids = { 0 };
 	for (size_t i = 0; i < cut->n_works; i++) {
 		const struct rec_gpu *g = &cut->works[i];
-		if (g->kind == REC_GPU_SYNC)
+		if (g->kind == REC_GPU_SYNC || g->flags & GPU_WRONG_ID)
 			continue;
 		if (cut->call_of[i] >= cut->n_calls) {
 			vec_push(&ids, g->correlation);

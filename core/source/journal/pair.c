@@ -177,7 +177,8 @@ void pair_match(const struct pair_input *in, uint32_t *call_of)
 	for (size_t i = 0; i < in->n_apis; i++)
 		remember(&m, in->apis[i].correlation, answer_api(in, &in->apis[i]));
 	for (size_t i = 0; i < in->n_works; i++) {
-		call_of[i] = recall(&m, in->works[i].correlation);
+		bool has_id = !(in->works[i].flags & GPU_WRONG_ID);
+		call_of[i] = has_id ? recall(&m, in->works[i].correlation) : PAIR_UNKNOWN;
 		if (call_of[i] == PAIR_UNKNOWN && in->works[i].begin_ticks >= in->end_ticks)
 			call_of[i] = PAIR_LATER;
 	}

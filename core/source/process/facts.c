@@ -169,6 +169,10 @@ static struct facts_losses losses_of(const struct ingest *f)
 	};
 }
 
+#define WRONG_IDS                                                                                 \
+	"some launches of CUDA graphs have no GPU times: CUPTI before 13.1 update 1 gives their " \
+	"work wrong ids after the first window of recorded steps"
+
 static const char *cupti_state(const struct ingest *f)
 {
 	static const char *const states[] = { "off", "on",	"on", "unavailable",
@@ -220,7 +224,9 @@ void driver_describe(const struct driver *d, struct process_facts *to, struct ar
 	to->records = records_of(f, a);
 	to->losses = losses_of(f);
 	to->cupti = (struct facts_cupti){ cupti_state(f), arena_text(a, info(d, "cupti")),
-					  arena_text(a, info(d, "copies")) };
+					  arena_text(a, info(d, "copies")),
+					  arena_text(a, info(d, "times")),
+					  f->counts.wrong_ids ? WRONG_IDS : "" };
 	to->damage = arena_text(a, driver_damage(d, damage, sizeof(damage)));
 	to->diagnostic = arena_text(a, d->diagnostic.text);
 	to->trouble = arena_text(a, d->trouble.text);

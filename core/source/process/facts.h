@@ -84,7 +84,7 @@ struct facts_overhead {
 };
 
 struct facts_cupti {
-	const char *state, *reason, *copies;
+	const char *state, *reason, *copies, *times, *graph_ids;
 };
 
 struct facts_file {
