@@ -77,7 +77,8 @@ static bool has_wrong_ids(const struct ingest *f)
 
 /*
  * Returns the session's GPU work, and its amount in `n`. Leaves out work with wrong ids. If that is
- * only a part of the work held, the result is a copy. Then `copy` gets it too, and the caller frees it.
+ * only a part of the work held, the result is a copy. Then `copy` gets it too, and the caller frees
+ * it.
  */
 static struct rec_gpu *list_works(const struct ingest *f, const struct session *session, size_t *n,
 				  struct rec_gpu **copy)
