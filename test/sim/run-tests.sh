@@ -72,6 +72,11 @@ run "$bin/pools"
 for program in nvcc images thrust; do
 	[ ! -x "$bin/$program" ] || run "$bin/$program"
 done
+if [ -x "$bin/static" ]; then
+	check "a CUDA runtime of its own is named" says "test/static has a CUDA runtime of its own" \
+		"$bin/static"
+	check "and what it needs" says "nvcc -cudart shared" "$bin/static"
+fi
 if [ -x "$bin/images" ]; then
 	PROFSIM_CC=6.1 run "$bin/images" other
 	check "the GPU for which there is code is named" says "PROFSIM_CC=8.0 simulates" \

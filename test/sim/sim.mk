@@ -93,7 +93,7 @@ $(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
 # is with the real ones.
 SIM_TEST_LIBS := $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13 $(SIM)/libcuda.so.1
 SIM_TESTS := $(patsubst test/sim/tests/%.c,$(SIM)/test/%,$(wildcard test/sim/tests/*.c)) \
-	$(if $(NVCC),$(addprefix $(SIM)/test/,nvcc thrust images images.cubin images_80.cubin \
+	$(if $(NVCC),$(addprefix $(SIM)/test/,nvcc static thrust images images.cubin images_80.cubin \
 		images.ptx images.fatbin))
 .PHONY: sim-tests
 tests: sim-tests
@@ -106,6 +106,9 @@ $(SIM)/test/nvcc: test/sim/tests/nvcc.cu test/sim/tests/check.h $(SIM)/libcudart
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -I. $< -o $@
 
+$(SIM)/test/static: test/sim/tests/nvcc.cu test/sim/tests/check.h
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart static -I. $< -o $@
 $(SIM)/test/thrust: test/sim/tests/thrust.cu test/sim/tests/check.h $(SIM)/libcudart.so.13
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -I. $< -o $@
