@@ -50,6 +50,9 @@ void run_make_folder(struct run *r);
  * process has tried to record, that is, whether DIR/journal exists.
  */
 bool run_remove_folder(struct run *r, bool *was_used);
+
+/* Removes the mark that a process has loaded the CUDA driver. Returns whether it was there. */
+bool run_take_driver_mark(const struct run *r);
 /* Writes to run.json what is known before the application starts: command, start, settings. */
 void run_describe(const struct run *r);
 /* Adds to run.json how the run ended. `wall_s`: its duration in seconds. */

@@ -1,5 +1,6 @@
 /* Chooses, makes and removes the run's folder, and writes the run's part of run.json. */
 #include "core/runtime/config.h"
+#include "core/runtime/run_files.h"
 #include "core/runtime/version.h"
 #include "core/util/path.h"
 #include "export/outfile.h"
@@ -110,6 +111,13 @@ void run_make_folder(struct run *r)
 		"-o DIR or PROF_OUT)\n",
 		e.text);
 	r->profiles = false;
+}
+
+bool run_take_driver_mark(const struct run *r)
+{
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/" RUN_DRIVER_MARK, r->folder);
+	return !unlink(path);
 }
 
 bool run_remove_folder(struct run *r, bool *was_used)

@@ -342,9 +342,9 @@ static bool has_driver(void)
 	       !access("/dev/nvhost-ctrl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
-static void say_never_used(const struct run *r, bool was_used)
+static void say_never_used(const struct run *r, bool was_used, bool loaded_driver)
 {
-	const char *hint = "";
+	const char *hint = "", *what = "never used CUDA";
 	if (was_used) {
 		fprintf(stderr,
 			"profrun: nothing could be recorded for %s: it used CUDA, but no journal "
@@ -353,12 +353,13 @@ static void say_never_used(const struct run *r, bool was_used)
 			r->command[0]);
 		return;
 	}
-	if (r->is_sim)
+	if (loaded_driver)
+		what = "loaded the CUDA driver, but made no call that profrun records";
+	else if (r->is_sim)
 		hint = " (for --sim a program must be built with nvcc -cudart shared)";
 	else if (!has_driver())
 		hint = "; no NVIDIA driver found: --sim runs the program on a simulated GPU";
-	fprintf(stderr, "profrun: %s never used CUDA: nothing was recorded%s\n", r->command[0],
-		hint);
+	fprintf(stderr, "profrun: %s %s: nothing was recorded%s\n", r->command[0], what, hint);
 }
 
 /* Reads how the run ended, with the signal, from run.json into the report. Saves the report if no
@@ -480,13 +481,14 @@ int run_finish(struct run *r, int wait_status, double wall_s)
 	json_t *said;
 	long running = wait_for_collector(r, wait_status, wall_s, &said);
 	bool is_any = json_array_size(json_object_get(said, "processes")), was_used;
+	bool loaded_driver = run_take_driver_mark(r);
 	if (was_interrupted) {
 		run_describe_end(r, wait_status, wall_s);
 		say_not_waited(r);
 		error = r->required_pct > 0 ? incomplete(r, "interrupted") : 0;
 	} else if (running <= 0 && !is_any && run_remove_folder(r, &was_used)) {
 		if (!r->is_quiet)
-			say_never_used(r, was_used);
+			say_never_used(r, was_used, loaded_driver);
 		error = r->required_pct > 0 ? incomplete(r, "no launch was recorded") : 0;
 	} else {
 		run_describe_end(r, wait_status, wall_s);

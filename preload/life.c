@@ -27,6 +27,7 @@
 #include "preload/stack.h"
 #include "preload/start_env.h"
 #include "preload/steps.h"
+#include "preload/used.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -451,5 +452,6 @@ __attribute__((constructor)) static void begin(void)
 	last_words_begin();
 	pthread_atfork(plt_before_fork, plt_after_fork, forget);
 	find_exits();
+	used_note_if_mapped();
 	errno = saved;
 }

@@ -4,6 +4,7 @@
  */
 #include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
+#include "preload/used.h"
 
 #include <cuda.h>
 #include <errno.h>
@@ -85,6 +86,7 @@ static void replace(const char *symbol, void **function, int version, cuuint64_t
 
 static CUresult get_v1(const char *symbol, void **function, int version, cuuint64_t flags)
 {
+	used_note();
 	CUresult status = real_get_v1(symbol, function, version, flags);
 	if (!status && symbol && function && *function)
 		replace(symbol, function, version, flags);
@@ -94,6 +96,7 @@ static CUresult get_v1(const char *symbol, void **function, int version, cuuint6
 static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
 		       CUdriverProcAddressQueryResult *status_out)
 {
+	used_note();
 	CUresult status = real_get_v2(symbol, function, version, flags, status_out);
 	if (!status && symbol && function && *function)
 		replace(symbol, function, version, flags);

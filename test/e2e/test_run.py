@@ -424,6 +424,18 @@ class NeverUsed(Case):
                          run.err)
         self.assertIn("nvcc -cudart shared", self.profiled(["true"]).err)
 
+    def test_not_said_of_a_program_that_called_cuda(self):
+        """Its calls are not among those that are recorded, or all failed."""
+        scripts = ("CDLL('libcudart.so.13').cudaGetDeviceCount(byref(c_int()))",
+                   "CDLL('libcudart.so.13').cudaDriverGetVersion(byref(c_int()))",
+                   "CDLL('libcuda.so.1').cuInit(0)")
+        for script in scripts:
+            with self.subTest(script=script):
+                run = self.profiled([sys.executable, "-c", "from ctypes import *; " + script])
+                self.assertNotIn("never used CUDA", run.err)
+                self.assertIn("loaded the CUDA driver, but made no call", run.err)
+                self.assertFalse(os.path.exists(run.folder), run.folder)
+
 
 class Ranks(Case):
     def test_ranks_name_the_folders(self):
