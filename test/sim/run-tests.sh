@@ -73,8 +73,8 @@ for program in nvcc images thrust; do
 	[ ! -x "$bin/$program" ] || run "$bin/$program"
 done
 if [ -x "$bin/static" ]; then
-	check "a CUDA runtime of its own is named" says "test/static has a CUDA runtime of its own" \
-		"$bin/static"
+	check "a CUDA runtime of its own is named" \
+		says "test/static has a CUDA runtime of its own" "$bin/static"
 	check "and what it needs" says "nvcc -cudart shared" "$bin/static"
 fi
 if [ -x "$bin/images" ]; then

@@ -93,8 +93,8 @@ $(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
 # is with the real ones.
 SIM_TEST_LIBS := $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13 $(SIM)/libcuda.so.1
 SIM_TESTS := $(patsubst test/sim/tests/%.c,$(SIM)/test/%,$(wildcard test/sim/tests/*.c)) \
-	$(if $(NVCC),$(addprefix $(SIM)/test/,nvcc static thrust images images.cubin images_80.cubin \
-		images.ptx images.fatbin))
+	$(if $(NVCC),$(addprefix $(SIM)/test/,nvcc static thrust images images.cubin \
+		images_80.cubin images.ptx images.fatbin))
 .PHONY: sim-tests
 tests: sim-tests
 sim-tests: sim $(SIM_TESTS)
