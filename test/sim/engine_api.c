@@ -346,9 +346,13 @@ const struct sim_tools engine_tools = {
 };
 
 /*
- * Says once which file wants a private table of NVIDIA's driver. A CUDA runtime that is linked
- * statically cannot do without these tables.
+ * The private table of NVIDIA's driver that every real CUDA runtime asks for and cannot do without
+ * (seen with CUDA 13.0). Others, such as NVRTC, ask for tables that they do not need.
  */
+static const unsigned char runtime_table[] = { 0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+					       0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9 };
+
+/* Says once which file has a CUDA runtime of its own. */
 static void say_private_table(void)
 {
 	static bool said;
@@ -370,7 +374,8 @@ CUresult sim_cuGetExportTable(const void **table, const CUuuid *id)
 	if (!table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (memcmp(id->bytes, SIM_TOOLS_UUID, sizeof(id->bytes))) {
-		say_private_table();
+		if (!memcmp(id->bytes, runtime_table, sizeof(runtime_table)))
+			say_private_table();
 		return CUDA_ERROR_NOT_FOUND;
 	}
 	pthread_once(&once, cold_start);
