@@ -211,6 +211,7 @@ CUresult image_read(const void *code, struct image *out)
 	*out = (struct image){ .count = 0 };
 	/* PTX may be shorter than the structs of the other formats */
 	if (image_is_ptx(code)) {
+		out->is_text = true;
 		out->has_all = image_read_ptx(code, out);
 		out->binary_version = image_device();
 		return out->ptx_version <= image_device() ? CUDA_SUCCESS

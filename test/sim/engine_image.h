@@ -21,6 +21,7 @@ struct image {
 	/* `symbols` has all kernels and variables; otherwise perhaps none, or those of code for
 	 * another GPU */
 	bool has_all;
+	bool is_text; /* PTX: has kernels of any name, which tests use */
 	struct image_symbol *symbols;
 	int count;
 	void *packed; /* a copy of compressed code whose symbols were not read yet, or NULL */

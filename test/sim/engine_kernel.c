@@ -143,7 +143,7 @@ static CUresult module_kernel(struct module *m, const char *name, void **out)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!name || !*name || !out)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (m->image.has_all && !image_find(&m->image, name, true))
+	if (m->image.has_all && !m->image.is_text && !image_find(&m->image, name, true))
 		return CUDA_ERROR_NOT_FOUND;
 	pthread_mutex_lock(&engine_lock);
 	struct name *n = name_intern(name);
