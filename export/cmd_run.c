@@ -8,25 +8,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static int add_setting(struct run *r, const char *option, const char *name, const char *value)
+static void push_setting(struct run *r, const char *name, const char *value)
 {
-	struct err e;
 	size_t bytes = strlen(name) + strlen(value) + 2;
-	if (config_check(name, value, &e))
-		return usage_error("%s: %s", option, e.text);
 	char *entry = mem_resize(NULL, bytes);
 	snprintf(entry, bytes, "%s=%s", name, value);
 	vec_push(&r->settings, entry);
+}
+
+static int add_setting(struct run *r, const char *option, const char *name, const char *value)
+{
+	struct err e;
+	if (config_check(name, value, &e))
+		return usage_error("%s: %s", option, e.text);
+	push_setting(r, name, value);
 	return 0;
 }
 
 static int take_setting(void *request, const struct command_option *o, const char *value)
 {
 	return add_setting(request, o->name, o->setting, value);
+}
+
+/* Accepts any path. run_make_folder() says so if it cannot be used, and the command runs. */
+static int take_folder(void *request, const struct command_option *o, const char *value)
+{
+	struct run *r = request;
+	r->wanted_folder = value;
+	push_setting(r, o->setting, value);
+	return 0;
 }
 
 static int take_sim(void *request, const struct command_option *o, const char *value)
@@ -60,7 +75,7 @@ static const struct command_option options[] = {
 	  .argument = "DIR",
 	  .help = "output folder of the run",
 	  .setting = "PROF_OUT",
-	  .take = take_setting },
+	  .take = take_folder },
 	{ .name = "--schedule",
 	  .argument = "S",
 	  .help = "which steps are recorded",
@@ -96,22 +111,38 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static int find_home(struct run *r)
+/* Stores the path of this program in `to`. Without /proc, takes the path with which it was
+ * executed. */
+static bool find_program(char *to)
+{
+	const char *executed = (const char *)getauxval(AT_EXECFN);
+	ssize_t n = readlink("/proc/self/exe", to, PATH_MAX - 1);
+	if (n > 0)
+		to[n] = 0;
+	return n > 0 || (executed && realpath(executed, to));
+}
+
+/* Turns profiling off if this program's folder cannot be found. */
+static void find_home(struct run *r)
 {
 	char program[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	if (n <= 0)
-		return data_error("cannot find the path of the program profrun: %s",
-				  strerror(errno));
-	program[n] = 0;
-	snprintf(r->home, sizeof(r->home), "%s", dirname(program));
-	return 0;
+	if (find_program(program)) {
+		snprintf(r->home, sizeof(r->home), "%s", dirname(program));
+		return;
+	}
+	fprintf(stderr,
+		"profrun: cannot find the path of the program profrun (%s); the application runs "
+		"without profiling\n",
+		strerror(errno));
+	r->profiles = false;
 }
 
 /* Turns profiling off if the dynamic linker cannot load the library. The command still runs. */
 static void check_library(struct run *r)
 {
 	char path[PATH_MAX + 32];
+	if (!r->profiles)
+		return;
 	snprintf(path, sizeof(path), "%s/libprofrun.so", r->home);
 	if (access(path, R_OK))
 		fprintf(stderr,
@@ -185,10 +216,10 @@ static int run(int argc, char **argv)
 		return error;
 	r.command = argv + command;
 	error = run_check_settings(&r);
-	if (!error)
-		error = find_home(&r);
-	if (!error)
+	if (!error) {
+		find_home(&r);
 		error = check_sim(&r);
+	}
 	if (error)
 		return error;
 	ignore_file_size(&r);

@@ -22,8 +22,9 @@ struct run {
 	double required_pct; /* of launches that must have GPU times; 0: not required */
 	bool is_sim;
 	bool profiles; /* false: profiling is impossible, and the application runs without it */
-	char home[PATH_MAX];   /* folder that contains this program, the library and sim/ */
-	char folder[PATH_MAX]; /* the run's folder, an absolute path */
+	char home[PATH_MAX];	   /* folder that contains this program, the library and sim/ */
+	char folder[PATH_MAX];	   /* the run's folder, an absolute path */
+	const char *wanted_folder; /* from the option -o; NULL: not given */
 	bool folder_was_there;
 	VEC(char *)
 	settings;		 /* NAME=VALUE from options, which override the environment */

@@ -44,35 +44,71 @@ static void give_way(void)
 	close(fd);
 }
 
-/*
- * Turns this child into the collector. Moves the two pipes to descriptors 3 and 4, and opens
- * /dev/null as 0, 1 and 2. The pipes are first copied to descriptors from 10 on, because their own
- * numbers may be among the targets.
- */
-__attribute__((noreturn)) static void become_collector(struct run *r, int control, int status)
+/* Frees the descriptors 0, 1 and 2 of the application's files. Without /dev/null they become copies
+ * of the end of a pipe that is only read: closed, their numbers would be given to output files, and
+ * messages would be written into those. */
+static void leave_standard_files(int only_read)
 {
-	char program[PATH_MAX + 16], format[256];
-	const char *formats = run_setting(r, "PROF_FORMAT");
-	const char *argv[] = { "profrun",  "collect", "--control", "3",
-			       "--status", "4",	      r->folder,   NULL };
 	int nothing = open("/dev/null", O_RDWR);
-	int high_control = fcntl(control, F_DUPFD, 10), high_status = fcntl(status, F_DUPFD, 10);
 	for (int fd = 0; fd < 3; fd++)
-		dup2(nothing, fd);
-	dup2(high_control, 3);
-	dup2(high_status, 4);
-	descriptors_close_from(5);
-	setsid();
-	give_way();
-	for (int s = 1; s < NSIG; s++) /* the launcher's parent may have ignored some signals */
-		signal(s, SIG_DFL);
+		dup2(nothing >= 0 ? nothing : only_read, fd);
+}
+
+/* Takes as many descriptors as the hard limit allows. The application's limit may be low. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* The launcher's parent may have ignored or blocked some signals. Those that users send to the run
+ * are meant for the application. */
+static void set_collector_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t none;
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+}
+
+/* Keeps the two pipes open in the program profrun, on any descriptors. Their other ends are closed
+ * first, because there may be no further descriptor. Returns false if there is none. */
+static bool take_pipes(const int *control, const int *status, int *reads, int *writes)
+{
+	close(control[1]);
+	close(status[0]);
+	*reads = descriptors_above_standard(control[0]);
+	*writes = descriptors_above_standard(status[1]);
+	if (*reads < 0 || *writes < 0)
+		return false;
+	leave_standard_files(*reads);
+	descriptors_close_others(STDERR_FILENO + 1, *reads, *writes);
+	return fcntl(*reads, F_SETFD, 0) >= 0 && fcntl(*writes, F_SETFD, 0) >= 0;
+}
+
+__attribute__((noreturn)) static void become_collector(struct run *r, const int *control,
+						       const int *status)
+{
+	char program[PATH_MAX + 16], format[256], from[12], to[12];
+	const char *formats = run_setting(r, "PROF_FORMAT");
+	const char *argv[] = { "profrun",  "collect", "--control", from,
+			       "--status", to,	      r->folder,   NULL };
+	int reads, writes;
+	if (!take_pipes(control, status, &reads, &writes))
+		_exit(127);
+	snprintf(from, sizeof(from), "%d", reads);
+	snprintf(to, sizeof(to), "%d", writes);
+	raise_descriptor_limit();
+	setsid();
+	give_way();
+	set_collector_signals();
 	snprintf(format, sizeof(format), "%s", formats && *formats ? formats : "perfetto");
 	setenv("PROF_FORMAT", format, 1);
 	unsetenv("LD_PRELOAD");
@@ -81,30 +117,52 @@ __attribute__((noreturn)) static void become_collector(struct run *r, int contro
 	_exit(127);
 }
 
+static void close_pipe(const int *ends)
+{
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Without pipes to the collector, the run is not profiled. Only a lack of descriptors prevents
+ * them, and then the library and the application would lack some, too. */
+static void go_unprofiled(struct run *r, int error)
+{
+	bool was_used;
+	fprintf(stderr,
+		"profrun: cannot start the collector (%s; see ulimit -n): the application runs "
+		"without profiling\n",
+		strerror(error));
+	run_remove_folder(r, &was_used);
+	r->profiles = false;
+}
+
 void run_start_collector(struct run *r)
 {
 	int control[2], status[2];
-	if (pipe2(control, O_CLOEXEC))
+	if (pipe2(control, O_CLOEXEC)) {
+		go_unprofiled(r, errno);
 		return;
+	}
 	if (pipe2(status, O_CLOEXEC)) {
-		close(control[0]);
-		close(control[1]);
+		int error = errno;
+		close_pipe(control);
+		go_unprofiled(r, error);
 		return;
 	}
 	pid_t pid = fork();
 	if (!pid)
-		become_collector(r, control[0], status[1]);
-	close(control[0]);
-	close(status[1]);
+		become_collector(r, control, status);
 	if (pid < 0) {
 		fprintf(stderr,
 			"profrun: cannot start the collector (%s): no traces are written during "
 			"the run; write them later with `profrun.sh export %s`\n",
 			strerror(errno), r->folder);
-		close(control[1]);
-		close(status[0]);
+		close_pipe(control);
+		close_pipe(status);
 		return;
 	}
+	close(control[0]);
+	close(status[1]);
 	r->collector = pid;
 	r->control = control[1];
 	r->status = status[0];
@@ -160,21 +218,6 @@ static void hold_signals(struct before *b, const struct progress *p)
 	sigprocmask(SIG_BLOCK, &b->waited, &b->mask);
 }
 
-/* Executes the command in this child. On failure writes errno to the pipe `told` and exits. */
-__attribute__((noreturn)) static void become_application(struct run *r, const struct before *b,
-							 int told)
-{
-	sigaction(SIGCHLD, &b->child, NULL);
-	sigaction(SIGPIPE, &b->pipe, NULL);
-	sigaction(SIGXFSZ, &r->file_size, NULL);
-	sigprocmask(SIG_SETMASK, &b->mask, NULL);
-	execvpe(r->command[0], r->command, r->environment.at);
-	int error = errno;
-	if (write(told, &error, sizeof(error)) < 0)
-		_exit(126);
-	_exit(127);
-}
-
 static int refuse(const char *command, int error)
 {
 	char meant[SPELLING_MEANT_BYTES] = "";
@@ -187,6 +230,22 @@ static int refuse(const char *command, int error)
 			    : "no such file",
 		meant);
 	return error == ENOENT || error == ENOTDIR ? 127 : 126;
+}
+
+/* Executes the command in this process. On failure writes errno to the pipe `told` and exits; if
+ * there is no pipe (-1), prints the message itself. */
+__attribute__((noreturn)) static void become_application(struct run *r, const struct before *b,
+							 int told)
+{
+	sigaction(SIGCHLD, &b->child, NULL);
+	sigaction(SIGPIPE, &b->pipe, NULL);
+	sigaction(SIGXFSZ, &r->file_size, NULL);
+	sigprocmask(SIG_SETMASK, &b->mask, NULL);
+	execvpe(r->command[0], r->command, r->environment.at);
+	int error = errno;
+	if (told < 0 || write(told, &error, sizeof(error)) < 0)
+		_exit(refuse(r->command[0], error));
+	_exit(127);
 }
 
 /*
@@ -243,33 +302,70 @@ static int wait_for(const struct run *r, const struct before *b, const struct wa
 	}
 }
 
+/* Executes the command in place of the launcher, without profiling, because no process can be made
+ * (ulimit -u). The application must have no child that it did not start. */
+__attribute__((noreturn)) static void become_unprofiled(struct run *r, const struct before *b,
+							const struct watchdog *w, int error)
+{
+	bool was_used;
+	fprintf(stderr,
+		"profrun: cannot start another process (%s): the application runs without "
+		"profiling\n",
+		strerror(error));
+	run_watchdog_end(w);
+	if (r->collector > 0) {
+		kill(r->collector, SIGKILL);
+		waitpid(r->collector, NULL, 0);
+	}
+	if (r->profiles)
+		run_remove_folder(r, &was_used);
+	r->profiles = false;
+	r->environment.n = 0;
+	run_make_environment(r);
+	become_application(r, b, -1);
+}
+
+/* Waits until the command is executed. Returns 0, or the error that prevented it. `told`: the pipe
+ * on which the child reports the error; -1: there is no pipe. */
+static int wait_for_start(int told)
+{
+	int error = 0;
+	if (told < 0)
+		return 0;
+	if (read(told, &error, sizeof(error)) != sizeof(error))
+		error = 0;
+	close(told);
+	return error;
+}
+
 int run_application(struct run *r, int *wait_status)
 {
 	struct before before;
 	struct watchdog watchdog;
 	struct progress progress;
-	int told[2], error = 0;
+	int told[2];
 	run_progress_start(r, &progress);
 	hold_signals(&before, &progress);
 	run_watchdog_start(&watchdog);
 	if (pipe2(told, O_CLOEXEC))
-		return refuse(r->command[0], errno);
+		told[0] = told[1] = -1;
 	pid_t pid = fork();
 	if (!pid)
 		become_application(r, &before, told[1]);
-	close(told[1]);
 	if (pid < 0) {
-		close(told[0]);
-		return refuse(r->command[0], errno);
+		int error = errno;
+		run_progress_end(&progress);
+		become_unprofiled(r, &before, &watchdog, error);
 	}
+	if (told[1] >= 0)
+		close(told[1]);
 	r->application = pid;
 	tell_collector(r, pid);
-	bool has_failed = read(told[0], &error, sizeof(error)) == sizeof(error);
-	close(told[0]);
+	int error = wait_for_start(told[0]);
 	*wait_status = wait_for(r, &before, &watchdog, &progress);
 	run_progress_end(&progress);
 	run_watchdog_end(&watchdog);
-	return has_failed ? refuse(r->command[0], error) : 0;
+	return error ? refuse(r->command[0], error) : 0;
 }
 
 void run_end_like(int wait_status)

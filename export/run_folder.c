@@ -37,11 +37,17 @@ static int make_absolute(char *path, size_t bytes)
 	return snprintf(path, bytes, "%s", joined) < (int)bytes ? 0 : -ENAMETOOLONG;
 }
 
-/* Returns whether the folder's name is too long for PROF_OUT, from which the library reads it.
- * Leaves room for the suffix that step_aside() may append. */
-static bool is_too_long(const char *folder)
+/* The library reads the folder's path from PROF_OUT. step_aside() may append a suffix. */
+enum { FOLDER_MOST = CONFIG_TEXT_BYTES - (int)sizeof("-99999") };
+
+/* Returns the folder that the user has chosen; NULL: none. run_check_settings() has reported a bad
+ * value of PROF_OUT in the environment. */
+static const char *wanted_folder(const struct run *r)
 {
-	return strlen(folder) + sizeof("-99999") > CONFIG_TEXT_BYTES;
+	struct err e;
+	const char *set = r->wanted_folder ? r->wanted_folder : run_setting(r, "PROF_OUT");
+	bool is_good = set && *set && (r->wanted_folder || !config_check("PROF_OUT", set, &e));
+	return is_good ? set : NULL;
 }
 
 static bool holds(const char *folder, const char *name)
@@ -86,15 +92,18 @@ static int try_writing(const char *folder, struct err *e)
 void run_make_folder(struct run *r)
 {
 	struct err e;
-	const char *wanted = run_setting(r, "PROF_OUT");
-	if (wanted && *wanted && !config_check("PROF_OUT", wanted, &e))
+	const char *wanted = wanted_folder(r);
+	if (wanted)
 		snprintf(r->folder, sizeof(r->folder), "%s", wanted);
 	else
 		default_name(r, r->folder, sizeof(r->folder));
 	int error = make_absolute(r->folder, sizeof(r->folder));
-	if (!error && is_too_long(r->folder))
+	if (!error && strlen(r->folder) > FOLDER_MOST)
 		error = -ENAMETOOLONG;
-	if (error) {
+	if (error == -ENAMETOOLONG) {
+		err_set(&e, error, "the path of the run's folder has more than %d bytes",
+			FOLDER_MOST);
+	} else if (error) {
 		err_set(&e, error, "cannot make the path of the run's folder absolute: %s",
 			strerror(-error));
 	} else {

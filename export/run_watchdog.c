@@ -38,13 +38,10 @@ __attribute__((noreturn)) static void answer_questions(int ask, int answer)
 	uint8_t wanted;
 	prctl(PR_SET_NAME, "group");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	int high_ask = fcntl(ask, F_DUPFD, 10), high_answer = fcntl(answer, F_DUPFD, 10);
-	dup2(high_ask, 0);
-	dup2(high_answer, 1);
-	descriptors_close_from(2);
-	while (read(0, &wanted, 1) == 1) {
+	descriptors_close_others(0, ask, answer);
+	while (read(ask, &wanted, 1) == 1) {
 		uint8_t has_come = take_pending(wanted);
-		if (write(1, &has_come, 1) != 1)
+		if (write(answer, &has_come, 1) != 1)
 			break;
 	}
 	_exit(0);
