@@ -392,9 +392,8 @@ static void check_over(struct collector *c)
 {
 	if (c->is_over || c->control >= 0)
 		return;
-	if (c->application
-		    ? procfs_start(c->application) != c->application_start || !c->application_start
-		    : c->watched.n && !count_running(c)) {
+	if (c->application ? !procfs_is_alive(c->application, c->application_start)
+			   : c->watched.n && !count_running(c)) {
 		c->is_over = true;
 		c->over_ms = c->now_ms;
 	}
@@ -538,6 +537,17 @@ static void set_limits(struct trace_limits *limits)
 	free(config);
 }
 
+/* Returns whether a process has left a journal in the folder. Started by hand, the collector would
+ * wait for ever for one in a folder that is no run. */
+static bool has_journal(const char *folder)
+{
+	struct journals j;
+	struct err e;
+	bool is_any = !journals_list(&j, folder, &e) && j.paths.n;
+	journals_free(&j);
+	return is_any;
+}
+
 static int run(int argc, char **argv)
 {
 	struct collector c = { .control = -1, .status = -1, .exit_status = -1 };
@@ -549,6 +559,9 @@ static int run(int argc, char **argv)
 		return error;
 	if (stat(c.folder, &status) || !S_ISDIR(status.st_mode))
 		return data_error("%s: no such folder", c.folder);
+	if (c.control < 0 && !has_journal(c.folder))
+		return usage_error("collect: %s is not the folder of a run: no journal is in it",
+				   c.folder);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ,
 	       SIG_IGN); /* a write beyond ulimit -f then fails, and the error is reported */

@@ -16,6 +16,10 @@
  * such numbers do not overflow. */
 #define SCHEDULE_MAX_STEPS 1000000000000ull
 
+/* The flight recorder writes a trace for each step that it keeps, and PROF_KEEP_TRACES keeps at
+ * most this many. */
+#define SCHEDULE_MAX_FLIGHT 1000000ull
+
 #define SCHEDULE_ACCEPTED                      \
 	"accepted: always, off, flight=K, or " \
 	"skip_first=N,wait=N,warmup=N,active=N,repeat=N,skip_first_wait=0|1"
@@ -33,15 +37,15 @@ enum schedule_key {
 
 static const struct {
 	const char *name;
-	uint64_t min, fallback;
+	uint64_t min, max, fallback;
 } schedule_keys[KEY_COUNT] = {
-	[KEY_SKIP_FIRST] = { "skip_first", 0, 0 },
-	[KEY_WAIT] = { "wait", 0, 0 },
-	[KEY_WARMUP] = { "warmup", 0, 0 },
-	[KEY_ACTIVE] = { "active", 1, 1 },
-	[KEY_REPEAT] = { "repeat", 0, 0 },
-	[KEY_SKIP_FIRST_WAIT] = { "skip_first_wait", 0, 0 },
-	[KEY_FLIGHT] = { "flight", 1, 0 },
+	[KEY_SKIP_FIRST] = { "skip_first", 0, SCHEDULE_MAX_STEPS, 0 },
+	[KEY_WAIT] = { "wait", 0, SCHEDULE_MAX_STEPS, 0 },
+	[KEY_WARMUP] = { "warmup", 0, SCHEDULE_MAX_STEPS, 0 },
+	[KEY_ACTIVE] = { "active", 1, SCHEDULE_MAX_STEPS, 1 },
+	[KEY_REPEAT] = { "repeat", 0, SCHEDULE_MAX_STEPS, 0 },
+	[KEY_SKIP_FIRST_WAIT] = { "skip_first_wait", 0, SCHEDULE_MAX_STEPS, 0 },
+	[KEY_FLIGHT] = { "flight", 1, SCHEDULE_MAX_FLIGHT, 0 },
 };
 
 /* A part of the setting's text, without a terminating NUL. */
@@ -114,10 +118,12 @@ static int schedule_parse_pair(struct piece pair, uint64_t values[KEY_COUNT], un
 	if (*seen & 1u << k)
 		return err_set(e, -EINVAL, "%s is given twice", schedule_keys[k].name);
 	*seen |= 1u << k;
-	if (!piece_number(value, &values[k]) || values[k] < schedule_keys[k].min)
-		return err_set(e, -EINVAL, "%s=%.*s: expected a whole number from %llu to 10^12",
+	if (!piece_number(value, &values[k]) || values[k] < schedule_keys[k].min ||
+	    values[k] > schedule_keys[k].max)
+		return err_set(e, -EINVAL, "%s=%.*s: expected a whole number from %llu to %s",
 			       schedule_keys[k].name, piece_shown(value), value.at,
-			       (unsigned long long)schedule_keys[k].min);
+			       (unsigned long long)schedule_keys[k].min,
+			       schedule_keys[k].max == SCHEDULE_MAX_STEPS ? "10^12" : "10^6");
 	return 0;
 }
 

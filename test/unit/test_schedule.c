@@ -172,6 +172,8 @@ static void test_refused(void **state)
 		{ "active=3,active=4", "twice" },
 		{ "always,active=3", "always" },
 		{ "flight=0", "flight=0" },
+		{ "flight=1000001", "flight=1000001: expected a whole number from 1 to 10^6" },
+		{ "flight=99999999999", "from 1 to 10^6" },
 		{ "flight=5,flight=6", "twice" },
 		{ "repeat=1,flight=5", "repeat=1 cannot be combined with flight" },
 		{ "wait=99999999999999999999", "wait=" },
