@@ -6,7 +6,7 @@
  * So every track is written as a thread of the process. The name of a track in a group is preceded
  * by the name of the group. Times are in microseconds; three decimals keep the nanoseconds.
  */
-#include "core/util/utf8.h"
+#include "core/runtime/utf8.h"
 #include "export/exporter.h"
 #include "export/trace_walk.h"
 

@@ -13,7 +13,9 @@
 #include "core/source/process/ranks_start.h"
 #include "core/util/procfs.h"
 #include "export/command.h"
+#include "export/json_text.h"
 #include "export/leftover_processes.h"
+#include "export/print.h"
 #include "export/process.h"
 #include "export/progress_words.h"
 #include "export/report_exit.h"
@@ -85,7 +87,7 @@ struct collector {
 static void say(struct collector *c, const char *text)
 {
 	vec_push(&c->messages, mem_text(text));
-	fprintf(stderr, "profrun: %s\n", text);
+	print_err("profrun: %s\n", text);
 }
 
 /* ---- run.json ---- */
@@ -185,7 +187,7 @@ static void save_report_if_due(struct collector *c, bool is_last)
 	struct report r;
 	make_report(c, &r);
 	if (report_save(c->folder, &r, &e))
-		fprintf(stderr, "profrun: %s\n", e.text);
+		print_err("profrun: %s\n", e.text);
 	report_free(&r);
 }
 
@@ -194,7 +196,7 @@ static void save(struct collector *c)
 	struct err e;
 	json_t *root = describe(c);
 	if (runfile_save(c->folder, root, &e))
-		fprintf(stderr, "profrun: %s\n", e.text);
+		print_err("profrun: %s\n", e.text);
 	json_decref(root);
 	c->saved_ms = c->now_ms;
 	c->n_known = count_news(c);
@@ -340,7 +342,7 @@ static void tell_progress(struct collector *c)
 	}
 	progress_answer_make(text, &state);
 	if (write(c->status, text, strlen(text)) < 0 && errno != EPIPE)
-		fprintf(stderr, "profrun: cannot answer the launcher: %s\n", strerror(errno));
+		print_err("profrun: cannot answer the launcher: %s\n", strerror(errno));
 	arena_free(&arena);
 }
 
@@ -412,10 +414,10 @@ static void report_settled(struct collector *c, size_t n_running)
 	make_report(c, &r);
 	json_object_set_new(root, "report", report_to_json(&r));
 	report_free(&r);
-	char *text = json_dumps(root, JSON_COMPACT);
+	char *text = json_text(root, JSON_COMPACT);
 	if (dprintf(c->status, "settled %zu\n%s\n", n_running, text ? text : "") < 0 &&
 	    errno != EPIPE)
-		fprintf(stderr, "profrun: cannot report to the launcher: %s\n", strerror(errno));
+		print_err("profrun: cannot report to the launcher: %s\n", strerror(errno));
 	free(text);
 	json_decref(root);
 	close(c->status);

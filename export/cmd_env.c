@@ -1,6 +1,7 @@
 /* `profrun env`: prints the settings in core/runtime/config.def. */
 #include "core/runtime/config.h"
 #include "export/command.h"
+#include "export/print.h"
 
 #include <stdio.h>
 
@@ -19,9 +20,10 @@ static int run(int argc, char **argv)
 		return status;
 	for (size_t i = 0; i < config_n_rows; i++) {
 		const struct config_row *r = &config_rows[i];
-		printf("%s\n    default  %s\n    range    %s%s%s\n    %s\n", r->name,
-		       *r->fallback ? r->fallback : "(none)", r->range, *r->unit ? " " : "",
-		       r->unit, r->meaning);
+		print_out("%s\n", r->name);
+		print_out("    default  %s\n", *r->fallback ? r->fallback : "(none)");
+		print_out("    range    %s%s%s\n", r->range, *r->unit ? " " : "", r->unit);
+		print_out("    %s\n", r->meaning);
 	}
 	return EXIT_DONE;
 }

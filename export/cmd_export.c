@@ -4,6 +4,7 @@
 #include "export/command.h"
 #include "export/files_words.h"
 #include "export/outfile.h"
+#include "export/print.h"
 #include "export/process.h"
 #include "export/runfile.h"
 
@@ -43,15 +44,15 @@ static void report(const struct process *p, const char *where)
 	struct process_facts facts;
 	char text[240];
 	process_describe(p, &facts, &arena);
-	printf("%s: %s in %s", stem, files_count(text, sizeof(text), &facts), where);
+	print_out("%s: %s in %s", stem, files_count(text, sizeof(text), &facts), where);
 	if (driver_has_steps(p->driver))
-		printf(", %lld steps (%s)", (long long)facts.steps.count,
-		       driver_detector(p->driver));
-	printf("\n");
+		print_out(", %lld steps (%s)", (long long)facts.steps.count,
+			  driver_detector(p->driver));
+	print_out("\n");
 	if (*files_emptiness(text, sizeof(text), &facts))
-		printf("%s: %s\n", stem, text);
+		print_out("%s: %s\n", stem, text);
 	if (*diagnostic)
-		printf("%s: %s\n", stem, diagnostic);
+		print_out("%s: %s\n", stem, diagnostic);
 	arena_free(&arena);
 }
 

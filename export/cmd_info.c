@@ -5,6 +5,7 @@
 #include "export/command.h"
 #include "export/exporter.h"
 #include "export/files_words.h"
+#include "export/print.h"
 #include "export/process.h"
 #include "export/report_words.h"
 #include "export/runfile.h"
@@ -20,65 +21,67 @@ static void print_steps(const struct process *p, const struct process_facts *fac
 	char numbers[80];
 	const struct sample_summary *ms = s->step_ms;
 	if (!*s->detector || !strcmp(s->detector, "none")) {
-		printf("  steps      none detected (PROF_STEP=%s)\n", driver_detector(p->driver));
+		print_out("  steps      none detected (PROF_STEP=%s)\n",
+			  driver_detector(p->driver));
 		return;
 	}
-	printf("  steps      %" PRId64 ", detected by %s", s->count, s->detector);
+	print_out("  steps      %" PRId64 ", detected by %s", s->count, s->detector);
 	if (s->period >= 0) /* they were learned */
-		printf(", confidence %.2f", s->confidence);
+		print_out(", confidence %.2f", s->confidence);
 	if (ms)
-		printf(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRId64 ")", ms->mean, ms->p50,
-		       ms->p95, ms->n);
-	printf("\n  recorded   %s%s\n", s->recorded.n ? "steps " : "none",
-	       report_numbers(numbers, sizeof(numbers), s->recorded.at, s->recorded.n));
+		print_out(", %.3f ms each (p50 %.3f, p95 %.3f, n %" PRId64 ")", ms->mean, ms->p50,
+			  ms->p95, ms->n);
+	print_out("\n  recorded   %s%s\n", s->recorded.n ? "steps " : "none",
+		  report_numbers(numbers, sizeof(numbers), s->recorded.at, s->recorded.n));
 }
 
 static void print_captured(const struct process_facts *facts)
 {
 	const struct facts_completeness *c = &facts->completeness;
-	printf("  captured   %" PRId64 " of %" PRId64
-	       " launches of recorded steps have GPU times\n",
-	       c->captured, c->launches);
+	print_out("  captured   %" PRId64 " of %" PRId64
+		  " launches of recorded steps have GPU times\n",
+		  c->captured, c->launches);
 }
 
 static void print_counts(const struct process_facts *facts, const struct driver_details *details)
 {
 	const struct facts_records *r = facts->records;
 	const struct facts_losses *l = &facts->losses;
-	printf("  calls      %" PRId64, r->calls);
+	print_out("  calls      %" PRId64, r->calls);
 	for (unsigned i = 0; i <= CAT_COUNT; i++)
 		if (details->calls_by_category[i])
-			printf(", %s %" PRIu64, category_name((uint8_t)i),
-			       details->calls_by_category[i]);
-	printf("\n  gpu work   %" PRIu64 ", kernels %" PRId64 ", copies %" PRId64
-	       ", memsets %" PRId64 ", waits %" PRId64 "\n",
-	       details->n_works, r->kernels, r->memcpys, r->memsets, r->gpu_syncs);
-	printf("  pairing    %" PRId64 " calls paired, %" PRId64 " calls without GPU work, %" PRId64
-	       " GPU activities without a call, %" PRId64 " records too late\n",
-	       r->paired, l->calls_without_gpu_work, l->gpu_work_without_call, l->late);
+			print_out(", %s %" PRIu64, category_name((uint8_t)i),
+				  details->calls_by_category[i]);
+	print_out("\n  gpu work   %" PRIu64 ", kernels %" PRId64 ", copies %" PRId64
+		  ", memsets %" PRId64 ", waits %" PRId64 "\n",
+		  details->n_works, r->kernels, r->memcpys, r->memsets, r->gpu_syncs);
+	print_out("  pairing    %" PRId64 " calls paired, %" PRId64
+		  " calls without GPU work, %" PRId64 " GPU activities without a call, %" PRId64
+		  " records too late\n",
+		  r->paired, l->calls_without_gpu_work, l->gpu_work_without_call, l->late);
 }
 
 static void print_stacks(const struct driver_details *d)
 {
 	if (d->n_stacks)
-		printf("  stacks     %zu distinct, in %zu libraries and %zu Python functions\n",
-		       d->n_stacks, d->n_modules, d->n_codes);
+		print_out("  stacks     %zu distinct, in %zu libraries and %zu Python functions\n",
+			  d->n_stacks, d->n_modules, d->n_codes);
 	else
-		printf("  stacks     none\n");
+		print_out("  stacks     none\n");
 }
 
 static void print_losses(const struct facts_losses *l, const struct driver_details *details)
 {
-	printf("  dropped    %" PRId64 " records", l->dropped);
+	print_out("  dropped    %" PRId64 " records", l->dropped);
 	if (l->dropped_names)
-		printf(", %" PRId64 " names", l->dropped_names);
+		print_out(", %" PRId64 " names", l->dropped_names);
 	if (l->dropped_by_cupti)
-		printf(", %" PRId64 " by CUPTI", l->dropped_by_cupti);
+		print_out(", %" PRId64 " by CUPTI", l->dropped_by_cupti);
 	if (l->damaged_places)
-		printf(", %" PRId64 " damaged places skipped", l->damaged_places);
+		print_out(", %" PRId64 " damaged places skipped", l->damaged_places);
 	if (l->impossible_records)
-		printf(", %" PRId64 " records with impossible values", l->impossible_records);
-	printf("%s\n", details->is_truncated ? "; the journal file is truncated" : "");
+		print_out(", %" PRId64 " records with impossible values", l->impossible_records);
+	print_out("%s\n", details->is_truncated ? "; the journal file is truncated" : "");
 }
 
 /* Prints which recorded steps of a process that died are complete. The step in which the process
@@ -87,25 +90,25 @@ static void print_whole(const struct process_facts *facts)
 {
 	const struct facts_steps *s = &facts->steps;
 	bool is_cut = s->recorded.n && s->recorded.at[s->recorded.n - 1] == s->last;
-	printf("  complete   ");
+	print_out("  complete   ");
 	if (!s->recorded.n)
-		printf("none: no step was recorded");
+		print_out("none: no step was recorded");
 	else if (is_cut)
-		printf("%s; the process died in step %" PRId64,
-		       s->recorded.n > 1 ? "all recorded steps but the last" : "none", s->last);
+		print_out("%s; the process died in step %" PRId64,
+			  s->recorded.n > 1 ? "all recorded steps but the last" : "none", s->last);
 	else
-		printf("all recorded steps");
+		print_out("all recorded steps");
 	if (facts->losses.calls_without_gpu_work)
-		printf("; the GPU times of %" PRId64 " calls are missing",
-		       facts->losses.calls_without_gpu_work);
-	printf("\n");
+		print_out("; the GPU times of %" PRId64 " calls are missing",
+			  facts->losses.calls_without_gpu_work);
+	print_out("\n");
 }
 
 static void print_death(const struct process *p, const struct process_facts *facts,
 			const struct report_run *run)
 {
 	char death[200];
-	printf("  state      %s\n", report_death(death, sizeof(death), run, facts));
+	print_out("  state      %s\n", report_death(death, sizeof(death), run, facts));
 	if (driver_has_steps(p->driver))
 		print_whole(facts);
 }
@@ -130,23 +133,23 @@ static void print_process(const struct process *p, const struct report_run *run,
 		facts.completeness = known->completeness;
 	}
 	driver_details(d, &details);
-	printf("process %" PRId64 "%s%s: %s\n", facts.pid, rank ? ", rank " : "", rank ? rank : "",
-	       command ? command : "(unknown command)");
+	print_out("process %" PRId64 "%s%s: %s\n", facts.pid, rank ? ", rank " : "",
+		  rank ? rank : "", command ? command : "(unknown command)");
 	if (is_alive || driver_state(d) != PROCESS_KILLED)
-		printf("  state      %s\n", is_alive ? "running" : "ended");
+		print_out("  state      %s\n", is_alive ? "running" : "ended");
 	else
 		print_death(p, &facts, run);
-	printf("  threads    %zu\n", t->threads.n);
+	print_out("  threads    %zu\n", t->threads.n);
 	for (size_t i = 0; i < t->devices.n; i++)
-		printf("  device %u   %s\n", t->devices.at[i].id, t->devices.at[i].name);
+		print_out("  device %u   %s\n", t->devices.at[i].id, t->devices.at[i].name);
 	print_steps(p, &facts);
 	print_captured(&facts);
 	print_counts(&facts, &details);
 	print_stacks(&details);
 	print_losses(&facts.losses, &details);
-	printf("  clock      %s%s\n", details.has_tsc ? "time-stamp counter" : "CLOCK_MONOTONIC",
-	       details.guesses_clock ? "(its rate is estimated)" : "");
-	printf("  cupti      %s\n", cupti ? cupti : driver_saw_cupti(d) ? "used" : "not used");
+	print_out("  clock      %s%s\n", details.has_tsc ? "time-stamp counter" : "CLOCK_MONOTONIC",
+		  details.guesses_clock ? "(its rate is estimated)" : "");
+	print_out("  cupti      %s\n", cupti ? cupti : driver_saw_cupti(d) ? "used" : "not used");
 	arena_free(&arena);
 }
 
@@ -172,29 +175,29 @@ static void print_command(const struct report_run *run)
 {
 	if (!run->command.at)
 		return;
-	printf("  command   ");
+	print_out("  command   ");
 	for (size_t i = 0; i < run->command.n; i++)
-		printf(" %s", *run->command.at[i] ? run->command.at[i] : "?");
-	printf("\n");
+		print_out(" %s", *run->command.at[i] ? run->command.at[i] : "?");
+	print_out("\n");
 }
 
 static void print_run(const char *folder, const struct runfile *r)
 {
 	const struct exporter *x;
 	char nouns[40];
-	printf("run in %s\n", folder);
+	print_out("run in %s\n", folder);
 	print_command(&r->run);
 	if (*r->run.host)
-		printf("  host       %s\n", r->run.host);
+		print_out("  host       %s\n", r->run.host);
 	if (*r->run.start)
-		printf("  start      %s\n", r->run.start);
+		print_out("  start      %s\n", r->run.start);
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
 		int64_t n = 0;
 		for (size_t k = 0; k < r->processes.n; k++)
 			n += files_of(&r->processes.at[k], x);
 		snprintf(nouns, sizeof(nouns), "%ss", x->noun);
 		if (!i || n)
-			printf("  %-10s %lld\n", nouns, (long long)n);
+			print_out("  %-10s %lld\n", nouns, (long long)n);
 	}
 }
 
@@ -254,14 +257,14 @@ static int info_trace(const char *path)
 	struct err e;
 	if (x->count(path, &c, &e))
 		return data_error("%s", e.text);
-	printf("%s %s\n", x->title, path);
-	printf("  records    %" PRIu64 "\n", c.records);
-	printf("  processes  %" PRIu64 "\n", c.processes);
-	printf("  tracks     %" PRIu64 ", including threads %" PRIu64 ", counters %" PRIu64 "\n",
-	       c.tracks, c.threads, c.counters);
-	printf("  slices     %" PRIu64 ", instants %" PRIu64 ", counter points %" PRIu64 "\n",
-	       c.slices, c.instants, c.counter_points);
-	printf("  flows      %" PRIu64 " begin, %" PRIu64 " end\n", c.flows, c.flow_ends);
+	print_out("%s %s\n", x->title, path);
+	print_out("  records    %" PRIu64 "\n", c.records);
+	print_out("  processes  %" PRIu64 "\n", c.processes);
+	print_out("  tracks     %" PRIu64 ", including threads %" PRIu64 ", counters %" PRIu64 "\n",
+		  c.tracks, c.threads, c.counters);
+	print_out("  slices     %" PRIu64 ", instants %" PRIu64 ", counter points %" PRIu64 "\n",
+		  c.slices, c.instants, c.counter_points);
+	print_out("  flows      %" PRIu64 " begin, %" PRIu64 " end\n", c.flows, c.flow_ends);
 	return EXIT_DONE;
 }
 

@@ -1,6 +1,7 @@
 /* `profrun report DIR... [--json] [--top N]`: prints the report as text or JSON. */
 #include "core/source/process/journals.h"
 #include "export/command.h"
+#include "export/print.h"
 #include "export/report_json.h"
 #include "export/report_make.h"
 #include "export/report_text.h"
@@ -64,7 +65,7 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 	if (status)
 		return status;
 	for (size_t i = 0; i < made.diagnostics.n; i++)
-		fprintf(stderr, "profrun: %s\n", made.diagnostics.at[i]);
+		print_err("profrun: %s\n", made.diagnostics.at[i]);
 	if (made.has_bad_journal)
 		status = EXIT_DATA;
 	if (r->is_json)
@@ -76,13 +77,11 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 }
 
 /* Prints the report of one folder as an object, those of several folders as a list of objects. */
-static void print_json(const json_t *list, size_t n_wanted)
+static void print_reports(const json_t *list, size_t n_wanted)
 {
 	const json_t *what = n_wanted == 1 ? json_array_get(list, 0) : list;
-	if (!what)
-		return;
-	json_dumpf(what, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-	putchar('\n');
+	if (what)
+		print_json(what);
 }
 
 static int run(int argc, char **argv)
@@ -96,11 +95,11 @@ static int run(int argc, char **argv)
 	json_t *list = json_array();
 	for (size_t i = 0; !status && i < r.paths.n; i++) {
 		if (i && !r.is_json)
-			putchar('\n');
+			print_out("\n");
 		status = report_one(&r, r.paths.at[i], list);
 	}
 	if (r.is_json)
-		print_json(list, r.paths.n);
+		print_reports(list, r.paths.n);
 	if (!status && (fflush(stdout) || ferror(stdout)))
 		status = data_error("the report could not be written to stdout");
 	json_decref(list);

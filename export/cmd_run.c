@@ -1,6 +1,7 @@
 /* `profrun run [options] [--] CMD [ARG...]`: runs a command under the profiler. */
 #include "core/runtime/config.h"
 #include "export/command.h"
+#include "export/print.h"
 #include "export/run.h"
 
 #include <errno.h>
@@ -130,10 +131,9 @@ static void find_home(struct run *r)
 		snprintf(r->home, sizeof(r->home), "%s", dirname(program));
 		return;
 	}
-	fprintf(stderr,
-		"profrun: cannot find the path of the program profrun (%s); the application runs "
-		"without profiling\n",
-		strerror(errno));
+	print_err("profrun: cannot find the path of the program profrun (%s); the application runs "
+		  "without profiling\n",
+		  strerror(errno));
 	r->profiles = false;
 }
 
@@ -145,15 +145,13 @@ static void check_library(struct run *r)
 		return;
 	snprintf(path, sizeof(path), "%s/libprofrun.so", r->home);
 	if (access(path, R_OK))
-		fprintf(stderr,
-			"profrun: %s does not exist (run make); the application runs without "
-			"profiling\n",
-			path);
+		print_err("profrun: %s does not exist (run make); the application runs without "
+			  "profiling\n",
+			  path);
 	else if (strpbrk(path, ": "))
-		fprintf(stderr,
-			"profrun: %s has a space or colon in its path, which LD_PRELOAD does not "
-			"support; the application runs without profiling\n",
-			path);
+		print_err("profrun: %s has a space or colon in its path, which LD_PRELOAD does not "
+			  "support; the application runs without profiling\n",
+			  path);
 	else
 		return;
 	r->profiles = false;

@@ -7,6 +7,7 @@
 #include "core/source/process/target.h"
 #include "core/util/procfs.h"
 #include "export/command.h"
+#include "export/print.h"
 #include "export/ranks_meet.h"
 
 #include <errno.h>
@@ -212,33 +213,33 @@ static void wait_for_answers(const struct asking *a)
 static void say_window(const struct asked *t, const struct target_window *w, const char *what)
 {
 	unsigned long long first = w->first, n = w->n;
-	printf("%s: %s", who(t), what);
+	print_out("%s: %s", who(t), what);
 	if (n == 1)
-		printf(" %llu is recorded", first);
+		print_out(" %llu is recorded", first);
 	else
-		printf("s %llu to %llu are recorded", first, first + n - 1);
+		print_out("s %llu to %llu are recorded", first, first + n - 1);
 	if (w->n_warmup)
-		printf(", after %u warm-up step%s", w->n_warmup, w->n_warmup == 1 ? "" : "s");
-	printf("; traces go to %s/traces\n", t->folder);
+		print_out(", after %u warm-up step%s", w->n_warmup, w->n_warmup == 1 ? "" : "s");
+	print_out("; traces go to %s/traces\n", t->folder);
 }
 
 static void say_kept(const struct asked *t, unsigned long long n)
 {
-	printf("%s: the steps kept by the flight recorder are written", who(t));
+	print_out("%s: the steps kept by the flight recorder are written", who(t));
 	if (n)
-		printf(", and the next %llu", n);
-	printf("; traces go to %s/traces\n", t->folder);
+		print_out(", and the next %llu", n);
+	print_out("; traces go to %s/traces\n", t->folder);
 }
 
 static void say_unanswered(const struct asked *t)
 {
-	printf("%s: the request was sent, but within %d s %s; %s, and traces go to "
-	       "%s/traces\n",
-	       who(t), ANSWER_WITHIN_MS / 1000,
-	       target_is_learning(t->target) ? "no step was detected" : "no new step began",
-	       target_has_flight(t->target) ? "the steps kept by the flight recorder are written"
-					    : "recording starts with the next step",
-	       t->folder);
+	print_out("%s: the request was sent, but within %d s %s; %s, and traces go to "
+		  "%s/traces\n",
+		  who(t), ANSWER_WITHIN_MS / 1000,
+		  target_is_learning(t->target) ? "no step was detected" : "no new step began",
+		  target_has_flight(t->target) ? "the steps kept by the flight recorder are written"
+					       : "recording starts with the next step",
+		  t->folder);
 }
 
 static void say(const struct asked *t)

@@ -2,6 +2,7 @@
 #include "core/source/process/journals.h"
 #include "core/whatif/whatif.h"
 #include "export/command.h"
+#include "export/print.h"
 #include "export/process.h"
 #include "export/report_json.h"
 #include "export/report_words.h"
@@ -184,7 +185,7 @@ static json_t *result(const struct whatif_result *x)
 			 report_json_number(x->works, 1e-3));
 }
 
-static void print_json(const struct request *r, const struct answer *a)
+static void print_answer(const struct request *r, const struct answer *a)
 {
 	json_t *asked = json_array();
 	for (size_t i = 0; i < r->asked.n; i++)
@@ -202,8 +203,7 @@ static void print_json(const struct request *r, const struct answer *a)
 	json_decref(with);
 	json_object_set_new(o, "whole_line", a->has_line ? result(&a->line) : json_null());
 	json_object_set_new(o, "before_line", a->has_line ? result(&a->before) : json_null());
-	json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-	putchar('\n');
+	print_json(o);
 	json_decref(o);
 }
 
@@ -212,34 +212,35 @@ static void print_gain(const char *what, const struct whatif_result *x)
 	char ms[32], gain[32];
 	report_ms(ms, sizeof(ms), x->changed_ms);
 	report_ms(gain, sizeof(gain), x->gain_ms < 0 ? -x->gain_ms : x->gain_ms);
-	printf("%-24s %10s ms   %s %s ms (%.1f %%)\n", what, ms,
-	       x->gain_ms < 0 ? "longer by" : "shorter by", gain,
-	       x->gain_pct < 0 ? -x->gain_pct : x->gain_pct);
+	print_out("%-24s %10s ms   %s %s ms (%.1f %%)\n", what, ms,
+		  x->gain_ms < 0 ? "longer by" : "shorter by", gain,
+		  x->gain_pct < 0 ? -x->gain_pct : x->gain_pct);
 	if (x->rare_steps)
-		printf("%-24s %10s      in only %u of %.0f steps; compared with the mean step, %s "
-		       "ms\n",
-		       "", "", x->rare_steps, x->steps, report_ms(ms, sizeof(ms), x->mean_ms));
+		print_out("%-24s %10s      in only %u of %.0f steps; compared with the mean step, "
+			  "%s "
+			  "ms\n",
+			  "", "", x->rare_steps, x->steps, report_ms(ms, sizeof(ms), x->mean_ms));
 	else if (x->is_of_mean)
-		printf("%-24s %10s      also compared with the mean step\n", "", "");
+		print_out("%-24s %10s      also compared with the mean step\n", "", "");
 }
 
 static void print_text(const struct answer *a)
 {
 	char recorded[32], measured[32], replayed[32], step[32];
 	const struct whatif_result *x = &a->with;
-	printf("%-24s %10s ms   process %u, %.0f recorded steps\n", "typical step",
-	       report_ms(recorded, sizeof(recorded), x->recorded_ms), a->pid, x->steps);
+	print_out("%-24s %10s ms   process %u, %.0f recorded steps\n", "typical step",
+		  report_ms(recorded, sizeof(recorded), x->recorded_ms), a->pid, x->steps);
 	if (x->step_ms < x->recorded_ms)
-		printf("%-24s %10s ms   changes are compared with this step time\n",
-		       "without recording", report_ms(step, sizeof(step), x->step_ms));
+		print_out("%-24s %10s ms   changes are compared with this step time\n",
+			  "without recording", report_ms(step, sizeof(step), x->step_ms));
 	print_gain(a->has_line ? "without the wait" : "with the change", x);
 	if (a->has_line) {
 		print_gain("without the whole line", &a->line);
 		print_gain("without CPU work before", &a->before);
 	}
-	printf("%-24s %10s ms   measured: %s ms on average; model error %.1f %%\n",
-	       "replayed unchanged", report_ms(replayed, sizeof(replayed), x->replayed_ms),
-	       report_ms(measured, sizeof(measured), x->measured_ms), fabs(x->error_pct));
+	print_out("%-24s %10s ms   measured: %s ms on average; model error %.1f %%\n",
+		  "replayed unchanged", report_ms(replayed, sizeof(replayed), x->replayed_ms),
+		  report_ms(measured, sizeof(measured), x->measured_ms), fabs(x->error_pct));
 }
 
 static int answer(const struct request *r, struct process *p)
@@ -249,7 +250,7 @@ static int answer(const struct request *r, struct process *p)
 	if (ask(r, p, &a, &e))
 		return data_error("%s", e.text);
 	if (r->is_json)
-		print_json(r, &a);
+		print_answer(r, &a);
 	else
 		print_text(&a);
 	return EXIT_DONE;

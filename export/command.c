@@ -5,6 +5,7 @@
 #include "core/runtime/spelling.h"
 #include "core/runtime/version.h"
 #include "export/latest_run.h"
+#include "export/print.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ static int complain(int status, const char *format, va_list args)
 {
 	char text[1024];
 	vsnprintf(text, sizeof(text), format, args);
-	fprintf(stderr, "profrun: %s\n", text);
+	print_err("profrun: %s\n", text);
 	return status;
 }
 
@@ -176,7 +177,7 @@ static int take_latest(const struct command *c, void *request)
 	if (!latest_run(folder, sizeof(folder)))
 		return usage_error("%s%s There is no run in the current folder; %s", said_by(c),
 				   c->wanted, command_usage(c));
-	fprintf(stderr, "profrun: latest run in this folder: %s\n", folder);
+	print_err("profrun: latest run in this folder: %s\n", folder);
 	return c->operand(request, folder);
 }
 

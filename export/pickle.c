@@ -1,7 +1,7 @@
 /* See pickle.h. Numbers are little-endian. */
 #include "export/pickle.h"
 
-#include "core/util/utf8.h"
+#include "core/runtime/utf8.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* See report_file.h. */
 #include "export/report_file.h"
 
+#include "export/json_text.h"
 #include "export/outfile.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
@@ -48,7 +49,7 @@ static int save_text(const char *folder, const struct report *r, struct err *e)
 int report_save(const char *folder, const struct report *r, struct err *e)
 {
 	json_t *root = report_to_json(r);
-	char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	char *text = json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	json_decref(root);
 	if (!text)
 		return err_set(e, -EINVAL, "%.180s/report.json: cannot be written as JSON", folder);

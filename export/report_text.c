@@ -1,6 +1,7 @@
 /* See report_text.h. Prints the first screen, and what follows it in the right order. */
 #include "export/report_text.h"
 
+#include "export/print.h"
 #include "export/report_exit.h"
 #include "export/report_figures.h"
 #include "export/report_gains.h"
@@ -375,7 +376,7 @@ void report_text_screen(struct textout *o, const struct report *r, unsigned most
 		fclose(draft.to);
 		bool fits = draft.n_lines <= most_lines || terse == TERSEST;
 		if (fits) {
-			fputs(text, o->to);
+			print_lines(o->to, text);
 			o->n_lines += draft.n_lines;
 		}
 		free(text);

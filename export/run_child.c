@@ -8,6 +8,7 @@
 #include "core/runtime/spelling.h"
 #include "export/command.h"
 #include "export/descriptors.h"
+#include "export/print.h"
 #include "export/run.h"
 
 #include <errno.h>
@@ -128,10 +129,9 @@ static void close_pipe(const int *ends)
 static void go_unprofiled(struct run *r, int error)
 {
 	bool was_used;
-	fprintf(stderr,
-		"profrun: cannot start the collector (%s; see ulimit -n): the application runs "
-		"without profiling\n",
-		strerror(error));
+	print_err("profrun: cannot start the collector (%s; see ulimit -n): the application runs "
+		  "without profiling\n",
+		  strerror(error));
 	run_remove_folder(r, &was_used);
 	r->profiles = false;
 }
@@ -153,10 +153,9 @@ void run_start_collector(struct run *r)
 	if (!pid)
 		become_collector(r, control, status);
 	if (pid < 0) {
-		fprintf(stderr,
-			"profrun: cannot start the collector (%s): no traces are written during "
-			"the run; write them later with `profrun.sh export %s`\n",
-			strerror(errno), r->folder);
+		print_err("profrun: cannot start the collector (%s): no traces are written during "
+			  "the run; write them later with `profrun.sh export %s`\n",
+			  strerror(errno), r->folder);
 		close_pipe(control);
 		close_pipe(status);
 		return;
@@ -224,11 +223,11 @@ static int refuse(const char *command, int error)
 	bool is_missing = error == ENOENT, is_word = !strchr(command, '/');
 	if (is_missing && is_word)
 		command_did_you_mean(meant, sizeof(meant), command);
-	fprintf(stderr, "profrun: %s: %s%s\n", command,
-		!is_missing ? strerror(error)
-		: is_word   ? "command not found"
-			    : "no such file",
-		meant);
+	print_err("profrun: %s: %s%s\n", command,
+		  !is_missing ? strerror(error)
+		  : is_word   ? "command not found"
+			      : "no such file",
+		  meant);
 	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
@@ -308,10 +307,9 @@ __attribute__((noreturn)) static void become_unprofiled(struct run *r, const str
 							const struct watchdog *w, int error)
 {
 	bool was_used;
-	fprintf(stderr,
-		"profrun: cannot start another process (%s): the application runs without "
-		"profiling\n",
-		strerror(error));
+	print_err("profrun: cannot start another process (%s): the application runs without "
+		  "profiling\n",
+		  strerror(error));
 	run_watchdog_end(w);
 	if (r->collector > 0) {
 		kill(r->collector, SIGKILL);

@@ -2,6 +2,7 @@
  * A bad value in an option ends the run; a bad value in the environment is reported and ignored. */
 #include "core/runtime/config.h"
 #include "export/command.h"
+#include "export/print.h"
 #include "export/run.h"
 
 #include <stdint.h>
@@ -30,7 +31,7 @@ const char *run_setting(const struct run *r, const char *name)
 static void say(void *context, const char *line)
 {
 	(void)context;
-	fprintf(stderr, "profrun: %s\n", line);
+	print_err("profrun: %s\n", line);
 }
 
 static bool is_set_by_option(const struct run *r, const char *entry)

@@ -4,6 +4,7 @@
 #include "core/runtime/version.h"
 #include "core/util/path.h"
 #include "export/outfile.h"
+#include "export/print.h"
 #include "export/report_json.h"
 #include "export/run.h"
 #include "export/runfile.h"
@@ -71,8 +72,8 @@ static void step_aside(struct run *r)
 	snprintf(wanted, sizeof(wanted), "%s", r->folder);
 	for (int i = 2; i < 100000 && holds_a_run(r->folder); i++)
 		snprintf(r->folder, sizeof(r->folder), "%.4000s-%d", wanted, i);
-	fprintf(stderr, "profrun: %s already contains a run; this run is written to %s\n", wanted,
-		r->folder);
+	print_err("profrun: %s already contains a run; this run is written to %s\n", wanted,
+		  r->folder);
 }
 
 /* Tests whether a file can be made in the folder, because the library must make its journal there.
@@ -115,10 +116,9 @@ void run_make_folder(struct run *r)
 	}
 	if (!error)
 		return;
-	fprintf(stderr,
-		"profrun: %s; the application runs without profiling (choose another folder with "
-		"-o DIR or PROF_OUT)\n",
-		e.text);
+	print_err("profrun: %s; the application runs without profiling (choose another folder with "
+		  "-o DIR or PROF_OUT)\n",
+		  e.text);
 	r->profiles = false;
 }
 
@@ -174,7 +174,7 @@ static void save(const struct run *r, json_t *root)
 {
 	struct err e;
 	if (runfile_save(r->folder, root, &e))
-		fprintf(stderr, "profrun: %s\n", e.text);
+		print_err("profrun: %s\n", e.text);
 	json_decref(root);
 }
 

@@ -11,6 +11,7 @@
 #include "core/runtime/ranks.h"
 #include "core/util/path.h"
 #include "core/util/text.h"
+#include "export/print.h"
 #include "export/progress_words.h"
 #include "export/report_words.h"
 #include "export/run.h"
@@ -230,10 +231,10 @@ static void say_start(const struct run *r)
 		snprintf(command + used, sizeof(command) - used, "%s%s", used ? " " : "",
 			 used ? *word : path_base(*word));
 	}
-	fprintf(stderr, "profrun: profiling %s into %s; Ctrl-C ends it and keeps the report\n",
-		text_fit(fitted, sizeof(fitted), command, COMMAND_COLUMNS, CUT_MIDDLE),
-		text_fit(folder, sizeof(folder), report_short_path(r->folder, cwd), FOLDER_COLUMNS,
-			 CUT_HEAD));
+	print_err("profrun: profiling %s into %s; Ctrl-C ends it and keeps the report\n",
+		  text_fit(fitted, sizeof(fitted), command, COMMAND_COLUMNS, CUT_MIDDLE),
+		  text_fit(folder, sizeof(folder), report_short_path(r->folder, cwd),
+			   FOLDER_COLUMNS, CUT_HEAD));
 }
 
 void run_progress_start(const struct run *r, struct progress *p)

@@ -4,6 +4,7 @@
  */
 #include "export/files_words.h"
 #include "export/outfile.h"
+#include "export/print.h"
 #include "export/progress_words.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
@@ -111,29 +112,28 @@ static void say_steps(const struct process_facts *p)
 	const struct facts_steps *steps = &p->steps;
 	if (!*steps->detector || !strcmp(steps->detector, "none"))
 		return;
-	fprintf(stderr, ", %lld steps, %s", (long long)steps->count,
-		report_detector(text, sizeof(text), steps));
+	print_err(", %lld steps, %s", (long long)steps->count,
+		  report_detector(text, sizeof(text), steps));
 	if (steps->step_ms)
-		fprintf(stderr, ", median %.3f ms", steps->step_ms->p50);
+		print_err(", median %.3f ms", steps->step_ms->p50);
 }
 
 static void say_losses(const struct process_facts *p, const char *who)
 {
 	const struct facts_losses *l = &p->losses;
 	if (l->dropped)
-		fprintf(stderr,
-			"profrun: %s: %lld records dropped: the buffer (PROF_BUFFER_MB) or the "
-			"disk was full\n",
-			who, (long long)l->dropped);
+		print_err("profrun: %s: %lld records dropped: the buffer (PROF_BUFFER_MB) or the "
+			  "disk was full\n",
+			  who, (long long)l->dropped);
 	if (l->dropped_by_cupti)
-		fprintf(stderr, "profrun: %s: CUPTI dropped %lld records\n", who,
-			(long long)l->dropped_by_cupti);
+		print_err("profrun: %s: CUPTI dropped %lld records\n", who,
+			  (long long)l->dropped_by_cupti);
 	if (l->calls_without_gpu_work || l->gpu_work_without_call)
-		fprintf(stderr,
-			"profrun: %s: %lld calls were not matched to their GPU work, and %lld GPU "
-			"activities were not matched to a call\n",
-			who, (long long)l->calls_without_gpu_work,
-			(long long)l->gpu_work_without_call);
+		print_err("profrun: %s: %lld calls were not matched to their GPU work, and %lld "
+			  "GPU "
+			  "activities were not matched to a call\n",
+			  who, (long long)l->calls_without_gpu_work,
+			  (long long)l->gpu_work_without_call);
 }
 
 /* Prints how many traces are missing. A single failure is not printed, because say_process() has
@@ -141,19 +141,18 @@ static void say_losses(const struct process_facts *p, const char *who)
 static void say_missing_traces(const struct process_facts *p, const char *who)
 {
 	if (p->n_traces_removed)
-		fprintf(stderr,
-			"profrun: %s: %lld traces removed; the first and the newest are kept "
-			"(PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
-			who, (long long)p->n_traces_removed);
+		print_err("profrun: %s: %lld traces removed; the first and the newest are kept "
+			  "(PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
+			  who, (long long)p->n_traces_removed);
 	if (p->n_traces_failed > 1)
-		fprintf(stderr, "profrun: %s: %lld traces could not be written\n", who,
-			(long long)p->n_traces_failed);
+		print_err("profrun: %s: %lld traces could not be written\n", who,
+			  (long long)p->n_traces_failed);
 }
 
 static void say_text(const char *who, const char *text)
 {
 	if (*text)
-		fprintf(stderr, "profrun: %s: %s\n", who, text);
+		print_err("profrun: %s: %s\n", who, text);
 }
 
 /* Prints how many launches have GPU times, and why others in the first window have none. */
@@ -182,9 +181,9 @@ static void say_process(const struct process_facts *p, const struct report_run *
 			       !strcmp(p->cupti.state, "yielded");
 	snprintf(who, sizeof(who), "process %lld", (long long)p->pid);
 	if (!has_screen) {
-		fprintf(stderr, "profrun: %s: %s", who, files_count(text, sizeof(text), p));
+		print_err("profrun: %s: %s", who, files_count(text, sizeof(text), p));
 		say_steps(p);
-		fprintf(stderr, "\n");
+		print_err("\n");
 	}
 	if (!has_screen)
 		say_text(who, report_death(text, sizeof(text), run, p));
@@ -232,10 +231,9 @@ static void say_left_out(const struct run *r, const struct runfile *file)
 	const char *setting = run_setting(r, "PROF_RANKS");
 	size_t n = file->ranks_left_out.n;
 	if (n)
-		fprintf(stderr, "profrun: rank%s %s not profiled (PROF_RANKS=%s)\n",
-			n > 1 ? "s" : "",
-			report_numbers(text, sizeof(text), file->ranks_left_out.at, n),
-			setting ? setting : "");
+		print_err("profrun: rank%s %s not profiled (PROF_RANKS=%s)\n", n > 1 ? "s" : "",
+			  report_numbers(text, sizeof(text), file->ranks_left_out.at, n),
+			  setting ? setting : "");
 }
 
 static bool has_files(const struct runfile *file, const struct exporter *x)
@@ -293,8 +291,8 @@ static bool say_files(const struct run *r, const struct runfile *file, bool has_
 	char words[140], where[PATH_MAX + 40];
 	int column = 0;
 	if (has_report)
-		column = fprintf(stderr, "  Report: %s",
-				 quoted(where, sizeof(where), folder, "report.txt"));
+		column = print_err("  Report: %s",
+				   quoted(where, sizeof(where), folder, "report.txt"));
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
 		char path[PATH_MAX + 32], text[PATH_MAX + 400];
 		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);
@@ -306,11 +304,13 @@ static bool say_files(const struct run *r, const struct runfile *file, bool has_
 				 quoted(where, sizeof(where), folder, x->folder),
 				 files_in_words(words, sizeof(words), file, x), x->viewer);
 		bool fits = column && column + 4 + n <= TEXT_COLUMNS;
-		fprintf(stderr, "%s%s%s", fits || !column ? "" : "\n", fits ? "    " : "  ", text);
+		if (!fits && column)
+			print_err("\n");
+		print_err("%s%s", fits ? "    " : "  ", text);
 		column = fits ? column + 4 + n : 2 + n;
 	}
 	if (column)
-		fprintf(stderr, "\n");
+		print_err("\n");
 	return column;
 }
 
@@ -323,15 +323,15 @@ static void say_all(const struct run *r, const struct runfile *file, const struc
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
 		say_process(&file->processes.at[i], &file->run, n == 1 && has_report);
 	if (n > PROCESSES_SAID)
-		fprintf(stderr, "profrun: and %zu more processes, listed in run.json\n",
-			n - PROCESSES_SAID);
+		print_err("profrun: and %zu more processes, listed in run.json\n",
+			  n - PROCESSES_SAID);
 	for (size_t i = 0; i < file->messages.n; i++)
-		fprintf(stderr, "profrun: %s\n", file->messages.at[i]);
+		print_err("profrun: %s\n", file->messages.at[i]);
 	say_left_out(r, file);
 	if (has_report || report_exit_is_bad(report))
 		say_report(report);
 	if (!say_files(r, file, has_report))
-		fprintf(stderr, "profrun: the run is recorded in %s\n", r->folder);
+		print_err("profrun: the run is recorded in %s\n", r->folder);
 }
 
 /* Looks for the files of NVIDIA's kernel module, of Tegra's driver, and of WSL, which has no
@@ -346,11 +346,10 @@ static void say_never_used(const struct run *r, bool was_used, bool loaded_drive
 {
 	const char *hint = "", *what = "never used CUDA";
 	if (was_used) {
-		fprintf(stderr,
-			"profrun: nothing could be recorded for %s: it used CUDA, but no journal "
-			"could be "
-			"created\n",
-			r->command[0]);
+		print_err("profrun: nothing could be recorded for %s: it used CUDA, but no journal "
+			  "could be "
+			  "created\n",
+			  r->command[0]);
 		return;
 	}
 	if (loaded_driver)
@@ -359,7 +358,7 @@ static void say_never_used(const struct run *r, bool was_used, bool loaded_drive
 		hint = " (for --sim a program must be built with nvcc -cudart shared)";
 	else if (!has_driver())
 		hint = "; no NVIDIA driver found: --sim runs the program on a simulated GPU";
-	fprintf(stderr, "profrun: %s %s: nothing was recorded%s\n", r->command[0], what, hint);
+	print_err("profrun: %s %s: nothing was recorded%s\n", r->command[0], what, hint);
 }
 
 /* Reads how the run ended, with the signal, from run.json into the report. Saves the report if no
@@ -370,33 +369,31 @@ static void report_signal(const struct run *r, struct report *report, bool is_ov
 	report_read_run(report, r->folder);
 	report_exit_fill(report);
 	if (is_over && report_save(r->folder, report, &e))
-		fprintf(stderr, "profrun: %s\n", e.text);
+		print_err("profrun: %s\n", e.text);
 }
 
 static void say_not_waited(const struct run *r)
 {
 	if (!r->is_quiet)
-		fprintf(stderr,
-			"profrun: interrupted; traces are still being written. To see the report "
-			"later: profrun.sh report %s\n",
-			r->folder);
+		print_err("profrun: interrupted; traces are still being written. To see the report "
+			  "later: profrun.sh report %s\n",
+			  r->folder);
 }
 
 static void say_running(long running)
 {
 	if (running > 0)
-		fprintf(stderr,
-			"profrun: %ld process%s of the run still running; traces are written as "
-			"each step ends\n",
-			running, running == 1 ? "" : "es");
+		print_err("profrun: %ld process%s of the run still running; traces are written as "
+			  "each step ends\n",
+			  running, running == 1 ? "" : "es");
 }
 
 static void say_collector_died(const struct run *r)
 {
-	fprintf(stderr,
-		"profrun: the collector died; write the traces with `profrun.sh export %s --format "
-		"perfetto`\n",
-		r->folder);
+	print_err("profrun: the collector died; write the traces with `profrun.sh export %s "
+		  "--format "
+		  "perfetto`\n",
+		  r->folder);
 }
 
 /*
@@ -419,7 +416,7 @@ __attribute__((format(printf, 2, 3))) static int incomplete(const struct run *r,
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	fprintf(stderr, "profrun: --require-complete %g: %s\n", r->required_pct, why);
+	print_err("profrun: --require-complete %g: %s\n", r->required_pct, why);
 	return RUN_INCOMPLETE;
 }
 

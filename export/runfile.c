@@ -1,6 +1,7 @@
 /* Reads and replaces run.json. */
 #include "export/runfile.h"
 
+#include "export/json_text.h"
 #include "export/outfile.h"
 #include "export/report_json.h"
 
@@ -42,7 +43,7 @@ int runfile_save(const char *folder, json_t *root, struct err *e)
 	struct outfile out;
 	if (snprintf(path, sizeof(path), "%s/run.json", folder) >= (int)sizeof(path))
 		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", folder);
-	char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	char *text = json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	if (!text)
 		return err_set(e, -EINVAL, "%.180s: cannot be written as JSON", path);
 	int error = outfile_open(&out, path, 0, e);

@@ -1,6 +1,8 @@
 /* See log.h. Each line begins with the pid, to distinguish the lines of several ranks. */
 #include "core/runtime/log.h"
 
+#include "core/runtime/utf8.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -95,6 +97,22 @@ static void write_line(const char *line, size_t length)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Replaces what a terminal must not be sent by '?'. Names and settings come from outside. */
+static void clean(char *line)
+{
+	char *to = line;
+	for (const char *at = line; *at;) {
+		size_t unsafe = utf8_unsafe_bytes(at), n = unsafe ? unsafe : utf8_valid_bytes(at);
+		if (unsafe)
+			*to++ = *at == '\t' || *at == '\n' ? ' ' : '?';
+		else
+			for (size_t i = 0; i < n; i++)
+				*to++ = at[i];
+		at += n;
+	}
+	*to = 0;
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
 	if (level > threshold)
@@ -107,9 +125,8 @@ void log_line(enum log_level level, const char *format, ...)
 	int m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
 	va_end(args);
 	if (m > 0) {
-		size_t room = sizeof(line) - 2, length = (size_t)n + (size_t)m;
-		if (length > room)
-			length = room;
+		clean(line);
+		size_t length = strlen(line);
 		line[length++] = '\n';
 		if (is_stderr() && takes_a_line())
 			write_line(line, length);

@@ -1,6 +1,8 @@
 /* Measures, cleans and cuts texts for the terminal (text.h). */
 #include "core/util/text.h"
 
+#include "core/runtime/utf8.h"
+
 #include <limits.h>
 #include <locale.h>
 #include <stdio.h>
@@ -23,6 +25,11 @@ static locale_t utf8(void)
  */
 static int next_character(const char *text, size_t *bytes)
 {
+	size_t unsafe = utf8_unsafe_bytes(text);
+	if (unsafe) {
+		*bytes = unsafe;
+		return -1;
+	}
 	wchar_t wide;
 	mbstate_t state = { 0 };
 	size_t n = mbrtowc(&wide, text, strnlen(text, MB_LEN_MAX), &state);

@@ -12,7 +12,8 @@
 enum { TEXT_BYTES = 1024 };
 
 /* Copies the text to `to`, which has room for `bytes`, and drops the end of a longer text. Replaces
- * tabs and newlines by blanks, and other characters that are not printable by '?'. Returns the
+ * tabs and newlines by blanks. Replaces each other character that is not printable, is deceptive
+ * (utf8_is_deceptive) or is not UTF-8 by '?'. The copy is never longer than the text. Returns the
  * number of columns of the copy. */
 size_t text_clean(char *to, size_t bytes, const char *text);
 

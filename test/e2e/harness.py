@@ -79,7 +79,7 @@ class Run:
         self.status, self.out, self.err, self.folder = status, out, err, folder
 
     def paths(self, pattern):
-        return sorted(glob.glob(os.path.join(self.folder, pattern)))
+        return sorted(glob.glob(os.path.join(glob.escape(self.folder), pattern)))
 
     def journals(self):
         return [Journal(path) for path in self.paths("journal/*.journal")]

@@ -1,10 +1,13 @@
-"""The launcher runs the application wherever the application itself could run.
+"""Hostile surroundings and names.
 
-Too few descriptors or processes, no /proc, paths that are too long: the run is at worst not
-profiled, which one line on stderr says.
+The launcher runs the application wherever the application itself could run. With too few
+descriptors or processes, without /proc, and with a path that is too long, the run is at worst not
+profiled, which one line on stderr says. What is printed contains no terminal escapes.
 """
+import json
 import os
 import pwd
+import re
 import resource
 import shutil
 import stat
@@ -104,6 +107,67 @@ class Paths(Case):
                     self.assertEqual(len(run.err.splitlines()), 1, run.err)
                     self.assertIn("has more than 1017 bytes; " + UNPROFILED, run.err)
                 shutil.rmtree(self.base + "/" + 99 * "x", ignore_errors=True)
+
+
+class Names(Case):
+    """Terminal escapes and characters that change the direction of writing, in every name that can
+    come from outside. The files keep them, escaped."""
+    EVIL = "\x1b[31mred\x1b]0;title\x07 \u202egnp.exe \u2066x\u2069 \u009b31m line\nprofrun: fine"
+    DECEPTIVE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f"
+                           "\u2028-\u202e\u2060-\u206f\ufeff]")
+
+    def check_clean(self, text):
+        self.assertEqual(self.DECEPTIVE.findall(text), [], text)
+        self.assertNotIn("\nprofrun: fine", text)
+
+    def check_clean_run(self, run):
+        self.check_clean(run.err)
+        self.check_clean(run.out)
+        for name in "run.json", "report.json", "report.txt":
+            with open(os.path.join(run.folder, name), encoding="utf-8") as file:
+                self.check_clean(file.read())
+
+    def test_names_of_a_run(self):
+        parent = self.folder()
+        folder = os.path.join(parent, self.EVIL.replace("/", "_"))
+        program = os.path.join(parent, "loop" + self.EVIL.split("\n", maxsplit=1)[0])
+        os.mkdir(parent)
+        os.symlink(prog("loop"), program)
+        run = self.execute([LAUNCHER, "--sim", "-o", folder, program, "300", self.EVIL], folder,
+                           environment(**EVERYTHING, RANK=self.EVIL))
+        self.assertEqual(run.status, 0, run.err)
+        self.check_clean_run(run)
+        self.assertEqual(run.json["run"]["command"], [program, "300", self.EVIL])
+        self.assertEqual(len(run.traces()), 300)
+        for words in (["info"], ["report"], ["report", "--json"], ["whatif", "--free", "sync"],
+                      ["whatif", "--free", "sync", "--json"], ["trigger"],
+                      ["export", "--format", "perfetto"]):
+            with self.subTest(words=words):
+                tool = self.tool(words[0], folder, *words[1:])
+                self.assertIn(tool.status, (0, 1), tool.err)
+                self.assertTrue(tool.out + tool.err)
+                self.check_clean(tool.out + tool.err)
+        with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
+            self.assertIn(self.EVIL, json.load(file)["run"]["command"])
+
+    def test_bad_words_and_settings(self):
+        evil = self.EVIL
+        for words in ([evil], ["--" + evil], ["info", evil], ["info", "--" + evil],
+                      ["report", evil], ["collect", evil], ["trigger", evil],
+                      ["export", evil, "--format", evil], ["--schedule", evil, "true"],
+                      ["whatif", evil, "--kernel", evil], ["help", evil]):
+            with self.subTest(words=words):
+                tool = self.tool(*words)
+                self.assertNotEqual(tool.status, 0)
+                self.check_clean(tool.out + tool.err)
+        settings = {f"PROF_{name}": self.EVIL for name in (
+            "SCHEDULE", "STEP", "OPENING", "TRIGGER", "FORMAT", "RANKS", "CUPTI", "HOST", "LOG",
+            "BUFFER_MB", "SCHEDUEL", "S" + self.EVIL)}
+        for run in (self.profiled([prog("loop"), "30"], **settings),
+                    self.preloaded([prog("loop"), "30"], **settings)):
+            self.assertEqual(run.status, 0)
+            self.assertIn("PROF_SCHEDULE", run.err)
+            self.check_clean(run.err)
 
 
 class Collector(Case):
