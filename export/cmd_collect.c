@@ -15,6 +15,7 @@
 #include "export/command.h"
 #include "export/json_text.h"
 #include "export/leftover_processes.h"
+#include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
 #include "export/progress_words.h"
@@ -564,6 +565,7 @@ static int run(int argc, char **argv)
 	if (c.control < 0 && !has_journal(c.folder))
 		return usage_error("collect: %s is not the folder of a run: no journal is in it",
 				   c.folder);
+	outfile_sweep(c.folder);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ,
 	       SIG_IGN); /* a write beyond ulimit -f then fails, and the error is reported */

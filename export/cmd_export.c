@@ -105,6 +105,7 @@ static int run(int argc, char **argv)
 		return usage_error("export: %s", e.text);
 	if (journals_list(&journals, r.folder, &e))
 		return data_error("%s", e.text);
+	outfile_sweep(r.folder);
 	out.is_plain = r.path != NULL;
 	snprintf(out.folder, sizeof(out.folder), "%s", r.path ? r.path : r.folder);
 	if (make_folders(out.folder, &e)) {

@@ -5,6 +5,7 @@
 #include "export/command.h"
 #include "export/exporter.h"
 #include "export/files_words.h"
+#include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
 #include "export/report_words.h"
@@ -218,6 +219,7 @@ static int info_folder(const char *folder)
 	int status = EXIT_DONE;
 	if (journals_list(&j, folder, &e))
 		return data_error("%s", e.text);
+	outfile_sweep(folder);
 	struct collected collected;
 	struct runfile r;
 	collected_load(&collected, folder);

@@ -7,6 +7,7 @@
 #include "core/source/process/target.h"
 #include "core/util/procfs.h"
 #include "export/command.h"
+#include "export/outfile.h"
 #include "export/print.h"
 #include "export/ranks_meet.h"
 
@@ -73,6 +74,7 @@ static int add_folder(struct asking *a, const char *folder, uint32_t pid)
 	struct err e;
 	if (journals_list(&j, folder, &e))
 		return data_error("%s", e.text);
+	outfile_sweep(folder);
 	for (size_t i = 0; i < j.paths.n; i++)
 		add_journal(a, folder, j.paths.at[i], pid);
 	journals_free(&j);

@@ -2,6 +2,7 @@
 #include "core/source/process/journals.h"
 #include "core/whatif/whatif.h"
 #include "export/command.h"
+#include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
 #include "export/report_json.h"
@@ -267,6 +268,7 @@ static int run(int argc, char **argv)
 	if (is_asked && journals_list(&j, r.folder, &e))
 		status = data_error("%s", e.text);
 	else if (is_asked) {
+		outfile_sweep(r.folder);
 		struct process *p = choose(&j, &out, &status);
 		int answered = p ? answer(&r, p) : EXIT_DATA;
 		status = answered ? answered : status;

@@ -1,17 +1,24 @@
 /* See outfile.h. For programs with one thread: all files share the time of the last sync. */
 #include "export/outfile.h"
 
+#include "core/util/path.h"
+#include "core/util/procfs.h"
 #include "core/util/vec.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
 enum {
+	FOLDER_MODE = 0775, /* never writable by others, even if the umask allows that */
+	FILE_MODE = 0664,
+	CREATION_MOST_S = 60,
 	PACKED_BYTES = 256 << 10,
 	SYNC_EVERY_MS = 250,
 	GZIP_WINDOW = 15 + 16, /* 32 KiB window; + 16 asks zlib for a gzip header */
@@ -28,7 +35,7 @@ int make_folders(const char *path, struct err *e)
 			continue;
 		memcpy(part, path, i);
 		part[i] = 0;
-		if (mkdir(part, 0777) && errno != EEXIST)
+		if (mkdir(part, FOLDER_MODE) && errno != EEXIST)
 			return err_set(e, -errno, "cannot make the folder %.160s: %s", part,
 				       strerror(errno));
 	}
@@ -40,18 +47,63 @@ int make_folders(const char *path, struct err *e)
 	return 0;
 }
 
-static int make_parent(const char *path, struct err *e)
+bool others_can_write(const char *folder)
 {
-	char parent[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	if (!slash || slash == path)
+	struct stat status;
+	if (stat(folder, &status))
+		return false;
+	return status.st_mode & S_IWOTH || (status.st_uid != geteuid() && status.st_uid != 0);
+}
+
+/* Opens the folder of a file, and makes it if it does not exist. Stores the file's name in it. */
+static int open_parent(struct outfile *o, const char **name, struct err *e)
+{
+	char parent[PATH_MAX] = ".";
+	const char *slash = strrchr(o->path, '/');
+	*name = slash ? slash + 1 : o->path;
+	if (slash)
+		snprintf(parent, sizeof(parent), "%.*s",
+			 slash > o->path ? (int)(slash - o->path) : 1, o->path);
+	o->folder = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (o->folder >= 0)
 		return 0;
-	size_t n = (size_t)(slash - path);
-	if (n >= sizeof(parent))
-		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", path);
-	memcpy(parent, path, n);
-	parent[n] = 0;
-	return make_folders(parent, e);
+	int error = make_folders(parent, e);
+	if (error)
+		return error;
+	o->folder = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return o->folder >= 0 ? 0
+			      : err_set(e, -errno, "cannot open the folder %.160s: %s", parent,
+					strerror(errno));
+}
+
+/* Locks the file until it is closed. Returns whether it still has its name: outfile_sweep() may
+ * have removed it before it was locked. */
+static bool is_kept(int fd)
+{
+	struct stat status;
+	return !(flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) && !fstat(fd, &status) &&
+	       status.st_nlink;
+}
+
+/* Creates the file under its temporary name. If a file has that name, a dead process with the same
+ * pid left it, or somebody planted it: it is removed, never written to. */
+static int create(struct outfile *o)
+{
+	enum { TRIES = 10 };
+	int error = -EEXIST;
+	for (int i = 0; i < TRIES && error == -EEXIST; i++) {
+		o->fd = openat(o->folder, o->hidden,
+			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+		if (o->fd >= 0 && is_kept(o->fd))
+			return 0;
+		error = o->fd >= 0 ? -EEXIST : -errno;
+		if (o->fd >= 0)
+			close(o->fd);
+		o->fd = -1;
+		if (error == -EEXIST && unlinkat(o->folder, o->hidden, 0) && errno != ENOENT)
+			return -errno;
+	}
+	return error;
 }
 
 static int start_gzip(struct outfile *o, int level, struct err *e)
@@ -65,20 +117,37 @@ static int start_gzip(struct outfile *o, int level, struct err *e)
 	return err_set(e, -ENOMEM, "%.180s: cannot initialize zlib", o->path);
 }
 
+static void release(struct outfile *o)
+{
+	if (o->z)
+		deflateEnd(o->z);
+	free(o->z);
+	free(o->packed);
+	if (o->fd >= 0)
+		close(o->fd);
+	if (o->folder >= 0)
+		close(o->folder);
+	o->fd = o->folder = -1;
+	o->z = NULL;
+	o->packed = NULL;
+}
+
 int outfile_open(struct outfile *o, const char *path, int level, struct err *e)
 {
+	const char *name;
 	memset(o, 0, sizeof(*o));
-	o->fd = -1;
-	int error = make_parent(path, e);
+	o->fd = o->folder = -1;
+	if (snprintf(o->path, sizeof(o->path), "%s", path) >= (int)sizeof(o->path))
+		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", path);
+	int error = open_parent(o, &name, e);
 	if (error)
 		return error;
-	snprintf(o->path, sizeof(o->path), "%s", path);
-	if (snprintf(o->hidden, sizeof(o->hidden), "%s.%d.part", path, (int)getpid()) >=
-	    (int)sizeof(o->hidden))
-		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", path);
-	o->fd = open(o->hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (o->fd < 0)
-		return err_set(e, -errno, "cannot write %.180s: %s", path, strerror(errno));
+	snprintf(o->hidden, sizeof(o->hidden), "%.4000s.%d.part", name, (int)getpid());
+	error = create(o);
+	if (error) {
+		release(o);
+		return err_set(e, error, "cannot write %.180s: %s", path, strerror(-error));
+	}
 	if (level && (error = start_gzip(o, level, e)))
 		outfile_abandon(o);
 	return error;
@@ -123,23 +192,11 @@ void outfile_write(struct outfile *o, const void *bytes, size_t n)
 		put(o, bytes, n);
 }
 
-static void release(struct outfile *o)
-{
-	if (o->z)
-		deflateEnd(o->z);
-	free(o->z);
-	free(o->packed);
-	if (o->fd >= 0)
-		close(o->fd);
-	o->fd = -1;
-	o->z = NULL;
-	o->packed = NULL;
-}
-
 void outfile_abandon(struct outfile *o)
 {
+	if (o->folder >= 0)
+		unlinkat(o->folder, o->hidden, 0);
 	release(o);
-	unlink(o->hidden);
 }
 
 /*
@@ -168,7 +225,7 @@ static int put_in_place(struct outfile *o, bool waits, struct err *e)
 		pack(o, NULL, 0, Z_FINISH);
 	if (waits && !o->error)
 		sync_at_times(o);
-	if (!o->error && rename(o->hidden, o->path))
+	if (!o->error && renameat(o->folder, o->hidden, o->folder, path_base(o->path)))
 		o->error = -errno;
 	if (o->error) {
 		outfile_abandon(o);
@@ -189,18 +246,56 @@ int outfile_refresh(struct outfile *o, struct err *e)
 	return put_in_place(o, false, e);
 }
 
-void outfile_sweep(const char *folder, pid_t pid)
+/* Returns whether the process that writes the file is dead. `pid`: that process; asked only where
+ * the file system has no locks. */
+static bool is_abandoned(const char *path, uint32_t pid)
 {
-	char suffix[32];
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool is_locked = !flock(fd, LOCK_EX | LOCK_NB),
+	     is_dead = is_locked || (errno != EWOULDBLOCK && !procfs_is_alive(pid, 0));
+	close(fd);
+	return is_dead;
+}
+
+/* Returns whether the file is a journal whose process died while it created it. That takes
+ * milliseconds, so an older file is left over, also if its pid is of another namespace. */
+static bool is_dead_journal(const FTSENT *file)
+{
+	return time(NULL) - file->fts_statp->st_mtime > CREATION_MOST_S &&
+	       !procfs_is_alive((uint32_t)strtoul(file->fts_name, NULL, 10), 0);
+}
+
+/* Returns the pid in "NAME.PID.part"; 0: the name has another form. */
+static uint32_t part_pid(const char *name)
+{
+	const char *end = strrchr(name, '.');
+	if (!end || strcmp(end, ".part"))
+		return 0;
+	for (const char *at = end; at > name && (isdigit((unsigned char)at[-1]) || at[-1] == '.');
+	     at--)
+		if (at[-1] == '.')
+			return (uint32_t)strtoul(at, NULL, 10);
+	return 0;
+}
+
+static bool is_left_over(const FTSENT *file)
+{
+	static const char created[] = ".journal.new";
+	size_t n = file->fts_namelen, m = sizeof(created) - 1;
+	uint32_t pid = part_pid(file->fts_name);
+	return pid ? is_abandoned(file->fts_accpath, pid)
+		   : n > m && !strcmp(file->fts_name + n - m, created) && is_dead_journal(file);
+}
+
+void outfile_sweep(const char *folder)
+{
 	char *roots[] = { (char *)(uintptr_t)folder, NULL };
-	size_t n = (size_t)snprintf(suffix, sizeof(suffix), ".%d.part", (int)pid);
 	FTS *all = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	for (FTSENT *entry; all && (entry = fts_read(all));) {
-		size_t length = entry->fts_namelen;
-		if (entry->fts_info == FTS_F && length > n &&
-		    !strcmp(entry->fts_name + length - n, suffix))
+	for (FTSENT *entry; all && (entry = fts_read(all));)
+		if (entry->fts_info == FTS_F && is_left_over(entry))
 			unlink(entry->fts_accpath);
-	}
 	if (all)
 		fts_close(all);
 }

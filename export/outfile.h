@@ -17,15 +17,21 @@
 struct z_stream_s;
 
 struct outfile {
-	int fd, error;			       /* error: 0, or -errno of the first failure */
-	char path[PATH_MAX], hidden[PATH_MAX]; /* final name and temporary name */
-	struct z_stream_s *z;		       /* NULL: not compressed */
-	uint8_t *packed;		       /* buffer for compressed bytes */
-	uint64_t bytes_in, bytes_out;	       /* before and after compression */
+	int fd, error;		      /* error: 0, or -errno of the first failure */
+	int folder;		      /* the file's folder */
+	char path[PATH_MAX];	      /* the whole path */
+	char hidden[PATH_MAX];	      /* temporary name in the folder */
+	struct z_stream_s *z;	      /* NULL: not compressed */
+	uint8_t *packed;	      /* buffer for compressed bytes */
+	uint64_t bytes_in, bytes_out; /* before and after compression */
 };
 
-/* Opens a file and makes the missing folders of its path. `level`: 0 for a plain file, 1 to 9 for
- * gzip. Returns 0 or -errno. */
+/*
+ * Opens a file and makes the missing folders of its path. `level`: 0 for a plain file, 1 to 9 for
+ * gzip. Creates the file under a name that does not exist, follows no symbolic link in its place,
+ * and refers to its folder by a descriptor. Locks the file, so that outfile_sweep() detects whether
+ * the process that writes it is alive. Returns 0 or -errno.
+ */
 int outfile_open(struct outfile *o, const char *path, int level, struct err *e);
 void outfile_write(struct outfile *o, const void *bytes, size_t n);
 
@@ -46,10 +52,16 @@ int outfile_refresh(struct outfile *o, struct err *e);
 /* Closes and removes the unfinished file. */
 void outfile_abandon(struct outfile *o);
 
-/* Removes the unfinished files that the dead process `pid` left below `folder`. */
-void outfile_sweep(const char *folder, pid_t pid);
+/* Removes the unfinished files below the folder of a run that dead processes left: those of the
+ * tool, and journals that were being created. */
+void outfile_sweep(const char *folder);
 
-/* Makes a folder and its parents, as mkdir -p does. Returns 0 or -errno. */
+/* Makes a folder and its parents, as mkdir -p does. Other users cannot write to a folder that this
+ * makes. Returns 0 or -errno. */
 int make_folders(const char *path, struct err *e);
+
+/* Returns whether users other than this one, root and members of the folder's group can write to a
+ * folder. */
+bool others_can_write(const char *folder);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/source/process/journals.h"
 #include "core/util/path.h"
 #include "export/collected.h"
+#include "export/outfile.h"
 #include "export/process.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
@@ -191,6 +192,7 @@ int report_make(const char *folder, struct report_made *r, struct err *e)
 	int error = journals_list(&j, folder, e);
 	if (error)
 		return error;
+	outfile_sweep(folder);
 	struct making m = { .made = r };
 	start(r);
 	report_read_run(&r->report, folder);

@@ -111,6 +111,8 @@ void run_make_folder(struct run *r)
 		step_aside(r);
 		r->folder_was_there = !access(r->folder, F_OK);
 		error = make_folders(r->folder, &e);
+		if (!error && others_can_write(r->folder))
+			error = err_set(&e, -EPERM, "other users can write to %.160s", r->folder);
 		if (!error)
 			error = try_writing(r->folder, &e);
 	}

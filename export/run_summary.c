@@ -457,7 +457,7 @@ static int finish_seen(struct run *r, const json_t *said, int wait_status, long 
 	if (WIFSIGNALED(wait_status) && has_report)
 		report_signal(r, &report, !running);
 	if (running < 0 && r->collector > 0 && waitpid(r->collector, NULL, 0) > 0)
-		outfile_sweep(r->folder, r->collector);
+		outfile_sweep(r->folder);
 	if (!r->is_quiet && running >= 0)
 		say_all(r, &file, &report);
 	else if (!r->is_quiet)

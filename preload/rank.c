@@ -20,11 +20,11 @@ static void mark_left_out(const char *folder, long rank)
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s/journal", folder) >= (int)sizeof(path))
 		return;
-	mkdir(path, 0777);
+	mkdir(path, 0775);
 	if (snprintf(path, sizeof(path), "%s/journal/rank-%ld.left-out", folder, rank) >=
 	    (int)sizeof(path))
 		return;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (fd >= 0)
 		close(fd);
 }

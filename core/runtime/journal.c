@@ -110,7 +110,7 @@ static int back(int fd, uint64_t offset, uint64_t bytes)
 static int open_again(void)
 {
 	struct stat status;
-	int fd = open(g.path, O_RDWR | O_CLOEXEC);
+	int fd = open(g.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &status) || status.st_dev != g.device || status.st_ino != g.inode) {
@@ -419,7 +419,7 @@ uint32_t journal_put_string(const char *text)
 
 static int make_folder(const char *path, struct err *e)
 {
-	if (!mkdir(path, 0777) || errno == EEXIST)
+	if (!mkdir(path, 0775) || errno == EEXIST)
 		return 0;
 	return err_set(e, -errno, "cannot create the folder %s: %s", path, strerror(errno));
 }
@@ -436,7 +436,7 @@ static int create_file(const char *folder, struct err *e)
 	if (n >= (int)sizeof(g.path))
 		return err_set(e, -ENAMETOOLONG,
 			       "the path of the run's folder is too long: %.100s...", folder);
-	int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = open(g.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (fd < 0)
 		return err_set(e, -errno, "cannot create %.180s: %s", g.path, strerror(errno));
 	return fd;

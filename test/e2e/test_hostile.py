@@ -4,6 +4,7 @@ The launcher runs the application wherever the application itself could run. Wit
 descriptors or processes, without /proc, and with a path that is too long, the run is at worst not
 profiled, which one line on stderr says. What is printed contains no terminal escapes.
 """
+import fcntl
 import json
 import os
 import pwd
@@ -168,6 +169,84 @@ class Names(Case):
             self.assertEqual(run.status, 0)
             self.assertIn("PROF_SCHEDULE", run.err)
             self.check_clean(run.err)
+
+
+class Planted(Case):
+    """Files that another user has put where the run is going to write."""
+
+    def check_refused(self, folder):
+        run = self.execute([LAUNCHER, "--sim", "-o", folder, prog("loop"), "300"], folder,
+                           environment(**EVERYTHING))
+        self.assertEqual((run.status, run.out), (0, "300 steps\n"), run.err)
+        self.assertEqual(run.err, f"profrun: other users can write to {folder}; {UNPROFILED} "
+                                  "(choose another folder with -o DIR or PROF_OUT)\n")
+        self.assertEqual(os.listdir(folder), [])
+
+    def test_links_are_not_followed(self):
+        folder, victim = self.folder(), os.path.join(self.base, "victim")
+        os.mkdir(folder)
+        with open(victim, "w", encoding="ascii") as file:
+            file.write("precious")
+        with open("/proc/loadavg", encoding="ascii") as file:
+            latest = int(file.read().split()[-1])
+        for pid in range(latest, latest + 3000):
+            for name in "run.json", "report.json", ".profrun":
+                os.symlink(victim, os.path.join(folder, f"{name}.{pid}.part"))
+        run = self.execute([TOOL, "run", "--sim", "-o", folder, "--", prog("loop"), "300"], folder,
+                           environment(**EVERYTHING))
+        self.assertEqual((run.status, run.out), (0, "300 steps\n"), run.err)
+        with open(victim, encoding="ascii") as file:
+            self.assertEqual(file.read(), "precious")
+        self.assertEqual(len(run.traces()), 300)
+        self.assertFalse(os.path.islink(os.path.join(folder, "run.json")))
+        self.assertTrue(any(f"run.json.{pid}.part" not in os.listdir(folder)
+                            for pid in range(latest, latest + 3000)), "no link was in the way")
+
+    def test_a_folder_that_others_can_write_to(self):
+        for mode in 0o777, 0o1777, 0o757:
+            os.mkdir(folder := self.folder())
+            os.chmod(folder, mode)
+            self.check_refused(folder)
+
+    @unittest.skipUnless(os.geteuid() == 0, "another user's folder takes root")
+    def test_a_folder_of_another_user(self):
+        os.mkdir(folder := self.folder())
+        os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
+        self.check_refused(folder)
+
+    def test_without_a_umask(self):
+        """A folder that the run makes is not writable for others."""
+        line, folder, env = self.launched([prog("loop"), "300"], **EVERYTHING)
+        code = 'umask 0; exec "$@"'
+        run = self.execute(["sh", "-c", code, "sh", *line], folder, env)
+        self.assertEqual(len(run.traces()), 300, run.err)
+        for place, folders, files in os.walk(folder):
+            for name in [".", *folders, *files]:
+                mode = os.stat(os.path.join(place, name)).st_mode
+                self.assertFalse(mode & stat.S_IWOTH, os.path.join(place, name))
+
+
+class LeftOver(Case):
+    """Files that killed processes have left unfinished."""
+
+    def test_the_next_command_removes_them(self):
+        folder = self.profiled([prog("loop"), "300"], **EVERYTHING).folder
+        trace = os.path.join(folder, "traces", "1", "step-3.pftrace.gz")
+        os.mkdir(os.path.dirname(trace))
+        dead, reused, alive = (f"{trace}.{pid}.part" for pid in (4194303, os.getpid(), 1))
+        old, new = (os.path.join(folder, "journal", f"4194303.{n}.journal.new") for n in (1, 2))
+        others = [os.path.join(folder, name) for name in ("mine.part", "a.part.1", "b.x1.part")]
+        for words in ["info"], ["report"], ["export"], ["whatif", "--free", "sync"], ["trigger"], \
+                ["collect"]:
+            for path in dead, reused, alive, old, new, *others:
+                with open(path, "w", encoding="ascii"):
+                    pass
+            os.utime(old, (1, 1))
+            with self.subTest(words=words), open(alive, encoding="ascii") as locked:
+                fcntl.flock(locked, fcntl.LOCK_EX)
+                self.tool(words[0], folder, *words[1:])
+                self.assertEqual([path for path in (dead, reused, alive, old, new, *others)
+                                  if not os.path.exists(path)], [dead, reused, old])
 
 
 class Collector(Case):

@@ -182,7 +182,7 @@ int reader_open(struct reader *r, const char *path, bool live, struct err *e)
 {
 	memset(r, 0, sizeof(*r));
 	r->is_live = live;
-	r->fd = open(path, (live ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+	r->fd = open(path, (live ? O_RDWR | O_NOFOLLOW : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
 	if (r->fd < 0)
 		return err_set(e, -errno, "%s: cannot open: %s", path, strerror(errno));
 	int error = open_validated(r, path, e);
