@@ -67,8 +67,12 @@ static void on_step(void *context, struct model_step *m)
 		return;
 	const struct analyzed_step *step = analysis_step(p->analysis, m);
 	choose_name(p);
-	for (int i = 0; m->is_traced && i < p->output->n_formats; i++)
-		write_with(p, i, step);
+	if (!m->is_traced || !p->output->n_formats)
+		return;
+	if (trace_keep_wants(&p->traces, &p->output->limits, (unsigned)p->output->n_formats,
+			     driver_was_asked_for(p->driver, m->number)))
+		for (int i = 0; i < p->output->n_formats; i++)
+			write_with(p, i, step);
 }
 
 static void start_analysis(struct process *p)

@@ -20,6 +20,7 @@ void process_describe(const struct process *p, struct process_facts *to, struct 
 	process_describe_completeness(p, to, a);
 	fill_files(to, p, a);
 	to->n_traces = (int64_t)p->n_traces;
+	to->n_traces_left_out = (int64_t)p->traces.n_left_out;
 	to->n_traces_removed = (int64_t)p->traces.n_removed;
 	to->n_traces_failed = (int64_t)p->n_failed;
 }

@@ -47,16 +47,17 @@ static void add_gap(struct report_process *p, const char *what, const char *why)
 		p->unavailable.at[p->unavailable.n++] = (struct report_gap){ what, why };
 }
 
-/* Returns "" if no trace was removed. */
+/* Returns "" if every recorded step has its trace. */
 static const char *removed_traces(struct filler *x, const struct process_facts *facts)
 {
 	char why[160];
-	if (!facts->n_traces_removed)
+	int64_t n_lacking = facts->n_traces_left_out + facts->n_traces_removed;
+	if (!n_lacking)
 		return "";
 	snprintf(why, sizeof(why),
-		 "%lld of %lld traces were removed: the first and the newest are kept "
-		 "(PROF_KEEP_TRACES, PROF_KEEP_MB)",
-		 (long long)facts->n_traces_removed, (long long)facts->n_traces);
+		 "%lld recorded steps have no trace: the first steps have one, later ones at "
+		 "growing distances (PROF_KEEP_TRACES, PROF_KEEP_MB)",
+		 (long long)n_lacking);
 	return arena_text(x->arena, why);
 }
 

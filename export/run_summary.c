@@ -140,10 +140,12 @@ static void say_losses(const struct process_facts *p, const char *who)
  * printed it (`trouble`). */
 static void say_missing_traces(const struct process_facts *p, const char *who)
 {
-	if (p->n_traces_removed)
-		print_err("profrun: %s: %lld traces removed; the first and the newest are kept "
-			  "(PROF_KEEP_TRACES, PROF_KEEP_MB)\n",
-			  who, (long long)p->n_traces_removed);
+	int64_t n_lacking = p->n_traces_left_out + p->n_traces_removed;
+	if (n_lacking)
+		print_err("profrun: %s: %lld recorded steps have no trace: the first steps have "
+			  "one, later ones at growing distances (PROF_KEEP_TRACES, "
+			  "PROF_KEEP_MB)\n",
+			  who, (long long)n_lacking);
 	if (p->n_traces_failed > 1)
 		print_err("profrun: %s: %lld traces could not be written\n", who,
 			  (long long)p->n_traces_failed);

@@ -1,8 +1,9 @@
-/* See trace_keep.h. The first traces may use half of each limit, and the newest traces the rest. */
+/* See trace_keep.h. The first traces may use half of each limit, and the later traces the rest. */
 #include "export/trace_keep.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,13 +54,55 @@ static bool is_too_much(uint64_t value, uint64_t limit)
 static bool add_first(struct trace_keep *k, const struct trace_limits *limits,
 		      const struct kept_trace *t)
 {
-	if (is_too_much(2 * (k->first.n + 1), limits->files) ||
-	    is_too_much(2 * (k->bytes_first + t->bytes), limits->bytes))
+	if (k->first_is_full || is_too_much(2 * (k->first.n + 1), limits->files) ||
+	    is_too_much(2 * (k->bytes_first + t->bytes), limits->bytes)) {
 		k->first_is_full = true;
-	if (k->first_is_full)
 		return false;
+	}
 	vec_push(&k->first, *t);
 	k->bytes_first += t->bytes;
+	/* no further trace of this size fits: the next step is the first that may go without one */
+	k->first_is_full = is_too_much(2 * (k->first.n + 1), limits->files) ||
+			   is_too_much(2 * (k->bytes_first + t->bytes), limits->bytes);
+	return true;
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns how many steps with `n_files` traces each the rest of the limits holds. A trace counts
+ * with the mean size of those written so far. */
+static double steps_left(const struct trace_keep *k, const struct trace_limits *limits,
+			 unsigned n_files)
+{
+	size_t n = k->first.n + k->newest.n;
+	uint64_t bytes = k->bytes_first + k->bytes_newest;
+	double mean = n ? (double)bytes / (double)n : 0, left = TRACE_KEEP_SPAN;
+	if (limits->files)
+		left = least(left, limits->files > n ? (double)(limits->files - n) / n_files : 0);
+	if (limits->bytes && mean > 0)
+		left = least(left, limits->bytes > bytes
+					   ? (double)(limits->bytes - bytes) / mean / n_files
+					   : 0);
+	return left;
+}
+
+bool trace_keep_wants(struct trace_keep *k, const struct trace_limits *limits, unsigned n_files,
+		      bool is_asked)
+{
+	uint64_t number = k->n_steps++;
+	if (is_asked || !k->first_is_full)
+		return true;
+	double left = steps_left(k, limits, n_files);
+	if (number < k->next || left < 1) {
+		k->n_left_out++;
+		return false;
+	}
+	if (!(k->growth > 0)) /* at most 2, so that few traces do not lie too far apart */
+		k->growth = least(2, exp(log(TRACE_KEEP_SPAN) / left));
+	k->next = (uint64_t)ceil((double)(number + 1) * k->growth) - 1;
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Which traces are kept: the first and the newest, within limits of number and size. The others are
- * deleted.
+ * Which steps get traces: the first ones, and later ones at growing distances, within limits of
+ * number and size. Steps that somebody asked for always do, and the oldest later trace is deleted.
  */
 #include "export/trace_keep.h"
 
@@ -103,6 +103,65 @@ static void too_large(void **state)
 	      "2"); /* the newest stays, however large */
 }
 
+/* Returns the numbers of the steps of `n` that get a trace of 10 bytes. None is ever removed. */
+static const char *written(struct trace_limits limits, unsigned n)
+{
+	static char text[1024];
+	struct trace_keep k = { 0 };
+	unsigned n_written = 0;
+	text[0] = 0;
+	for (unsigned i = 0; i < n; i++) {
+		char name[32];
+		if (!trace_keep_wants(&k, &limits, 1, false))
+			continue;
+		snprintf(name, sizeof(name), "%u", i);
+		write_file(name, 10);
+		trace_keep_add(&k, &limits, folder, name);
+		if (n_written++ < 20)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u",
+				 n_written > 1 ? " " : "", i);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		char path[256];
+		snprintf(path, sizeof(path), "%s/%u", folder, i);
+		unlink(path);
+	}
+	assert_int_equal(k.n_removed, 0);
+	assert_int_equal(k.n_left_out + n_written, n);
+	trace_keep_free(&k);
+	return text;
+}
+
+static void none_is_written_to_be_removed(void **state)
+{
+	(void)state;
+	assert_string_equal(written((struct trace_limits){ 0 }, 4), "0 1 2 3");
+	assert_string_equal(written((struct trace_limits){ .files = 6 }, 100), "0 1 2 3 7 15");
+	assert_string_equal(written((struct trace_limits){ .bytes = 65 }, 100), "0 1 2 3 7 15");
+	assert_string_equal(written((struct trace_limits){ .files = 2 }, 100), "0 1");
+}
+
+/* With many traces, the newest is close to the end however long the run is. */
+static void the_newest_trace_is_near_the_end(void **state)
+{
+	const struct trace_limits limits = { .files = 1000 };
+	struct trace_keep k = { 0 };
+	unsigned newest = 0, n_written = 0;
+	(void)state;
+	for (unsigned i = 0; i < 10000000; i++) {
+		if (!trace_keep_wants(&k, &limits, 1, false))
+			continue;
+		newest = i;
+		n_written++;
+		trace_keep_add(&k, &limits, folder, "none");
+		assert_true(i < 500 || (double)k.next < 1.03 * i + 2);
+	}
+	assert_in_range(newest, 9700000, 10000000);
+	assert_in_range(n_written, 500, 1000);
+	assert_int_equal(k.n_removed, 0);
+	trace_keep_free(&k);
+}
+
 static void without_limits_names_are_bounded(void **state)
 {
 	struct trace_keep k = { 0 };
@@ -167,6 +226,8 @@ int main(void)
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(too_large),
 		cmocka_unit_test(without_limits_names_are_bounded),
+		cmocka_unit_test(none_is_written_to_be_removed),
+		cmocka_unit_test(the_newest_trace_is_near_the_end),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -123,6 +123,9 @@ enum sched_action driver_action(const struct driver *d);
  */
 int64_t driver_first_scheduled(const struct driver *d);
 
+/* Returns whether a trigger or the flight recorder asked for the step. */
+bool driver_was_asked_for(const struct driver *d, uint64_t number);
+
 /* Returns the number of step boundaries read so far. */
 uint64_t driver_boundaries(const struct driver *d);
 

@@ -81,6 +81,18 @@ bool driver_saw_cupti(const struct driver *d)
 	return d->ingest->saw_gpu_on;
 }
 
+bool driver_was_asked_for(const struct driver *d, uint64_t number)
+{
+	if (d->ingest->schedule.flight)
+		return true;
+	for (size_t i = d->triggers.n; i > 0; i--) {
+		const struct driver_trigger *t = &d->triggers.at[i - 1];
+		if (number >= t->first && number - t->first < t->n)
+			return true;
+	}
+	return false;
+}
+
 uint64_t driver_boundaries(const struct driver *d)
 {
 	return d->ingest->counts.steps;

@@ -106,7 +106,7 @@ struct process_facts {
 	struct facts_cupti cupti;
 	struct facts_completeness completeness;
 	LIST(struct facts_file) files;
-	int64_t n_traces, n_traces_removed, n_traces_failed;
+	int64_t n_traces, n_traces_left_out, n_traces_removed, n_traces_failed;
 	const char *damage, *diagnostic, *trouble;
 	/* the last exception that the process wrote to stderr; "": none */
 	const char *exception, *exception_file;
