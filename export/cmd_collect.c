@@ -50,6 +50,7 @@ enum {
 	ALIVE_EVERY_MS = 20,
 	OPEN_PATIENCE_MS = 2000, /* a journal's file exists a moment before its header is written */
 	LEFT_EVERY_MS = 500,	 /* how often to read all of /proc, which takes some milliseconds */
+	READING_MS = 1000,	 /* after SIGTERM */
 	SETTLE_MS = 60, /* wait after the application's end for children that have just begun to use
 		     * CUDA */
 };
@@ -84,6 +85,39 @@ struct collector {
 	char line[256];	  /* the beginning of a line from the launcher */
 	size_t n_line;
 };
+
+/*
+ * SIGTERM: end within two seconds once the application has ended, with what has been read. One
+ * second is for reading, the other for the report. Until the application's end the signal changes
+ * nothing, because batch systems send it to all processes of a job, and the application may then
+ * write a checkpoint.
+ */
+static struct {
+	volatile sig_atomic_t is_asked;
+	uint32_t application; /* pid; 0: unknown */
+	uint64_t application_start;
+	uint64_t gone_ms; /* when it was seen that the application has ended; 0: not yet */
+	bool is_needed;	  /* the second for reading is over */
+} stopping;
+
+static void note_stop(int unused)
+{
+	(void)unused;
+	stopping.is_asked = 1;
+}
+
+static bool must_stop(void)
+{
+	if (!stopping.is_asked || stopping.is_needed)
+		return stopping.is_needed;
+	if (!stopping.gone_ms && stopping.application &&
+	    procfs_is_alive(stopping.application, stopping.application_start))
+		return false;
+	if (!stopping.gone_ms)
+		stopping.gone_ms = clock_ms();
+	stopping.is_needed = clock_ms() - stopping.gone_ms >= READING_MS;
+	return stopping.is_needed;
+}
 
 static void say(struct collector *c, const char *text)
 {
@@ -355,6 +389,8 @@ static void obey(struct collector *c, const char *line)
 	if (sscanf(line, "pid %u", &pid) == 1) {
 		c->application = pid;
 		c->application_start = procfs_start(pid);
+		stopping.application = c->application;
+		stopping.application_start = c->application_start;
 	} else if (sscanf(line, "wall_s %lf", &wall_s) == 1) {
 		c->wall_s = wall_s;
 	} else if (sscanf(line, "signal %d", &signal) == 1) {
@@ -450,12 +486,20 @@ static size_t count_left(struct collector *c)
  */
 static bool is_done(struct collector *c)
 {
+	if (must_stop() && !c->is_over) {
+		c->is_over = true;
+		c->over_ms = c->now_ms;
+	}
 	if (!c->is_over || c->now_ms - c->over_ms < SETTLE_MS || c->asked_ms < c->over_ms ||
 	    c->listed_ms < c->over_ms)
 		return false;
 	size_t n_running = count_running(c) + count_left(c);
+	if (stopping.is_needed)
+		say(c, "stopped by SIGTERM before all records were read: the figures are those of "
+		       "the records read so far; `profrun.sh export` reads what the journal still "
+		       "has");
 	report_settled(c, n_running);
-	return !n_running;
+	return !n_running || stopping.is_needed;
 }
 
 static void collect(struct collector *c)
@@ -567,6 +611,8 @@ static int run(int argc, char **argv)
 				   c.folder);
 	outfile_sweep(c.folder);
 	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGTERM, &(const struct sigaction){ .sa_handler = note_stop }, NULL);
+	driver_ask_to_stop(must_stop);
 	signal(SIGXFSZ,
 	       SIG_IGN); /* a write beyond ulimit -f then fails, and the error is reported */
 	c.output.analyses = true;

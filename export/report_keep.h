@@ -9,7 +9,7 @@ struct report_keep {
 	struct report_process *report; /* the latest report; NULL: none was made yet */
 	size_t n_steps;		       /* number of recorded steps that `report` covers */
 	uint64_t n_boundaries;	       /* number of all steps when `report` was made */
-	uint64_t made_ms;	       /* when `report` was made */
+	uint64_t made_ms, took_ms;     /* when `report` was made */
 	uint32_t training;	       /* run->training when `report` was made */
 	uint64_t next_ms;	       /* not made again before this time */
 	bool is_final;		       /* the process has ended, and `report` covers all of it */

@@ -2,6 +2,7 @@
  * The end of a run: waits until the collector has written everything, then prints a summary on
  * stderr.
  */
+#include "core/runtime/clock.h"
 #include "export/files_words.h"
 #include "export/outfile.h"
 #include "export/print.h"
@@ -25,12 +26,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t was_interrupted;
+enum { ANSWER_WITHIN_MS = 2000 }; /* after SIGTERM */
 
-static void note_interrupt(int unused)
+static volatile sig_atomic_t was_interrupted, was_terminated;
+
+static void note_interrupt(int signal)
 {
-	(void)unused;
-	was_interrupted = 1;
+	if (signal == SIGTERM && !was_terminated)
+		was_terminated = 1;
+	else
+		was_interrupted = 1;
 }
 
 /*
@@ -59,12 +64,38 @@ static void heed_interrupts(sigset_t *during)
 		;
 }
 
+/*
+ * Passes SIGTERM on to the collector, which then ends with what it has read. Returns how long to
+ * wait for its answer; NULL: without a limit. `until_ms`: when the wait ends; 0: the signal has not
+ * been passed on.
+ */
+static const struct timespec *patience(const struct run *r, uint64_t *until_ms)
+{
+	static struct timespec left;
+	if (!was_terminated)
+		return NULL;
+	if (!*until_ms) {
+		kill(r->collector, SIGTERM);
+		*until_ms = clock_ms() + ANSWER_WITHIN_MS;
+	}
+	uint64_t now_ms = clock_ms(), ms = *until_ms > now_ms ? *until_ms - now_ms : 0;
+	left = (struct timespec){ .tv_sec = (time_t)(ms / 1000),
+				  .tv_nsec = (long)(ms % 1000) * 1000000 };
+	return &left;
+}
+
 /* Reads more of the collector's answer. Returns false at its end, or after an interrupt. */
 static bool hear(const struct run *r, const sigset_t *during, char *to, size_t room, size_t *n)
 {
+	static uint64_t until_ms;
 	struct pollfd p = { .fd = r->status, .events = POLLIN };
-	if (ppoll(&p, 1, NULL, during) < 0)
+	int ready = ppoll(&p, 1, patience(r, &until_ms), during);
+	if (ready < 0)
 		return errno == EINTR && !was_interrupted;
+	if (!ready) {
+		was_interrupted = 1;
+		return false;
+	}
 	ssize_t got = read(r->status, to, room);
 	*n += got > 0 ? (size_t)got : 0;
 	return got > 0 || (got < 0 && errno == EINTR);

@@ -11,11 +11,22 @@ import pwd
 import re
 import resource
 import shutil
+import signal
 import stat
 import subprocess
 import unittest
 
-from harness import EVERYTHING, LAUNCHER, TOOL, Case, environment, prog
+from harness import (
+    EVERYTHING,
+    LAUNCHER,
+    TOOL,
+    Case,
+    Run,
+    applications,
+    environment,
+    process_name,
+    prog,
+)
 
 UNPROFILED = "the application runs without profiling"
 
@@ -256,6 +267,45 @@ class Collector(Case):
         self.assertEqual(run.status, 2)
         self.assertEqual(run.err, f"profrun: collect: {folder} is not the folder of a run: no "
                                   "journal is in it\n")
+
+    def test_sigterm_ends_it_with_what_has_been_read(self):
+        line, folder, env = self.launched([prog("loop"), "150000", "bare"], **EVERYTHING)
+        child = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, start_new_session=True, cwd=self.base)
+        collector = self.collector(folder)
+        os.kill(collector, signal.SIGSTOP)
+        try:
+            self.assertEqual(child.stdout.readline(), "150000 steps\n")
+            application = applications(folder)[0]
+            self.eventually("the application ends", lambda: process_name(application) is None)
+            os.kill(collector, signal.SIGTERM)
+        finally:
+            os.kill(collector, signal.SIGCONT)
+        _, err = child.communicate(timeout=100)
+        self.assertEqual(child.returncode, 0, "must be the application's own status")
+        self.assertIn("stopped by SIGTERM", err)
+        self.eventually("the collector ends", lambda: process_name(collector) is None)
+        run = Run(child.returncode, "", err, folder)
+        self.assertIn("stopped by SIGTERM before all records were read", run.json["messages"][0])
+        self.assertLess(run.json["processes"][0]["steps"]["count"], 150000)
+        self.assertIn("150,000 steps", self.tool("report", folder).out, "the journal has them all")
+
+    def test_sigterm_changes_nothing_before_the_application_ends(self):
+        code = f"{prog('loop')} 300; read x; {prog('loop')} 300; read x"
+        line, folder, env = self.launched(["sh", "-c", code], **EVERYTHING)
+        child = subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                 cwd=self.base)
+        run = Run(0, "", "", folder)
+        self.assertEqual(child.stdout.readline(), "300 steps\n")
+        os.kill(self.collector(folder), signal.SIGTERM)
+        child.stdin.write("\n")
+        child.stdin.flush()
+        self.assertEqual(child.stdout.readline(), "300 steps\n")
+        self.eventually("all steps are read", lambda: [300, 300] == [
+            p["steps"]["count"] for p in run.json["processes"]])
+        _, err = child.communicate("\n", timeout=100)
+        self.assertNotIn("stopped by SIGTERM", err)
 
     def test_the_folder_of_a_run(self):
         first = self.preloaded([prog("loop"), "300"], **EVERYTHING)

@@ -139,7 +139,7 @@ void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
 	bool is_moving = f->is_live && !f->is_over;
 	if (f->holds_steps && !is_final)
 		return;
-	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f));) {
+	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f)) && !reader_must_stop();) {
 		if (f->is_live || is_final)
 			timebase_set(&f->time, f->reader.header, is_moving);
 		ingest_close_group(f, n);
@@ -148,6 +148,8 @@ void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
 		ingest_drop_unwanted(f);
 		return;
 	}
+	if (reader_must_stop())
+		return;
 	timebase_set(&f->time, f->reader.header, is_moving);
 	ingest_pair_by_order(f);
 	ingest_close_last(f, killed);

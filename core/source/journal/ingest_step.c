@@ -346,6 +346,8 @@ void ingest_drop_unwanted(struct ingest *f)
 
 void ingest_close_first(struct ingest *f)
 {
+	if (reader_must_stop())
+		return;
 	pass_on(f, f->marks.at[1].ticks, false, false);
 	f->counts.steps++;
 	queue_shift(&f->marks, 1);

@@ -288,9 +288,21 @@ static void note_pass(struct reader *r)
 	r->has_read = true;
 }
 
+static bool (*asked_to_stop)(void);
+
+void reader_ask_to_stop(bool (*must_stop)(void))
+{
+	asked_to_stop = must_stop;
+}
+
+bool reader_must_stop(void)
+{
+	return asked_to_stop && asked_to_stop();
+}
+
 bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 {
-	while (r->next < r->open.n) {
+	while (r->next < r->open.n && !reader_must_stop()) {
 		struct reader_chunk *c = &r->open.at[r->next];
 		struct journal_chunk *entry = &r->directory[c->index];
 		/* load the state first: nothing is appended to a chunk after it was sealed */

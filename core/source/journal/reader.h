@@ -82,6 +82,14 @@ void reader_begin_pass(struct reader *r);
 bool reader_next_batch(struct reader *r, struct reader_batch *batch);
 
 /*
+ * Sets the question whether this program should end now. While it returns true, journals seem to
+ * have no further batches, and steps that were read are not passed on any more. It is asked before
+ * each batch and each step. NULL: never.
+ */
+void reader_ask_to_stop(bool (*must_stop)(void));
+bool reader_must_stop(void);
+
+/*
  * Returns the next complete record of the batch, NULL at its end. The record is at least as large
  * as its kind requires.
  */

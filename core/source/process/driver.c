@@ -48,6 +48,16 @@ static void on_counted(void *context, struct ingest *f, uint32_t thread,
 	learn_count(&d->learn, f, step);
 }
 
+void driver_ask_to_stop(bool (*must_stop)(void))
+{
+	reader_ask_to_stop(must_stop);
+}
+
+bool driver_must_stop(void)
+{
+	return reader_must_stop();
+}
+
 static void set_stem(struct driver *d)
 {
 	snprintf(d->stem, sizeof(d->stem), "%.60s", path_base(d->path));

@@ -55,6 +55,13 @@ void driver_finish(struct driver *d);
 /* Reads a whole journal that was not opened live. Returns 0, or -errno with one line in `e`. */
 int driver_reread(struct driver *d, struct err *e);
 
+/*
+ * Sets the question whether this program should end now, which is asked often while a journal is
+ * read. Once it returns true, drivers pass on no further steps; what they have passed on stays.
+ */
+void driver_ask_to_stop(bool (*must_stop)(void));
+bool driver_must_stop(void);
+
 /* ---- State ---- */
 
 /*

@@ -41,6 +41,8 @@ static void finish(struct driver *d)
 		if (d->n_traced || d->trouble.text[0])
 			return;
 	}
+	if (reader_must_stop())
+		return;
 	/*
 	 * Either the process ended before its steps were locked, or the schedule wants none of its
 	 * steps. Rereading the whole journal may find more, or shows the steps of the opening.
