@@ -26,6 +26,7 @@ from harness import (
     environment,
     process_name,
     prog,
+    read_proc,
 )
 
 UNPROFILED = "the application runs without profiling"
@@ -34,6 +35,12 @@ UNPROFILED = "the application runs without profiling"
 def limited(what, number):
     """Returns what a child process does to limit itself."""
     return lambda: resource.setrlimit(what, (number, number))
+
+
+def handles(pid, number):
+    """Returns whether the process has a handler for the signal."""
+    (mask,) = re.findall(rb"SigCgt:\s*(\w+)", read_proc(pid, "status"))
+    return int(mask, 16) >> (number - 1) & 1
 
 
 class Resources(Case):
@@ -273,6 +280,7 @@ class Collector(Case):
         child = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  text=True, start_new_session=True, cwd=self.base)
         collector = self.collector(folder)
+        self.eventually("the collector handles SIGTERM", lambda: handles(collector, signal.SIGTERM))
         os.kill(collector, signal.SIGSTOP)
         try:
             self.assertEqual(child.stdout.readline(), "150000 steps\n")
