@@ -74,6 +74,10 @@ static void print_stacks(const struct driver_details *d)
 static void print_losses(const struct facts_losses *l, const struct driver_details *details)
 {
 	print_out("  dropped    %" PRId64 " records", l->dropped);
+	if (l->dropped)
+		print_out(" (%" PRId64 " calls, %" PRId64 " GPU records, %" PRId64
+			  " step boundaries)",
+			  l->dropped_calls, l->dropped_gpu, l->dropped_steps);
 	if (l->dropped_names)
 		print_out(", %" PRId64 " names", l->dropped_names);
 	if (l->dropped_by_cupti)

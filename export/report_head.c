@@ -78,6 +78,18 @@ static void write_steps(char *to, size_t bytes, const struct report_process *p)
 			 report_ms(p95, sizeof(p95), ms->p95));
 }
 
+/* The figures of a run that was cut look like those of a shorter one, so this is said first. */
+static void say_cut(struct textout *o, const struct facts_losses *l)
+{
+	char all[NUMBER_BYTES], calls[NUMBER_BYTES], gpu[NUMBER_BYTES], steps[NUMBER_BYTES];
+	text_line(o, TEXT_RED, "cut: the journal was full and dropped %s records: %s calls, %s GPU",
+		  report_count(all, sizeof(all), l->dropped),
+		  report_count(calls, sizeof(calls), l->dropped_calls),
+		  report_count(gpu, sizeof(gpu), l->dropped_gpu));
+	text_line(o, TEXT_RED, "records, %s step boundaries; raise PROF_BUFFER_MB",
+		  report_count(steps, sizeof(steps), l->dropped_steps));
+}
+
 void report_head_say(struct textout *o, const struct report *r, const struct report_process *p)
 {
 	char command[TEXT_BYTES], fitted[TEXT_BYTES], name[NAME_BYTES], end[120], steps[160];
@@ -97,4 +109,6 @@ void report_head_say(struct textout *o, const struct report *r, const struct rep
 	text_title(o, "%s%s%s", first, fits && *steps ? ", " : "", fits ? steps : "");
 	if (!fits && *steps)
 		text_line(o, TEXT_BOLD, "%s", steps);
+	if (p && p->facts.losses.dropped > 0)
+		say_cut(o, &p->facts.losses);
 }

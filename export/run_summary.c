@@ -153,9 +153,10 @@ static void say_losses(const struct process_facts *p, const char *who)
 {
 	const struct facts_losses *l = &p->losses;
 	if (l->dropped)
-		print_err("profrun: %s: %lld records dropped: the buffer (PROF_BUFFER_MB) or the "
-			  "disk was full\n",
-			  who, (long long)l->dropped);
+		print_err("profrun: %s: %lld records dropped (%lld calls, %lld GPU records, %lld "
+			  "step boundaries): the buffer (PROF_BUFFER_MB) or the disk was full\n",
+			  who, (long long)l->dropped, (long long)l->dropped_calls,
+			  (long long)l->dropped_gpu, (long long)l->dropped_steps);
 	if (l->dropped_by_cupti)
 		print_err("profrun: %s: CUPTI dropped %lld records\n", who,
 			  (long long)l->dropped_by_cupti);

@@ -83,7 +83,7 @@ HOT static void write_block(enum block_event event, unsigned device, uint32_t st
 {
 	uint32_t depth = hook_thread.depth;
 	hook_thread.depth = 1; /* a signal handler's CUDA calls must not write records meanwhile */
-	struct rec_block *r = journal_reserve(&hook_thread.writer, sizeof(*r));
+	struct rec_block *r = journal_reserve(&hook_thread.writer, REC_BLOCK, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
 	if (LIKELY(r != NULL)) {
@@ -108,7 +108,7 @@ static void write_held(unsigned device, uint64_t ticks)
 	const uint64_t now[4] = { h->allocated, h->reserved, h->peak_allocated, h->peak_reserved };
 	if (!memcmp(h->written, now, sizeof(now)))
 		return;
-	struct rec_memory *r = journal_reserve(&hook_thread.writer, sizeof(*r));
+	struct rec_memory *r = journal_reserve(&hook_thread.writer, REC_MEMORY, sizeof(*r));
 	if (UNLIKELY(!r))
 		return;
 	*r = (struct rec_memory){ .kind = REC_MEMORY,

@@ -294,7 +294,7 @@ static void *reserve(unsigned kind, uint32_t bytes)
 {
 	if (!hook_thread.writer.slot)
 		atomic_fetch_add_explicit(&n_threads, 1, memory_order_relaxed);
-	struct rec_head *r = journal_reserve(&hook_thread.writer, bytes);
+	struct rec_head *r = journal_reserve(&hook_thread.writer, (uint8_t)kind, bytes);
 	if (!hook_thread.has_end)
 		hook_thread_keep();
 	if (!r)

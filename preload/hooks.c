@@ -128,7 +128,7 @@ HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t st
 			   (uint64_t)(status & 0xffff) << 40 | (uint64_t)hook_thread.device << 56;
 	ranges_before_record();
 	struct journal_writer *w = &hook_thread.writer;
-	uint64_t *to = journal_reserve(w, sizeof(*c));
+	uint64_t *to = journal_reserve(w, REC_CALL, sizeof(*c));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
 	if (UNLIKELY(!to))

@@ -138,7 +138,7 @@ static uint64_t now_ns(clockid_t clock)
 
 static void write_sample(const struct rec_sample *from)
 {
-	struct rec_sample *r = journal_reserve(&hook_thread.writer, sizeof(*r));
+	struct rec_sample *r = journal_reserve(&hook_thread.writer, REC_SAMPLE, sizeof(*r));
 	if (!r)
 		return;
 	*r = *from;

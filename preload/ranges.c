@@ -102,7 +102,7 @@ static void write_range(enum range_event event, uint32_t name, uint64_t ticks, u
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth, domain_id = range_domain_id(domain);
 	hook_thread.depth = 1; /* CUDA calls of a signal handler are not recorded meanwhile */
-	struct rec_range *r = journal_reserve(w, sizeof(*r));
+	struct rec_range *r = journal_reserve(w, REC_RANGE, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();
 	if (LIKELY(r != NULL)) {

@@ -141,7 +141,7 @@ void steps_set_switch(void)
 
 void steps_write_record(const struct rec_step *from)
 {
-	struct rec_step *r = journal_reserve(&hook_thread.writer, sizeof(*r));
+	struct rec_step *r = journal_reserve(&hook_thread.writer, REC_STEP, sizeof(*r));
 	if (!hook_thread.has_end)
 		hook_thread_keep();
 	if (!r)

@@ -240,13 +240,33 @@ uint32_t journal_threads(void)
 	return atomic_load_explicit(&g.slots, memory_order_relaxed);
 }
 
-static void count_drop(struct journal_writer *w)
+/* Returns the counter of the records that the user counts, too; NULL: of no such kind. */
+static _Atomic uint64_t *counter_of(uint8_t kind)
 {
+	switch (kind) {
+	case REC_CALL:
+		return &g.header->dropped_calls;
+	case REC_KERNEL:
+	case REC_MEMCPY:
+	case REC_MEMSET:
+		return &g.header->dropped_gpu;
+	case REC_STEP:
+		return &g.header->dropped_steps;
+	default:
+		return NULL;
+	}
+}
+
+static void count_drop(struct journal_writer *w, uint8_t kind)
+{
+	_Atomic uint64_t *counter = counter_of(kind);
 	uint64_t now = clock_ticks(g.header->clock.kind);
 	if (!w->dropped++)
 		w->drop_first_ticks = now;
 	w->drop_last_ticks = now;
 	atomic_fetch_add_explicit(&g.header->dropped_records, 1, memory_order_relaxed);
+	if (counter)
+		atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 	log_once(LOG_WARN,
 		 "journal full: records are dropped and counted; raise PROF_BUFFER_MB (now %llu)",
 		 (unsigned long long)((g.header->file_bytes + (1 << 20) - 1) >> 20));
@@ -279,21 +299,21 @@ static void map_pages(void *chunk)
 	errno = saved;
 }
 
-void *journal_next(struct journal_writer *w, uint32_t bytes)
+void *journal_next(struct journal_writer *w, uint8_t kind, uint32_t bytes)
 {
 	if (!g.header)
 		return NULL;
 	journal_release(w);
 	if (w->pause) {
 		w->pause--;
-		count_drop(w);
+		count_drop(w, kind);
 		return NULL;
 	}
 	journal_introduce(w);
 	w->chunk = claim_chunk(w->slot);
 	if (!w->chunk) {
 		w->pause = PAUSE_RECORDS;
-		count_drop(w);
+		count_drop(w, kind);
 		return NULL;
 	}
 	w->base = g.chunks + (size_t)(w->chunk - g.directory) * JOURNAL_CHUNK_BYTES;

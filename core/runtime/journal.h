@@ -45,9 +45,9 @@ void journal_forget(void);
  * records afterwards. */
 void journal_end(void);
 
-/* Takes the next chunk and returns room in it for a record of `bytes`. If there is no chunk, counts
- * the record as dropped and returns NULL. */
-void *journal_next(struct journal_writer *w, uint32_t bytes);
+/* Takes the next chunk and returns room in it for a record of `kind` and `bytes`. If there is no
+ * chunk, counts the record as dropped and returns NULL. */
+void *journal_next(struct journal_writer *w, uint8_t kind, uint32_t bytes);
 
 /* Assigns a slot to the calling thread and writes the thread's name to the dictionary, unless this
  * has been done already. */
@@ -60,14 +60,14 @@ uint32_t journal_threads(void);
 void journal_release(struct journal_writer *w);
 
 /*
- * Returns room for one record of `bytes`, a multiple of 8. Fill it, then call journal_commit(). If
- * there is no room, counts the record as dropped and returns NULL.
+ * Returns room for one record of `kind` (enum record_kind) and `bytes`, a multiple of 8. Fill it,
+ * then call journal_commit(). If there is no room, counts the record as dropped and returns NULL.
  */
-static inline void *journal_reserve(struct journal_writer *w, uint32_t bytes)
+static inline void *journal_reserve(struct journal_writer *w, uint8_t kind, uint32_t bytes)
 {
 	if (__builtin_expect((size_t)(w->limit - w->cursor) >= bytes, 1))
 		return w->cursor;
-	return journal_next(w, bytes);
+	return journal_next(w, kind, bytes);
 }
 
 /*

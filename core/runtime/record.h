@@ -797,6 +797,8 @@ struct journal_header {
 	 * have been written to it in all. */
 	_Atomic uint64_t words_written;
 	char words[JOURNAL_WORDS_BYTES];
+	/* parts of dropped_records: calls; kernels, copies and memsets; step boundaries */
+	_Atomic uint64_t dropped_calls, dropped_gpu, dropped_steps;
 };
 
 enum chunk_state {

@@ -28,6 +28,7 @@ from harness import (
     prog,
     read_proc,
 )
+from journal import STEP
 
 UNPROFILED = "the application runs without profiling"
 
@@ -265,6 +266,33 @@ class LeftOver(Case):
                 self.tool(words[0], folder, *words[1:])
                 self.assertEqual([path for path in (dead, reused, alive, old, new, *others)
                                   if not os.path.exists(path)], [dead, reused, old])
+
+
+class Cut(Case):
+    """A journal that is full: what was made is recorded or counted as dropped."""
+    STEPS = 100000
+
+    def record(self, steps):
+        """Returns the run, and how many calls, kernels and step boundaries it recorded."""
+        run = self.preloaded([prog("loop"), str(steps), "bare"], PROF_BUFFER_MB=8,
+                             PROF_SCHEDULE="always", PROF_STEP="kernel:first")
+        journal = run.journal()
+        return run, (len(list(journal.calls())), sum(r.work == "kernel" for r in journal.gpu()),
+                     sum(record.kind == STEP for record in journal.records))
+
+    def test_nothing_is_lost_uncounted(self):
+        few = 300
+        _, whole = self.record(few)
+        run, recorded = self.record(self.STEPS)
+        info = self.tool("info", run.folder).out
+        (dropped,) = re.findall(r"dropped +\d+ records \((\d+) calls, (\d+) GPU records, "
+                                r"(\d+) step", info)
+        more = self.STEPS - few
+        for what, n, lost, small, each in zip(("calls", "kernels", "steps"), recorded, dropped,
+                                              whole, (4, 4, 1)):
+            self.assertEqual(n + int(lost), small + each * more, what)
+        self.assertIn("\ncut: the journal was full and dropped ",
+                      self.tool("report", run.folder).out)
 
 
 class Collector(Case):

@@ -75,7 +75,7 @@ static uint64_t ticks_of(uint32_t seq)
 
 static bool write_call(struct journal_writer *w, uint32_t seq)
 {
-	struct rec_call *c = journal_reserve(w, sizeof(*c));
+	struct rec_call *c = journal_reserve(w, REC_CALL, sizeof(*c));
 	if (!c)
 		return false;
 	*c = (struct rec_call){ .kind = REC_CALL,

@@ -158,6 +158,9 @@ static struct facts_losses losses_of(const struct ingest *f)
 	const struct journal_header *h = f->reader.header;
 	return (struct facts_losses){
 		.dropped = (int64_t)atomic_load(&h->dropped_records),
+		.dropped_calls = (int64_t)atomic_load(&h->dropped_calls),
+		.dropped_gpu = (int64_t)atomic_load(&h->dropped_gpu),
+		.dropped_steps = (int64_t)atomic_load(&h->dropped_steps),
 		.dropped_names = (int64_t)atomic_load(&h->dropped_dictionary),
 		.dropped_by_cupti = (int64_t)c->gpu_lost,
 		.calls_without_gpu_work = (int64_t)c->calls_without_work,

@@ -70,8 +70,10 @@ struct facts_records {
 };
 
 struct facts_losses {
-	int64_t dropped, dropped_names, dropped_by_cupti, calls_without_gpu_work,
-		gpu_work_without_call, late, too_many_in_a_step, damaged_places, impossible_records;
+	/* `dropped`: records of all kinds for which the journal had no room; then parts of it */
+	int64_t dropped, dropped_calls, dropped_gpu, dropped_steps;
+	int64_t dropped_names, dropped_by_cupti, calls_without_gpu_work, gpu_work_without_call,
+		late, too_many_in_a_step, damaged_places, impossible_records;
 };
 
 /*
