@@ -11,6 +11,7 @@
 #include "core/runtime/config.h"
 #include "core/source/process/journals.h"
 #include "core/source/process/ranks_start.h"
+#include "core/util/memory_limit.h"
 #include "core/util/procfs.h"
 #include "export/command.h"
 #include "export/json_text.h"
@@ -573,14 +574,15 @@ static void release(struct collector *c)
 	ranks_start_free(&c->start);
 }
 
-/* Sets the limits by PROF_KEEP_TRACES and PROF_KEEP_MB. The launcher has already reported bad
- * values. */
+/* Sets the limits by PROF_KEEP_TRACES, PROF_KEEP_MB and PROF_COLLECTOR_MB. The launcher has already
+ * reported bad values. */
 static void set_limits(struct trace_limits *limits)
 {
 	struct config *config = mem_zero(sizeof(*config));
 	config_read(config, environ, NULL, NULL);
 	limits->files = (uint64_t)config_number(&config->keep_traces);
 	limits->bytes = (uint64_t)config_number(&config->keep_mb) << 20;
+	memory_limit_set((uint64_t)config_number(&config->collector_mb) << 20);
 	free(config);
 }
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COLLECTOR_NICE = 10 };
+enum { COLLECTOR_NICE = 10, OOM_SCORE_MOST = 1000 };
 
 extern char **environ;
 
@@ -31,10 +31,16 @@ extern char **environ;
 /*
  * Gives the application's threads priority over the collector. Switches the collector to normal
  * scheduling, because it may have inherited real-time scheduling, and lowers its priority. Where
- * the kernel schedules sessions as groups (autogroup), lowers the priority of its session, too.
+ * the kernel schedules sessions as groups (autogroup), lowers the priority of its session, too. If
+ * memory runs out, the kernel ends the collector before any process of the application.
  */
 static void give_way(void)
 {
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (score >= 0) {
+		dprintf(score, "%d", OOM_SCORE_MOST);
+		close(score);
+	}
 	static const struct sched_param none;
 	sched_setscheduler(0, SCHED_OTHER, &none);
 	setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);

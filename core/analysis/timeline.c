@@ -5,6 +5,7 @@
 #include "core/analysis/host_kinds.h"
 #include "core/model/library.h"
 #include "core/symbols/stack_about.h"
+#include "core/util/memory_limit.h"
 #include "core/util/order.h"
 
 void timeline_start(struct timeline *t, const struct tables *tables, struct frames *frames)
@@ -412,7 +413,8 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 
 bool timeline_has_room(const struct timeline *t, const struct model_step *m)
 {
-	return t->calls.n + t->works.n + m->calls.n + m->works.n <= TIMELINE_EVENTS_MOST;
+	return t->calls.n + t->works.n + m->calls.n + m->works.n <= TIMELINE_EVENTS_MOST &&
+	       !memory_limit_is_near();
 }
 
 struct timeline_mark timeline_mark(const struct timeline *t)

@@ -218,7 +218,7 @@ struct timeline_mark timeline_mark(const struct timeline *t);
  * and texts stay. */
 void timeline_rewind(struct timeline *t, const struct timeline_mark *mark);
 
-/* Returns true if the step fits into TIMELINE_EVENTS_MOST. */
+/* Returns true if the step fits into TIMELINE_EVENTS_MOST and the memory limit. */
 bool timeline_has_room(const struct timeline *t, const struct model_step *m);
 
 /* Appends a step with its events. Returns an array that maps each call's index in the model to its

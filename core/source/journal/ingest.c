@@ -8,6 +8,7 @@
 
 #include "core/runtime/clock.h"
 #include "core/symbols/frames.h"
+#include "core/util/memory_limit.h"
 
 #include <stdlib.h>
 
@@ -405,17 +406,19 @@ static uint64_t record_ticks(const struct rec_head *head)
 	}
 }
 
-static void take_batch(struct ingest *f, struct reader_batch *batch)
+/* `until`: when this pass began; not live: UINT64_MAX; live and memory is not short: 0. */
+static void take_batch(struct ingest *f, struct reader_batch *batch, uint64_t until)
 {
 	const struct rec_head *head = reader_next_record(&f->reader, batch);
 	if (!head)
 		return;
 	/*
-	 * Not live: chunks come in the order in which they were claimed. So everything that was
-	 * written before this chunk's first record is in chunks that have been read.
+	 * Chunks come in the order in which they were claimed. So everything that was written
+	 * before this chunk's first record is in chunks that have been read. Live, more may have
+	 * been written to those since the pass began.
 	 */
 	uint64_t begun = record_ticks(head);
-	if (!f->is_live && begun > f->read_until_ticks)
+	if (begun < until && begun > f->read_until_ticks)
 		f->read_until_ticks = begun;
 	struct ingest_thread *t = thread_of(f, batch->thread);
 	for (; head; head = reader_next_record(&f->reader, batch))
@@ -437,8 +440,9 @@ static void read_pass(struct ingest *f, bool is_final)
 	read_dictionary(f, is_final);
 	while (reader_next_batch(&f->reader, &batch)) {
 		read_dictionary(f, is_final);
-		take_batch(f, &batch);
-		if (!f->is_live)
+		bool is_near = memory_limit_is_near();
+		take_batch(f, &batch, !f->is_live ? UINT64_MAX : is_near ? begun : 0);
+		if (!f->is_live || is_near)
 			ingest_close_steps(f, false, false);
 	}
 	tag_finished(f);

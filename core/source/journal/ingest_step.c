@@ -4,8 +4,11 @@
  */
 #include "core/source/journal/ingest.h"
 
+#include "core/util/memory_limit.h"
+
 enum {
 	MOST_UNWANTED = 1 << 16,      /* calls held of a step that will not be passed on */
+	MOST_NEAR_LIMIT = 1 << 18,    /* ... if memory is short: 13 MB, twice that with GPU work */
 	MOST_WANTED = 8 << 20,	      /* calls held of a step that will be passed on: 400 MB */
 	MOST_RECORDED_NUMBERS = 4096, /* step numbers listed; further ones are only counted */
 };
@@ -316,8 +319,10 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 void ingest_drop_unwanted(struct ingest *f)
 {
 	bool is_recorded = ingest_may_be_recorded(f);
-	if (f->n_pending < (is_recorded ? MOST_WANTED : f->opening.n_calls + MOST_UNWANTED) ||
-	    f->marks.n > 1)
+	uint64_t most = is_recorded ? MOST_WANTED : f->opening.n_calls + MOST_UNWANTED;
+	if (is_recorded && memory_limit_is_near()) /* not less than a step of any size can have */
+		most = MOST_NEAR_LIMIT;
+	if (f->n_pending < most || f->marks.n > 1)
 		return;
 	uint64_t grace = timebase_ticks(&f->time, INGEST_GRACE_NS);
 	uint64_t end = f->read_until_ticks > grace ? f->read_until_ticks - grace : 0;
