@@ -120,6 +120,8 @@ static const struct python_row {
 	{ "/torch/_inductor/compile_fx.py", ANY, PART_COMPILE },
 	{ "jax/_src/compiler.py", ANY, PART_COMPILE },
 
+	/* .to(), .cuda(), .half() of a model */
+	{ "torch/nn/modules/module.py", "_apply", PART_MOVE },
 	{ "torch/nn/modules/module.py", "_call_impl", PART_MODULE },
 	{ "torch/nn/modules/module.py", "_wrapped_call_impl", PART_MODULE },
 	{ "torch/nn/modules/module.py", "inner", PART_MODULE },

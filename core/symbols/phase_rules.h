@@ -43,6 +43,7 @@ enum phase {
 	X(AVERAGE, OPTIMIZER, "weight averaging")  \
 	X(COMPILE, OTHER, "compilation")           \
 	X(GRAPH, OTHER, "graph replay")            \
+	X(MOVE, OTHER, "model to device")          \
 	X(PRINT, OTHER, "printing")                \
 	X(FILE, OTHER, "saving and loading")       \
 	X(METRIC, OTHER, "metrics and logging")    \

@@ -23,8 +23,8 @@ enum stack_about {
 	ABOUT_WORKER = 1 << 9,
 	/* in an optimizer's step() or related work; only set if frames show it */
 	ABOUT_OPTIMIZER = 1 << 10,
-	/* within a forward or backward pass or an optimizer's step(): a copy to the device there
-	 * does not transfer a batch */
+	/* within a forward or backward pass or an optimizer's step(), or while a model moves to a
+	 * device: a copy to the device there does not transfer a batch */
 	ABOUT_PASS = 1 << 11,
 	ABOUT_NUMBERS = 1 << 12, /* to create a tensor from Python numbers: torch.tensor([...]) */
 	/* autograd's anomaly detection looks for NaN in a gradient (set_detect_anomaly) */

@@ -12,6 +12,8 @@ static uint16_t about_phase(struct frames *f, uint32_t stack)
 	struct phase_stack phase = phase_rules_stack(f, stack);
 	if (!phase.is_certain)
 		return 0;
+	if (phase.part == PART_MOVE)
+		return ABOUT_PASS;
 	switch (phase_of_part(phase.part)) {
 	case PHASE_OPTIMIZER:
 		return phase.via_user_code ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS;
