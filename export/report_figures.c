@@ -28,7 +28,7 @@ enum {
 
 /* ---- Times ---- */
 
-static void say_gpu(struct textout *o, const struct report_gpu *g)
+static void say_gpu(struct textout *o, const struct report_gpu *g, bool is_unit)
 {
 	char busy[NUMBER_BYTES], idle[NUMBER_BYTES];
 	bool is_apart = isfinite(g->typical_busy_ms);
@@ -38,9 +38,12 @@ static void say_gpu(struct textout *o, const struct report_gpu *g)
 	if (is_apart && busy_ms + idle_ms > 0)
 		pct = 100 * busy_ms / (busy_ms + idle_ms);
 	text_line(o, TEXT_PLAIN,
-		  "GPU %-4lld utilization %.0f %% (%s ms per%s step), idle %s ms, %.0f kernel%s",
+		  "GPU %-4lld utilization %.0f %% (%s ms%s), idle %s ms, %.0f kernel%s",
 		  (long long)g->device, pct, report_ms(busy, sizeof(busy), busy_ms),
-		  is_apart ? " typical" : "", report_ms(idle, sizeof(idle), idle_ms), kernels,
+		  is_unit    ? ""
+		  : is_apart ? " per typical step"
+			     : " per step",
+		  report_ms(idle, sizeof(idle), idle_ms), kernels,
 		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
 	if (g->late_ms > MOSTLY_LATE * busy_ms)
 		text_say(o, REPORT_UNDER,
@@ -52,7 +55,7 @@ static void say_gpu(struct textout *o, const struct report_gpu *g)
 static void say_gpus(struct textout *o, const struct report_process *p)
 {
 	for (size_t i = 0; i < p->gpu.n && i < GPUS_SAID; i++)
-		say_gpu(o, &p->gpu.at[i]);
+		say_gpu(o, &p->gpu.at[i], report_is_unit(p));
 	if (p->gpu.n > GPUS_SAID)
 		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", p->gpu.n - GPUS_SAID);
 }

@@ -3,9 +3,15 @@
 
 #include "export/report_words.h"
 
+#include "core/util/text.h"
+
+#include <math.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 32 };
+enum {
+	NUMBER_BYTES = 32,
+	HALF_COLUMNS = 6, /* of " ±0.03" */
+};
 
 /* The heading says so if the replayed steps and a typical step differ by this factor. */
 #define APART 1.2
@@ -30,6 +36,8 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))
 		text_line(o, TEXT_BOLD, "Estimated savings per step");
+	else if (report_is_unit(p))
+		text_line(o, TEXT_BOLD, "Estimated savings in the whole run of %s ms", step);
 	else if (p->replay && p->replay->disturbed_times > 1)
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per step, scaled to unrecorded steps of %s ms", step);
@@ -58,16 +66,31 @@ void report_gains_rare_heading(struct textout *o, const struct report_process *p
 		  report_ms(mean, sizeof(mean), p->replay ? p->replay->mean_ms : 0));
 }
 
+/* Writes " ±0.3", half the width of the interval, with one significant digit below 1 ms. Writes ""
+ * if the interval is not known. */
+static char *half_width(char *to, size_t bytes, const struct field_range *interval)
+{
+	double half = (interval->high - interval->low) / 2;
+	int decimals = half >= 9.5 ? 0 : half >= 0.095 ? 1 : half >= 0.0095 ? 2 : 3;
+	to[0] = 0;
+	if (isfinite(half))
+		snprintf(to, bytes, " ±%.*f", decimals, half);
+	return to;
+}
+
 char *report_gain(char *to, size_t bytes, const struct report_process *p,
 		  const struct report_advice *a)
 {
-	char ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "";
+	char ms[NUMBER_BYTES], percent[NUMBER_BYTES] = "", half[NUMBER_BYTES];
 	double all = !p->replay		      ? 0
 		     : report_gain_is_rare(a) ? p->replay->mean_ms
 					      : p->replay->step_ms;
 	if (all > 0)
 		snprintf(percent, sizeof(percent), "%.0f %%", a->expected_ms / all * 100);
-	snprintf(to, bytes, "%9s ms %5s  ", report_ms(ms, sizeof(ms), a->expected_ms), percent);
+	half_width(half, sizeof(half), &a->interval_ms);
+	int blanks = *half ? HALF_COLUMNS - (int)text_width(half) : 0;
+	snprintf(to, bytes, "%9s ms%s%*s %5s  ", report_ms(ms, sizeof(ms), a->expected_ms), half,
+		 blanks > 0 ? blanks : 0, "", percent);
 	return to;
 }
 

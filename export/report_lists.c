@@ -47,10 +47,14 @@ static bool ends_with(const char *text, const char *end)
 void report_heading(const struct report_view *v, const char *title)
 {
 	char mean[80] = "";
-	if (ends_with(title, "per step") && !ends_with(title, "bytes per step"))
+	bool is_per_step = ends_with(title, "per step") && !ends_with(title, "bytes per step"),
+	     is_unit = is_per_step && report_is_unit(v->process);
+	if (is_per_step)
 		report_mean_of(mean, sizeof(mean), v->process);
 	text_line(v->out, TEXT_PLAIN, "%s", "");
-	text_line(v->out, TEXT_BOLD, "%s%s", title, mean);
+	text_line(v->out, TEXT_BOLD, "%.*s%s%s",
+		  (int)(strlen(title) - (is_unit ? strlen("per step") : 0)), title,
+		  is_unit ? "in the whole run" : "", mean);
 }
 
 static void say_row(const struct report_list *list, const struct row *r)

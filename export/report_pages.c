@@ -168,7 +168,9 @@ static void say_one_advice(const struct report_view *v, const struct report_advi
 	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
 	report_gain(gain, sizeof(gain), v->process, a);
 	text_wrap(v->out, TEXT_PLAIN, gain, a->what, 3);
-	memset(gain, ' ', strlen(gain));
+	size_t width = text_width(gain);
+	memset(gain, ' ', width);
+	gain[width] = 0;
 	if (*a->where)
 		text_line(v->out, TEXT_PLAIN, "%s%s  %s", gain,
 			  report_place(place, sizeof(place), &a->place, v->cwd), a->source);

@@ -295,18 +295,40 @@ static void say_corrected(struct textout *o, const struct facts_steps *steps)
 			 (long long)steps->corrected->period_before);
 }
 
-void report_steps_say(struct textout *o, const struct report_process *p, const char *cwd)
+/* Prints what a run without steps consists of, and how long the process took around it. */
+static void say_unit(struct textout *o, const struct report_process *p)
 {
 	char ms[NUMBER_BYTES];
 	const struct facts_steps *steps = &p->facts.steps;
+	if (!report_is_unit(p)) {
+		text_say(o, "step     ", "%s ms; too few steps to show how much step time varies",
+			 report_ms(ms, sizeof(ms), report_step_ms(p)));
+		return;
+	}
+	text_say(o, "steps    ", "none detected: %s counts as one unit of %s ms",
+		 isnan(steps->opening_s) ? "the run" : "the opening (PROF_OPENING)",
+		 report_ms(ms, sizeof(ms), report_step_ms(p)));
+	if (isfinite(steps->start_up_s) && isfinite(steps->after_last_s))
+		text_say(o, REPORT_UNDER,
+			 "%.2f s before its first CUDA call (start-up), %.2f s after the last",
+			 steps->start_up_s, steps->after_last_s);
+	else if (isfinite(steps->start_up_s))
+		text_say(o, REPORT_UNDER, "%.2f s before its first CUDA call (start-up)",
+			 steps->start_up_s);
+}
+
+double report_start_up_pct(const struct report_process *p)
+{
+	const struct facts_steps *s = &p->facts.steps;
+	double all_s = s->start_up_s + report_step_ms(p) / 1e3 + s->after_last_s;
+	return isfinite(all_s) && all_s > 0 ? 100 * s->start_up_s / all_s : NAN;
+}
+
+void report_steps_say(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	const struct facts_steps *steps = &p->facts.steps;
 	if (!p->baseline.step_ms) {
-		text_say(o, "step     ", "%s ms; %s", report_ms(ms, sizeof(ms), report_step_ms(p)),
-			 strcmp(steps->detector, "none")
-				 ? "too few steps to show how much step time varies"
-			 : isnan(steps->opening_s)
-				 ? "no steps detected: the whole run counts as one step"
-				 : "no steps detected: the opening (PROF_OPENING) counts as one "
-				   "step; nothing was recorded after it");
+		say_unit(o, p);
 		return;
 	}
 	say_count(o, steps);

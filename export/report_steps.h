@@ -9,6 +9,10 @@
  * recorded steps. */
 double report_step_ms(const struct report_process *p);
 
+/* Returns which share of the process's time, in percent, lies before its first CUDA call. NAN: not
+ * known, or the process has steps. */
+double report_start_up_pct(const struct report_process *p);
+
 void report_steps_say(struct textout *o, const struct report_process *p, const char *cwd);
 
 #endif

@@ -19,6 +19,7 @@ enum {
 	EVIDENCE_SAID = 3,
 	REASONS_SAID = 3,
 	VERDICT_LINES = 2,
+	START_UP_PCT = 50,
 	TERSEST = 3, /* the largest `terse` of a textout */
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
@@ -109,6 +110,19 @@ static void say_host_lines(struct textout *o, const struct report_process *p, co
 	}
 }
 
+/* Prints that a run without steps spends most of its time before its first CUDA call. Returns
+ * whether it does. */
+static bool say_start_up(struct textout *o, const struct report_process *p)
+{
+	double pct = report_start_up_pct(p);
+	if (!(pct > START_UP_PCT))
+		return false;
+	text_line(o, TEXT_BOLD,
+		  "Limited by: start-up: %.0f %% of the time passes before the first CUDA call",
+		  pct);
+	return true;
+}
+
 static void say_bound(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	const struct report_bound *b = &p->bound;
@@ -118,15 +132,17 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
 	       most = b->between.n ? 1 : said;
 	char text[TEXT_BYTES], between[BETWEEN_BYTES];
+	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
 	if (b->between.n) {
 		snprintf(text, sizeof(text), "unclear: %s",
 			 report_between(between, sizeof(between), b));
-		text_wrap(o, TEXT_BOLD, "Limited by: ", text, BETWEEN_LINES);
+		text_wrap(o, TEXT_BOLD, head, text, BETWEEN_LINES);
 	} else if (*title) {
-		snprintf(text, sizeof(text), "%s (confidence %.0f %%): %s",
+		snprintf(text, sizeof(text), "%s (confidence %.0f %%)%s%s",
 			 report_resource_noun(b->verdict), b->confidence * 100,
-			 report_verdict_words(b->verdict));
-		text_wrap(o, TEXT_BOLD, "Limited by: ", text, VERDICT_LINES);
+			 report_is_unit(p) ? "" : ": ",
+			 report_is_unit(p) ? "" : report_verdict_words(b->verdict));
+		text_wrap(o, TEXT_BOLD, head, text, VERDICT_LINES);
 	} else {
 		say_why_unknown(o, p);
 	}
@@ -150,7 +166,7 @@ static void say_one_advice(struct textout *o, const struct report_process *p,
 		snprintf(inner, sizeof(inner), "%s", a->source);
 	text_line(o, TEXT_GREEN, "%s%s  %s", gain, *a->where ? fitted : a->what, inner);
 	if (*a->where)
-		text_line(o, TEXT_PLAIN, "%*s%s", (int)strlen(gain), "", a->what);
+		text_line(o, TEXT_PLAIN, "%*s%s", (int)text_width(gain), "", a->what);
 }
 
 /* Returns the first advice that addresses the verdict, or NULL if it is among the first `n`. */
@@ -226,9 +242,9 @@ static void say_lines(struct textout *o, const struct report_process *p, const c
 		table_cell(&t, "%s", x->source);
 	}
 	text_line(o, TEXT_BOLD, "Time by line, %s%s",
-		  p->facts.steps.recorded.n	    ? "per step"
-		  : isnan(p->facts.steps.opening_s) ? "in the whole run"
-						    : "in the opening",
+		  p->facts.steps.recorded.n && !report_is_unit(p) ? "per step"
+		  : isnan(p->facts.steps.opening_s)		  ? "in the whole run"
+								  : "in the opening",
 		  report_mean_of(mean, sizeof(mean), p));
 	table_end(&t, o);
 }

@@ -128,6 +128,11 @@ char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
 	return to;
 }
 
+bool report_is_unit(const struct report_process *p)
+{
+	return p->facts.steps.detector && !strcmp(p->facts.steps.detector, "none");
+}
+
 char *report_mean_of(char *to, size_t bytes, const struct report_process *p)
 {
 	to[0] = 0;

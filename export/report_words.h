@@ -44,6 +44,9 @@ char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n);
 /* Writes "auto-detected (99 %)", "PROF_STEP=nvtx" or "slices of one second". Returns `to`. */
 char *report_detector(char *to, size_t bytes, const struct facts_steps *steps);
 
+/* Returns whether the process has no steps, and the run is reported as one unit. */
+bool report_is_unit(const struct report_process *p);
+
 /* Writes ", mean of all 3 recorded steps", to be printed after "per step", if the verdict refers
  * only to some of these steps; else "". Returns `to`. */
 char *report_mean_of(char *to, size_t bytes, const struct report_process *p);

@@ -397,6 +397,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 		.first_sample = (uint32_t)t->samples.n,
 		.follows = last && last->number + 1 == m->number,
 		.is_cut = m->is_cut,
+		.is_whole_run = m->is_whole_run,
 	};
 	t->pid = m->pid;
 	add_calls(t, m, call_of);

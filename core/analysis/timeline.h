@@ -83,8 +83,9 @@ struct timeline_step {
 	uint32_t first_sample, n_samples; /* in samples */
 	bool follows; /* its number is one more than that of the previous step in `steps` */
 	bool is_cut;
-	bool has_gpu;	      /* has GPU work with times */
-	bool was_yielded;     /* as in struct model_step */
+	bool has_gpu;	  /* has GPU work with times */
+	bool was_yielded; /* as in struct model_step; `is_whole_run` likewise */
+	bool is_whole_run;
 	uint64_t overhead_ns; /* time of CUPTI's own work, reported by CUPTI */
 };
 

@@ -1,5 +1,6 @@
 /* Creates the advice. Its savings come from the replay. */
 #include "core/analysis/inner_line.h"
+#include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
@@ -56,10 +57,19 @@ static bool is_pinned(const struct judge *j, uint32_t site, bool is_target)
 	return is_any;
 }
 
+static bool moves_model(const struct judge *j, const struct finding_sync *s)
+{
+	struct frames *frames = j->w.timeline->frames;
+	return frames && phase_rules_stack(frames, s->stack).part == PART_MOVE;
+}
+
 /* Returns the advice for a line that waits for its copies to finish. */
 static const char *fix_for_copy(const struct judge *j, const struct finding_sync *s)
 {
 	bool pinned = is_pinned(j, s->site, s->is_from_device);
+	if (!s->is_from_device && moves_model(j, s))
+		return "create or load the model on the GPU itself (torch.device(\"cuda\"), "
+		       "map_location=\"cuda\")";
 	if (s->is_from_device)
 		return pinned ? "copy asynchronously, and read the result one step later"
 			      : "copy asynchronously into pinned memory, and read the result one "
@@ -89,7 +99,7 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 		is_any = true;
 		is_small &= c->bytes < TIMELINE_BATCH_BYTES || c->about & ABOUT_NUMBERS;
 	}
-	if (is_any && is_small)
+	if (is_any && is_small && !moves_model(j, s))
 		return "copy this data once, before the loop; if it changes, create it on the GPU "
 		       "or copy it from pinned memory";
 	if (s->kind == SYNC_COPY)
@@ -141,11 +151,11 @@ static void advise_waits(struct judge *j)
 			continue;
 		bool is_of_others = !wait.is_of_mean && j->w.n_typical < j->w.replay.n_steps;
 		advise(j, s->site, &change, 1, fix_for(j, s),
-		       "%s: %s per step, blocked for %.2f ms%s; removing the whole line would save "
+		       "%s: %s %s, blocked for %.2f ms%s; removing the whole line would save "
 		       "%.2f ms",
 		       reason_of(reason, sizeof(reason), s),
-		       advice_times(times, sizeof(times), s->per_step), s->blocked_ms,
-		       is_of_others ? " (mean of all recorded steps)" : "",
+		       advice_times(times, sizeof(times), s->per_step), judge_per_step(j->f),
+		       s->blocked_ms, is_of_others ? " (mean of all recorded steps)" : "",
 		       judge_line_gain_ms(j, change, &wait));
 	}
 }
@@ -320,9 +330,9 @@ static void advise_general(struct judge *j, const struct general *g)
 		what = "prefetch the next batch: prepare it in another thread while the GPU works";
 	char before[BEFORE_BYTES];
 	bool is_before = g->change.what == WHATIF_FREE_INPUT;
-	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms per step at this line",
-	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why,
-	       here_ms);
+	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms %s at this line",
+	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why, here_ms,
+	       judge_per_step(j->f));
 }
 
 /* Returns true if a CPU twice as fast saves more than the removal of any single cause, and more

@@ -67,8 +67,8 @@ static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint
 static void describe(const struct judge *j, const struct launch_line *lines, const uint32_t *top,
 		     unsigned n, char *to, size_t room)
 {
-	size_t used = (size_t)snprintf(to, room, "%.2f ms of CPU time per step at this line",
-				       lines[top[0]].ms);
+	size_t used = (size_t)snprintf(to, room, "%.2f ms of CPU time %s at this line",
+				       lines[top[0]].ms, judge_per_step(j->f));
 	if (lines[top[0]].backward_ms > 0 && used < room)
 		used += (size_t)snprintf(to + used, room - used,
 					 ", including %.2f ms in its backward pass",

@@ -31,7 +31,7 @@ static const struct {
 			    "in the library that this line calls" },
 };
 
-#define PAUSE_WHY "the CPU works %.2f ms per step without launching GPU work"
+#define PAUSE_WHY "the CPU works %.2f ms %s without launching GPU work"
 
 /* Returns where most of the CPU work was done that the last play removed before the calls of
  * `site`. */
@@ -119,7 +119,7 @@ void advise_pause(struct judge *j)
 	if (sampled && sampled != change.site) {
 		advise(j, sampled, &change, 1,
 		       "move this CPU work to another thread, or do it less often",
-		       "samples show this line while " PAUSE_WHY, here_ms);
+		       "samples show this line while " PAUSE_WHY, here_ms, judge_per_step(j->f));
 		return;
 	}
 	const struct whatif_change fused[] = { change,
@@ -128,11 +128,13 @@ void advise_pause(struct judge *j)
 		advice_say_before(j, change.site, before, sizeof(before));
 	if (place != PAUSE_WITHIN && place != PAUSE_LOOP) {
 		advise(j, change.site, fused, 1, pauses[place].what, "%s " PAUSE_WHY,
-		       place == PAUSE_BEFORE ? before : pauses[place].where, here_ms);
+		       place == PAUSE_BEFORE ? before : pauses[place].where, here_ms,
+		       judge_per_step(j->f));
 		return;
 	}
 	judge_gain_ms(j, fused, 2);
 	advise(j, change.site, fused, 2, pauses[place].what,
 	       "%s " PAUSE_WHY "; the line's launches that could be merged into one take %.2f ms",
-	       pauses[place].where, here_ms, fmax(0, taken_here_ms(j, change.site) - here_ms));
+	       pauses[place].where, here_ms, judge_per_step(j->f),
+	       fmax(0, taken_here_ms(j, change.site) - here_ms));
 }

@@ -12,10 +12,11 @@
 
 #include <math.h>
 
-enum { STEPS_LEAST = 2 };
-
 /* If the replay's model error is larger than this, there is no verdict. */
 static const double error_most_pct = 15;
+/* The confidence in what one step or a run without steps shows: nothing says how much its savings
+ * vary. */
+static const double one_step_most = 0.5;
 /* The confidence in data loading that is only inferred from the copy of a batch: any other work of
  * the CPU before this copy looks the same. */
 static const double inferred_most = 0.5;
@@ -98,22 +99,42 @@ static void say_savings(struct judge *j)
 	}
 }
 
+static bool is_unit(const struct findings *f)
+{
+	return f->timeline->steps.n && f->timeline->steps.at[0].is_whole_run;
+}
+
+const char *judge_per_step(const struct findings *f)
+{
+	return is_unit(f) ? "in the whole run" : "per step";
+}
+
 static void say_utilization(struct findings *f, const struct finding_gpu *g)
 {
 	double own_ms = g->busy_ms - g->before_ms,
 	       usual_ms = g->typical_busy_ms + g->typical_idle_ms;
 	if (g->late_ms > own_ms)
 		judge_say(f,
-			  "GPU %u is busy for %.2f ms per step, mostly after the CPU has finished "
-			  "the "
+			  "GPU %u is busy for %.2f ms %s, mostly after the CPU has finished the "
 			  "step",
-			  g->device, own_ms + g->late_ms);
+			  g->device, own_ms + g->late_ms, judge_per_step(f));
 	else if (f->n_typical < f->n_played)
 		judge_say(f, "GPU %u utilization %.0f %% (%.2f ms per typical step)", g->device,
 			  100 * g->typical_busy_ms / fmax(usual_ms, 1e-6), g->typical_busy_ms);
 	else
-		judge_say(f, "GPU %u utilization %.0f %% (%.2f ms per step)", g->device,
-			  g->busy_pct, g->busy_ms);
+		judge_say(f, "GPU %u utilization %.0f %% (%.2f ms %s)", g->device, g->busy_pct,
+			  g->busy_ms, judge_per_step(f));
+}
+
+/* Writes how little the savings of one step show. */
+static void say_one_step(struct findings *f)
+{
+	if (is_unit(f))
+		judge_say(f, "this is one run without steps: nothing shows how much these savings "
+			     "vary");
+	else
+		judge_say(f, "only one step was recorded: nothing shows how much these savings "
+			     "vary");
 }
 
 /* Writes the evidence of the verdict. A screen shows only the first lines, so the most important
@@ -139,6 +160,8 @@ static void give_evidence(struct judge *j)
 			  j->w.replay.n_steps - j->w.n_typical, j->w.replay.n_steps,
 			  f->recorded_ms);
 	say_savings(j);
+	if (j->w.replay.n_steps == 1)
+		say_one_step(f);
 	if (j->all_causes_ms < judge_worth_ms(j))
 		judge_say(f, "synchronization, copies, allocation and data loading cost almost "
 			     "nothing");
@@ -147,9 +170,9 @@ static void give_evidence(struct judge *j)
 			     "no data loader was seen on its stack");
 	for (size_t i = 0; i < f->gpus.n; i++)
 		say_utilization(f, &f->gpus.at[i]);
-	judge_say(f,
-		  "the replay without changes takes %.2f ms per step on average; measured: %.2f ms",
-		  f->replayed_ms, f->measured_ms);
+	judge_say(f, "the replay without changes takes %.2f ms %s; measured: %.2f ms",
+		  f->replayed_ms, is_unit(f) ? judge_per_step(f) : "per step on average",
+		  f->measured_ms);
 }
 
 static void give_verdict(struct judge *j)
@@ -159,21 +182,19 @@ static void give_verdict(struct judge *j)
 	double certain = judge_decide(j);
 	if (f->verdict == VERDICT_INPUT)
 		certain *= inferred_most + (1 - inferred_most) * j->input_seen;
+	if (j->w.replay.n_steps == 1)
+		certain = fmin(certain, one_step_most);
 	give_evidence(j);
 	f->confidence = (1 - fmin(1, error / error_most_pct)) * certain * j->w.undisturbed_share;
-	if (error <= error_most_pct && j->w.replay.n_steps >= STEPS_LEAST)
+	if (error <= error_most_pct)
 		return;
 	f->verdict = VERDICT_UNKNOWN;
 	f->confidence = 0;
 	f->between.n = 0;
-	if (error > error_most_pct)
-		findings_unavailable(f, "bottleneck",
-				     "the replayed step time differs from the measured one by %.0f "
-				     "%%, too much to estimate savings",
-				     error);
-	else
-		findings_unavailable(f, "bottleneck",
-				     "only one step was recorded; at least two are needed");
+	findings_unavailable(f, "bottleneck",
+			     "the replayed step time differs from the measured one by %.0f %%, too "
+			     "much to estimate savings",
+			     error);
 }
 
 static uint64_t length_ns(const struct timeline_step *s)

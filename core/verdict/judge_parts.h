@@ -48,6 +48,11 @@ struct judge {
 /* For steps shorter than 0.5 ms, savings are worth a person's time from this share of the step. */
 static const double judge_binds = 0.10;
 
+/* ---- judge.c ---- */
+
+/* Returns "per step", or "in the whole run" if the run has no steps. */
+const char *judge_per_step(const struct findings *f);
+
 /* ---- judge_resources.c ---- */
 
 /* Fills steps_ms, drawn, saving, input_seen, all_causes_ms and f->savings. The caller frees

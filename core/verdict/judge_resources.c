@@ -177,13 +177,16 @@ static void say_what_settles(struct judge *j, int a, int b)
 {
 	const struct whatif_change both[] = { judge_resources[a].change,
 					      judge_resources[b].change };
-	uint32_t n = steps_needed(j, a, b);
+	uint32_t n = j->f->timeline->steps.at[0].is_whole_run ? 0 : steps_needed(j, a, b);
 	if (n)
 		judge_say(j->f,
 			  "to settle it, record at least %u steps (active=%u in PROF_SCHEDULE)", n,
 			  n);
 	else
-		judge_say(j->f, "more steps would not settle it; %s and %s: -%.2f ms",
+		judge_say(j->f, "%s %s and %s: -%.2f ms",
+			  j->f->timeline->steps.at[0].is_whole_run
+				  ? "both matter:"
+				  : "more steps would not settle it;",
 			  judge_resources[a].played, judge_resources[b].played,
 			  judge_typical_gain_ms(j, both, 2));
 }

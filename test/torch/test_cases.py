@@ -40,6 +40,17 @@ class Cases(SimCase):
         self.assertTrue(process["modules"])
         self.assertTrue(any(line["launches_per_step"] == 69 for line in process["lines"]),
                         process["lines"])
+        # Start-up is the headline, whatever follows it. Python's shutdown, mostly garbage
+        # collection, is no part of the run.
+        self.assertGreater(process["steps"]["start_up_s"], 1)
+        self.assertIn("Limited by: start-up: ", run.err)
+        bound = process["bound"]
+        self.assertNotIn(bound["verdict"], ("unknown", "input"))
+        self.assertNotIn("input", bound.get("between", []))
+        self.assertLessEqual(bound["confidence"], 0.5)
+        self.assertNotIn("gc", [idle["cause"] for idle in process["idle"]
+                                if idle["ms_per_step"] > 1])
+        self.assertNotIn("data", [phase["name"] for phase in process["phases"]])
 
     def two_ranks(self):
         command = [self.interpreter, "-m", "torch.distributed.run", "--nproc-per-node", "2",

@@ -14,7 +14,7 @@
 /* What a step's model said, kept after it is gone. */
 struct seen_step {
 	uint64_t number;
-	size_t n_calls, n_works, n_linked, n_streams, n_lanes, n_notes;
+	size_t n_calls, n_works, n_linked, n_streams, n_lanes, n_notes, n_samples;
 	uint64_t without_work, without_call, begin_ns, end_ns;
 	struct launch_counts launches;
 	int64_t memory_first, memory_last;
@@ -38,6 +38,7 @@ static void look_at(void *context, struct ingest *f, struct model_step *m)
 		.n_works = m->works.n,
 		.n_streams = m->streams.n,
 		.n_notes = m->notes.n,
+		.n_samples = m->samples.n,
 		.without_work = m->n_calls_without_work,
 		.without_call = m->n_works_without_call,
 		.launches = m->launches,
@@ -620,11 +621,19 @@ static void test_always_without_boundaries(void **state)
 	struct journal_builder *b = jb_new(16, 4096);
 	jb_info(b, "PROF_SCHEDULE", "always");
 	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 10, 110, "profrun-host");
 	for (uint32_t i = 0; i < 10; i++)
 		jb_call(b, 1, JB_LAUNCH, 1000 + i * 100, 50, i + 1, 7);
+	jb_sample(b, 10, 1, SAMPLE_RUNNING, 1970, 5); /* after the last call */
+	jb_sample(b, 10, 1, SAMPLE_RUNNING, 1870, 5);
+	jb_sample(b, 10, 1, SAMPLE_RUNNING, 8000, 5);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 8500, 0);
 	jb_end(b, 9000);
 	struct seen seen = ingest_file(b, false, NULL);
 	assert_int_equal(seen.steps.n, 1);
+	/* what the CPU does after the last call, such as shutting Python down, is not in it */
+	assert_int_equal(seen.steps.at[0].end_ns, 1950);
+	assert_int_equal(seen.steps.at[0].n_samples, 1);
 	assert_int_equal(seen.steps.at[0].number, 0);
 	assert_int_equal(seen.steps.at[0].n_calls, 10);
 	assert_true(seen.steps.at[0].is_whole_run);

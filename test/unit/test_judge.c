@@ -828,13 +828,25 @@ static void advice_is_sorted_and_worth_it(void **state)
 	forget();
 }
 
+/* One step, or a run without steps, has a verdict, but never a sure one. */
+static void one_step_is_judged_with_low_confidence(void **state)
+{
+	static const twin_step steps[] = { hidden_both, blocking_copy, slow_input };
+	static const uint8_t verdicts[] = { VERDICT_SYNC, VERDICT_COPY, VERDICT_INPUT };
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		judge(steps[i], false, 1);
+		assert_int_equal(f.verdict, verdicts[i]);
+		assert_true(f.confidence > 0.3 && f.confidence <= 0.5);
+		assert_true(is_evidence("only one step was recorded"));
+		assert_false(is_evidence("to settle it"));
+		forget();
+	}
+}
+
 static void too_little_is_not_judged(void **state)
 {
 	(void)state;
-	judge(host_bound, false, 1);
-	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
-	assert_true(f.unavailable.n > 0 && f.advice.n == 0);
-	forget();
 	judge(host_bound, false, 0);
 	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
 	assert_true(f.unavailable.n > 0 && f.measured_ms <= 0);
@@ -884,6 +896,7 @@ int main(void)
 		cmocka_unit_test(a_line_saves_no_less_than_its_wait),
 		cmocka_unit_test(launches_of_few_steps_are_not_named),
 		cmocka_unit_test(advice_is_sorted_and_worth_it),
+		cmocka_unit_test(one_step_is_judged_with_low_confidence),
 		cmocka_unit_test(too_little_is_not_judged),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -854,6 +854,61 @@ static void test_verdict_unknown(void **state)
 	json_decref(root);
 }
 
+/* A run without steps is one unit: nothing is per step. Start-up that takes most of the process's
+ * time comes first. */
+static void test_run_without_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *steps = json_object_get(p, "steps");
+	(void)state;
+	json_object_set_new(steps, "detector", json_string("none"));
+	json_object_set_new(steps, "start_up_s", json_real(3.5));
+	json_object_set_new(steps, "after_last_s", json_real(1.25));
+	json_object_set_new(json_object_get(p, "baseline"), "step_ms", json_null());
+	char *text = print(root, false, false, NULL);
+	assert_says(text, "steps    none detected: the run counts as one unit of ");
+	assert_says(text, "3.50 s before its first CUDA call (start-up), 1.25 s after the last\n");
+	assert_says(text, "Limited by: start-up: 74 % of the time passes before the first CUDA");
+	assert_says(text, "After it: ");
+	assert_says(text, "GPU utilization, in the whole run");
+	assert_says(text, "Estimated savings in the whole run of 5.200 ms\n");
+	free(text);
+	json_object_set_new(steps, "after_last_s", json_real(3.51));
+	text = print(root, false, false, NULL);
+	assert_null(strstr(text, "Limited by: start-up"));
+	free(text);
+	json_object_del(steps, "start_up_s");
+	text = print(root, false, false, NULL);
+	assert_null(strstr(text, "start-up"));
+	free(text);
+	json_decref(root);
+}
+
+/* Savings stand with half the width of their interval. */
+static void test_savings_have_their_interval(void **state)
+{
+	static const struct {
+		double low, high;
+		const char *said;
+	} rows[] = {
+		{ 0.9, 1.5, "    1.200 ms ±0.3   23 %  train.py:42" },
+		{ 1.19, 1.25, "    1.200 ms ±0.03  23 %  train.py:42" },
+		{ 1.198, 1.202, "    1.200 ms ±0.002  23 %  train.py:42" },
+		{ 0, 40, "    1.200 ms ±20    23 %  train.py:42" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+		       *first = json_array_get(json_object_get(p, "advice"), 0);
+		json_object_set_new(first, "interval_ms",
+				    json_pack("[f, f]", rows[i].low, rows[i].high));
+		char *text = print(root, true, false, NULL);
+		assert_says(text, rows[i].said);
+		free(text);
+		json_decref(root);
+	}
+}
+
 static json_t *saving(const char *resource, double low, double high)
 {
 	return json_pack("{s:s, s:f, s:[f, f]}", "resource", resource, "ms_per_step",
@@ -1182,6 +1237,8 @@ int main(void)
 		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
+		cmocka_unit_test(test_run_without_steps),
+		cmocka_unit_test(test_savings_have_their_interval),
 		cmocka_unit_test(test_verdict_unclear),
 		cmocka_unit_test(test_lines_of_the_host),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),

@@ -113,6 +113,8 @@ struct ingest {
 	bool last_has_come;
 	bool last_was_recorded; /* the last step passed on was a recorded step */
 	bool one_step;		/* no steps were detected: the whole run is step 0 */
+	/* of a run without steps: its first and last call or GPU work; 0: none */
+	uint64_t unit_begin_ns, unit_end_ns;
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
 	struct ingest_opening opening;

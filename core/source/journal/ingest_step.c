@@ -225,7 +225,7 @@ static bool lasts_until_exit(const struct ingest *f, const struct ingest_cut *cu
 
 /*
  * Ends the step at the end of its last call or GPU work. What the CPU did after that is outside the
- * step.
+ * step. After the last call of a run, Python shuts down, which takes seconds if much was imported.
  */
 static void end_at_last_event(struct model_step *m)
 {
@@ -234,8 +234,14 @@ static void end_at_last_event(struct model_step *m)
 		end_ns = m->calls.at[i].end_ns > end_ns ? m->calls.at[i].end_ns : end_ns;
 	for (size_t i = 0; i < m->works.n; i++)
 		end_ns = m->works.at[i].end_ns > end_ns ? m->works.at[i].end_ns : end_ns;
-	if (end_ns > m->begin_ns && end_ns < m->end_ns)
-		m->end_ns = end_ns;
+	if (end_ns <= m->begin_ns || end_ns >= m->end_ns)
+		return;
+	m->end_ns = end_ns;
+	size_t n = 0;
+	for (size_t i = 0; i < m->samples.n; i++)
+		if (m->samples.at[i].ns < end_ns)
+			m->samples.at[n++] = m->samples.at[i];
+	m->samples.n = n;
 }
 
 /*
@@ -295,8 +301,12 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	ingest_build(f, &cut, &m);
 	m.part = part_of(f, &cut);
 	m.has_no_end = m.is_cut || m.is_lost || lasts_until_exit(f, &cut);
-	if (lasts_until_exit(f, &cut))
+	if (lasts_until_exit(f, &cut) || (m.is_whole_run && !killed))
 		end_at_last_event(&m);
+	if (m.is_whole_run) {
+		f->unit_begin_ns = m.begin_ns;
+		f->unit_end_ns = m.end_ns;
+	}
 	bool is_any = cut.n_calls || cut.n_works;
 	f->last_was_recorded = is_recorded;
 	drop_works(&cut);

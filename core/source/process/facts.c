@@ -104,6 +104,28 @@ static double opening_s(const struct ingest *f)
 	return (double)timebase_length_ns(&f->time, end - f->first_ticks) / 1e9;
 }
 
+/*
+ * Fills how long a run without steps took before its first CUDA call and after its last one. The
+ * process's start is in ticks of 10 ms since boot (/proc/PID/stat). CLOCK_MONOTONIC leaves out the
+ * time in which the machine was suspended: then the start lies after the first call, or before the
+ * boot, and is not known.
+ */
+static void fill_around_unit(struct facts_steps *to, const struct ingest *f)
+{
+	const double tick_s = 0.01;
+	const struct journal_header *h = f->reader.header;
+	uint64_t ended = atomic_load(&h->ended_ticks);
+	to->start_up_s = to->after_last_s = NAN;
+	if (f->last_number != UINT64_MAX || f->unit_end_ns <= f->unit_begin_ns)
+		return;
+	double start_s = (double)h->process_start * tick_s,
+	       begin_s = (double)f->unit_begin_ns / 1e9, end_s = (double)f->unit_end_ns / 1e9;
+	if (h->process_start && begin_s >= start_s)
+		to->start_up_s = begin_s - start_s;
+	if (ended)
+		to->after_last_s = fmax(0, (double)timebase_ns(&f->time, ended) / 1e9 - end_s);
+}
+
 static void fill_steps(struct facts_steps *to, const struct driver *d, struct arena *a)
 {
 	const struct ingest *f = d->ingest;
@@ -122,6 +144,7 @@ static void fill_steps(struct facts_steps *to, const struct driver *d, struct ar
 	to->schedule_shift = (int64_t)atomic_load(&shared->schedule_shift);
 	to->schedule_late = (int64_t)steps_late(f);
 	to->opening_s = opening_s(f);
+	fill_around_unit(to, f);
 	to->step_ms = summary_of(&f->run.step_ms, a);
 	to->recorded_step_ms = summary_of(&f->run.recorded_step_ms, a);
 	if (atomic_load(&shared->slices))

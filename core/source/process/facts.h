@@ -41,6 +41,9 @@ struct facts_steps {
 	/* by how many steps the schedule moved: in total, and at its first window */
 	int64_t schedule_shift, schedule_late;
 	double opening_s; /* length of the opening, if it ended before the process did */
+	/* If there are no steps: the time from the process's start to its first CUDA call, and from
+	 * its last CUDA call or GPU work to its end. NAN: not known. */
+	double start_up_s, after_last_s;
 	struct sample_summary *step_ms, *recorded_step_ms;
 	int64_t slices;
 	struct facts_corrected *corrected;
