@@ -72,11 +72,14 @@ static uint8_t cause_of(const struct judge *j, const struct whatif_change *chang
 }
 
 /* Resamples the gain of the last play. */
-static struct resampled resample_gain(const struct judge *j, const struct whatif_result *result)
+static struct resampled resample_gain(const struct judge *j, const struct whatif_result *result,
+				      uint8_t cause)
 {
 	uint32_t n;
 	double *ms = judge_step_gains(j, result->is_of_mean, &n);
-	struct resampled drawn = { .steps = ms, .value = result->gain_ms };
+	struct resampled drawn = { .steps = ms,
+				   .value = result->gain_ms,
+				   .run_error = cause == VERDICT_GPU ? 0 : j->run_error };
 	resample(&drawn, 1, n);
 	free(ms);
 	drawn.steps = NULL;
@@ -92,7 +95,7 @@ void advise(struct judge *j, uint32_t site, const struct whatif_change *changes,
 	    (result.rare_steps ? result.gain_ms < judge_worth_ms_of(result.mean_ms)
 			       : result.gain_ms < judge_noise_ms(j->f)))
 		return;
-	struct resampled drawn = resample_gain(j, &result);
+	struct resampled drawn = resample_gain(j, &result, cause_of(j, &changes[0]));
 	struct finding_advice advice = { .site = site,
 					 .cause = cause_of(j, &changes[0]),
 					 .expected_ms = result.gain_ms,

@@ -41,7 +41,8 @@ struct judge {
 	struct resampled drawn[RESOURCES];
 	struct finding_saving saving[RESOURCES];
 	uint32_t n_drawn;
-	double input_seen;		   /* whatif_input_seen() */
+	double run_error;  /* of savings that depend on the CPU, see struct resampled */
+	double input_seen; /* whatif_input_seen() */
 	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
 };
 
@@ -54,6 +55,14 @@ static const double judge_binds = 0.10;
 const char *judge_per_step(const struct findings *f);
 
 /* ---- judge_resources.c ---- */
+
+/*
+ * Returns the standard deviation of savings of CPU time from run to run, as a share. Other load on
+ * the machine changes more slowly than from step to step, so that the steps of one run share it.
+ * How much it matters is seen from step to step: the result is the relative deviation of the
+ * typical steps' lengths, from their quartiles. docs/internals/savings.md has measurements.
+ */
+double judge_run_error(const struct judge *j);
 
 /* Fills steps_ms, drawn, saving, input_seen, all_causes_ms and f->savings. The caller frees
  * steps_ms. */

@@ -13,9 +13,11 @@
 /* If there are more steps, the means of successive steps are resampled. */
 enum { BLOCKS_MOST = 500 };
 
-/* A resource is second in at least this share of the draws, or it is not named. The steps that are
- * drawn are the same for all, so one that is smaller in every step is never second. */
-static const double second_least = 0.01;
+/* A resource is named next to the first one if it saves more in at least this share of the draws:
+ * then the 95 % interval of the difference contains 0. */
+static const double second_least = 0.025;
+/* A third one is named if it is the first one at least this many times as often as the second. */
+static const double third_least = 0.5;
 /* The confidence in an unclear verdict: the steps that were recorded may say which resource saves
  * most, but they do not say it of other steps of the program. */
 static const double unclear_most = 0.5;
@@ -71,6 +73,26 @@ double *judge_step_gains(const struct judge *j, bool is_of_mean, uint32_t *n)
 	return ms;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+double judge_run_error(const struct judge *j)
+{
+	const double quartiles_of_normal = 1.349;
+	double *ns = mem_zero((j->w.n_typical + 1) * sizeof(*ns)), spread;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < j->w.replay.n_steps; i++)
+		if (j->w.is_typical[i])
+			ns[n++] = j->w.lengths_ns[i];
+	qsort(ns, n, sizeof(*ns), by_value);
+	spread = n && ns[n / 2] > 0 ? (ns[n * 3 / 4] - ns[n / 4]) / ns[n / 2] : 0;
+	free(ns);
+	return spread / quartiles_of_normal;
+}
+
 static void fill_savings(struct judge *j)
 {
 	for (int i = 0; i < RESOURCES; i++) {
@@ -86,6 +108,7 @@ void judge_play_resources(struct judge *j)
 {
 	struct whatif_change all[RESOURCES];
 	size_t n = 0;
+	j->run_error = judge_run_error(j);
 	for (int i = 0; i < RESOURCES; i++) {
 		struct whatif_result result = { 0 };
 		whatif_play(&j->w, &judge_resources[i].change, 1, &result, NULL);
@@ -95,6 +118,7 @@ void judge_play_resources(struct judge *j)
 			memset(j->steps_ms[i], 0, j->n_drawn * sizeof(*j->steps_ms[i]));
 		j->drawn[i].steps = j->steps_ms[i];
 		j->drawn[i].value = fmax(0, result.typical_gain_ms);
+		j->drawn[i].run_error = i == RESOURCE_GPU ? 0 : j->run_error;
 		if (i == RESOURCE_INPUT)
 			j->input_seen = is_played ? whatif_input_seen(&j->w) : 0;
 		if (judge_resources[i].change.kind == WHATIF_FREE)
@@ -142,34 +166,38 @@ static int first_of(const struct judge *j, const bool *allowed)
 	return first;
 }
 
-/* Returns the share of draws in which the resource saves more than every other one that is allowed.
- * `without`: one more resource that does not count; RESOURCES: none. */
-static double share_first(const struct judge *j, int resource, const bool *allowed, int without)
+/* Returns the share of draws in which the resource saves more than every other one that is
+ * allowed. */
+static double share_first(const struct judge *j, int resource, const bool *allowed)
 {
 	int n = 0;
 	for (int k = 0; k < RESAMPLED; k++) {
 		bool is_first = true;
 		for (int i = 0; i < RESOURCES; i++)
-			is_first &= i == resource || i == without || !allowed[i] ||
+			is_first &= i == resource || !allowed[i] ||
 				    j->drawn[resource].means[k] > j->drawn[i].means[k];
 		n += is_first;
 	}
 	return (double)n / RESAMPLED;
 }
 
+/* Returns whether `n` steps without other load on the machine show that `first` saves more than
+ * `second`. */
+static bool would_settle(const struct judge *j, int first, int second, uint32_t n)
+{
+	const struct resampled *a = &j->drawn[first], *b = &j->drawn[second];
+	uint32_t block = j->w.n_typical / j->n_drawn, blocks = n / block ? n / block : 1;
+	return a->value - resampled_half_width(a, j->n_drawn, blocks) >
+	       b->value + resampled_half_width(b, j->n_drawn, blocks);
+}
+
 /* Returns how many steps must be recorded to show that `first` saves more than `second`; 0: more
  * steps do not help, or too many would be needed. */
 static uint32_t steps_needed(const struct judge *j, int first, int second)
 {
-	const struct resampled *a = &j->drawn[first], *b = &j->drawn[second];
-	uint32_t block = j->w.n_typical / j->n_drawn;
-	for (uint32_t n = STEPS_MORE; n <= STEPS_MOST; n += STEPS_MORE) {
-		uint32_t blocks = n / block ? n / block : 1;
-		if (n > j->w.n_typical &&
-		    a->value - resampled_half_width(a, j->n_drawn, blocks) >
-			    b->value + resampled_half_width(b, j->n_drawn, blocks))
+	for (uint32_t n = STEPS_MORE; n <= STEPS_MOST; n += STEPS_MORE)
+		if (n > j->w.n_typical && would_settle(j, first, second, n))
 			return n;
-	}
 	return 0;
 }
 
@@ -177,53 +205,78 @@ static void say_what_settles(struct judge *j, int a, int b)
 {
 	const struct whatif_change both[] = { judge_resources[a].change,
 					      judge_resources[b].change };
-	uint32_t n = j->f->timeline->steps.at[0].is_whole_run ? 0 : steps_needed(j, a, b);
-	if (n)
+	bool is_unit = j->f->timeline->steps.at[0].is_whole_run;
+	uint32_t n = is_unit ? 0 : steps_needed(j, a, b);
+	if (!is_unit && would_settle(j, a, b, j->w.n_typical))
+		judge_say(j->f,
+			  "steps vary by %.0f %%; to settle it, run again while nothing else loads "
+			  "the machine",
+			  100 * j->run_error);
+	else if (n)
 		judge_say(j->f,
 			  "to settle it, record at least %u steps (active=%u in PROF_SCHEDULE)", n,
 			  n);
 	else
 		judge_say(j->f, "%s %s and %s: -%.2f ms",
-			  j->f->timeline->steps.at[0].is_whole_run
-				  ? "both matter:"
-				  : "more steps would not settle it;",
+			  is_unit ? "both matter:" : "more steps would not settle it;",
 			  judge_resources[a].played, judge_resources[b].played,
 			  judge_typical_gain_ms(j, both, 2));
 }
 
-/* Returns true if `other` may save more than `first`: their intervals overlap, and no third
- * resource always saves more than `other`. */
-static bool may_be_first(const struct judge *j, int first, int other, const bool *allowed)
+/* Returns the share of draws in which `other` saves more than `first`. */
+static double share_above(const struct judge *j, int other, int first)
 {
-	const struct finding_saving *a = &j->saving[first], *b = &j->saving[other];
-	return b->high_ms > 0 && b->high_ms >= a->low_ms &&
-	       share_first(j, other, allowed, first) >= second_least;
+	int n = 0;
+	for (int k = 0; k < RESAMPLED; k++)
+		n += j->drawn[other].means[k] > j->drawn[first].means[k];
+	return (double)n / RESAMPLED;
+}
+
+/*
+ * Marks the resources that may save more than `first`: the one that does so most often, if that is
+ * often enough, and any other that is the first one nearly as often. Resources that are seldom the
+ * first one are left out, because which of them is named would change from run to run. Returns the
+ * one that does so most often; RESOURCES: none.
+ */
+static int find_rivals(const struct judge *j, int first, const bool *allowed, bool *is_rival)
+{
+	int second = RESOURCES;
+	double above[RESOURCES] = { 0 };
+	for (int i = 0; i < RESOURCES; i++) {
+		is_rival[i] = false;
+		if (i == first || !allowed[i] || !(j->drawn[i].value > 0))
+			continue;
+		above[i] = share_above(j, i, first);
+		if (above[i] >= second_least && (second == RESOURCES || above[i] > above[second]))
+			second = i;
+	}
+	for (int i = 0; second != RESOURCES && i < RESOURCES; i++)
+		is_rival[i] = i == second ||
+			      (above[i] >= second_least &&
+			       share_first(j, i, allowed) >=
+				       third_least * share_first(j, second, allowed));
+	return second;
 }
 
 double judge_decide(struct judge *j)
 {
 	struct findings *f = j->f;
-	bool allowed[RESOURCES], is_full = has_full_gpu(j);
+	bool allowed[RESOURCES], is_rival[RESOURCES], is_full = has_full_gpu(j);
 	for (int i = 0; i < RESOURCES; i++)
 		allowed[i] = !is_full || !fills_gpu(i);
-	int first = first_of(j, allowed), second = RESOURCES;
+	int first = first_of(j, allowed);
 	f->verdict = VERDICT_UNKNOWN;
 	if (first == RESOURCES)
 		return 0;
 	f->verdict = judge_resources[first].verdict;
-	for (int i = 0; i < RESOURCES; i++) {
-		if (i == first || !allowed[i] || !may_be_first(j, first, i, allowed))
-			continue;
-		if (second == RESOURCES || j->drawn[i].value > j->drawn[second].value)
-			second = i;
-	}
+	int second = find_rivals(j, first, allowed, is_rival);
 	for (int i = 0; second != RESOURCES && i < RESOURCES; i++)
-		if (allowed[i] && (i == first || may_be_first(j, first, i, allowed)))
+		if (i == first || is_rival[i])
 			vec_push(&f->between, judge_resources[i].verdict);
 	if (second != RESOURCES) {
 		f->verdict = VERDICT_UNCLEAR;
 		say_what_settles(j, first, second);
 	}
-	double share = share_first(j, first, allowed, RESOURCES);
+	double share = share_first(j, first, allowed);
 	return second == RESOURCES ? share : fmin(share, unclear_most);
 }

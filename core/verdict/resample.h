@@ -2,7 +2,7 @@
  * How certain savings are. Recorded steps differ, so other steps of the same program would give
  * other savings. The recorded steps are drawn from again and again, with replacement, and each draw
  * gives one mean of the savings (a bootstrap). The same steps are drawn for all savings, so that
- * two of them can be compared. To each draw the error of the replay is added.
+ * two of them can be compared. To each draw the error of the replay is added, and `run_error`.
  */
 #ifndef CORE_RESAMPLE_H
 #define CORE_RESAMPLE_H
@@ -17,6 +17,7 @@ enum { RESAMPLED = 1000 };
 struct resampled {
 	const double *steps;	  /* savings by step; the caller's */
 	double value;		  /* estimated savings of a step, around which the draws lie */
+	double run_error;	  /* by how much another run differs, as a share of `value` */
 	double mean, least, most; /* of `steps` */
 	float means[RESAMPLED];
 };

@@ -85,6 +85,7 @@ static void verdict_is_the_cause(void **state)
 		{ allocating, VERDICT_MEMORY },	  { free_running, VERDICT_GPU },
 		{ back_to_back, VERDICT_LAUNCH }, { slow_input, VERDICT_INPUT },
 		{ busy_before, VERDICT_HOST },	  { a_little_input, VERDICT_HOST },
+		{ launch_bound, VERDICT_HOST }, /* 4 us before launches of 3 us */
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -110,7 +111,6 @@ static void savings_that_are_close_are_unclear(void **state)
 	} rows[] = {
 		{ device_bound, { VERDICT_GPU, VERDICT_SYNC } },
 		{ host_bound, { VERDICT_HOST, VERDICT_SYNC } },
-		{ launch_bound, { VERDICT_LAUNCH, VERDICT_HOST } },
 		{ two_causes, { VERDICT_INPUT, VERDICT_SYNC } },
 	};
 	(void)state;
@@ -172,6 +172,46 @@ static void more_steps_settle_what_varies(void **state)
 	assert_int_equal(f.verdict, VERDICT_UNCLEAR);
 	assert_true(is_between(VERDICT_INPUT) && is_between(VERDICT_HOST));
 	assert_non_null(strstr(f.evidence.at[0].text, "to settle it, record at least"));
+	forget();
+}
+
+/* Code before launches that is twice as fast saves nearly twice as much as batches that are there.
+ * All CPU times of a step are `factor` times as long, as on a machine with other load. */
+static void one_cause_and_half(struct twin *made, double factor)
+{
+	twin_host(made, 200 * factor);
+	twin_copy(made, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, 120 * factor);
+		twin_launch(made, 1, 10, "layer", 1 + (uint32_t)i);
+	}
+}
+
+static void on_a_quiet_machine(struct twin *made)
+{
+	one_cause_and_half(made, 1);
+}
+
+static void on_a_busy_machine(struct twin *made)
+{
+	one_cause_and_half(made, made->steps_made++ % 2 ? 0.75 : 1.25);
+}
+
+/* Where steps vary, another run of the same program may give another cause. */
+static void other_load_makes_the_verdict_unclear(void **state)
+{
+	(void)state;
+	judge(on_a_quiet_machine, false, 16);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	double ratio = f.savings.at[1].ms / f.savings.at[0].ms;
+	assert_int_equal(f.savings.at[1].resource, VERDICT_INPUT);
+	forget();
+	judge(on_a_busy_machine, false, 16);
+	assert_near(f.savings.at[1].ms / f.savings.at[0].ms, ratio, 0.1);
+	assert_int_equal(f.verdict, VERDICT_UNCLEAR);
+	assert_int_equal(f.between.n, 2);
+	assert_true(is_between(VERDICT_HOST) && is_between(VERDICT_INPUT));
+	assert_true(is_evidence("run again while nothing else loads the machine"));
 	forget();
 }
 
@@ -452,8 +492,8 @@ static void a_pinned_copy_is_known(void **state)
 {
 	(void)state;
 	judge(pinned_in_line, false, 5);
-	assert_int_equal(f.savings.at[0].resource, VERDICT_COPY);
-	assert_true(is_between(VERDICT_COPY) && is_between(VERDICT_GPU));
+	assert_int_equal(f.verdict, VERDICT_COPY);
+	assert_int_equal(f.savings.at[1].resource, VERDICT_GPU);
 	assert_true(advises("copy less, or copy on a separate stream"));
 	assert_false(advises("pinned"));
 	assert_near(f.advice.at[0].expected_ms, truth_ms(pinned_in_line), 0.05);
@@ -494,14 +534,14 @@ static void savings_below_the_noise_are_not_promised(void **state)
 	forget();
 }
 
-/* The interval is that of the mean, so it is narrower than the range of single steps. */
+/* Where steps vary, other runs may save more or less than this one. */
 static void an_interval_holds_the_savings(void **state)
 {
 	(void)state;
 	judge(uneven_input, false, 8);
 	const struct finding_advice *a = &f.advice.at[0];
-	assert_true(a->interval_low_ms > a->low_ms && a->interval_low_ms < a->expected_ms);
-	assert_true(a->interval_high_ms < a->high_ms && a->interval_high_ms > a->expected_ms);
+	assert_true(a->interval_low_ms < 0.6 * a->expected_ms);
+	assert_true(a->interval_high_ms > 1.4 * a->expected_ms);
 	forget();
 	judge(slow_input, false, 8);
 	a = &f.advice.at[0];
@@ -860,6 +900,7 @@ int main(void)
 		cmocka_unit_test(savings_that_are_close_are_unclear),
 		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),
 		cmocka_unit_test(more_steps_settle_what_varies),
+		cmocka_unit_test(other_load_makes_the_verdict_unclear),
 		cmocka_unit_test(inferred_input_is_less_certain),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
