@@ -1,13 +1,15 @@
 /*
- * Finds the phases of each lane. Stacks are known only at CUDA calls, so the time between two calls
- * must be assigned to one of the calls. In general it belongs to the later call, which the CPU was
- * on its way to. If the earlier call was made by a data loader, the time belongs to the loader.
- * After the last call of the step, the CPU is on its way to the first call of the next step, which
- * is assumed to be like the first call of this step.
+ * Finds the phases of each lane. Stacks are known at CUDA calls. Samples may show what the CPU did
+ * between them (phase_samples.h). Where they do not, the time between two calls is assigned to one
+ * of the calls. In general it belongs to the later call, which the CPU was on its way to. If the
+ * earlier call was made by a data loader, the time belongs to the loader. After the last call of
+ * the step, the CPU is on its way to the first call of the next step, which is assumed to be like
+ * the first call of this step.
  */
 #include "core/analysis/phases.h"
 
 #include "core/analysis/evaluation.h"
+#include "core/analysis/phase_samples.h"
 #include "core/analysis/timeline.h"
 #include "core/util/order.h"
 
@@ -16,6 +18,8 @@ enum {
 	HANDOVER_NS = 50000,
 	/* At most 1/8 of such a pause may come after the batch's copy. */
 	HANDOVER_PART = 8,
+	/* In a shorter time between two calls the CPU is on its way to the next call. */
+	SAMPLED_LEAST_NS = 50000,
 	/* At least this many copies to the host are a read-out, such as saving a model, which
 	 * copies each parameter. Logging reads fewer values. */
 	READS_LEAST = 4,
@@ -30,6 +34,7 @@ void phases_free(struct phases *p)
 	vec_free(&p->calls);
 	vec_free(&p->batches);
 	map_free(&p->stack_of);
+	map_free(&p->part_between);
 }
 
 /* ---- Calls ---- */
@@ -210,24 +215,128 @@ static bool begins_with_handover(const struct phases *p, const struct model_step
 	return false;
 }
 
-static void add_gap(struct phases *p, size_t first, uint32_t thread, uint64_t begin_ns,
-		    uint64_t end_ns, uint8_t part)
+/* The CPU time between two calls of a lane. */
+struct gap {
+	const struct model_step *m;
+	struct frames *frames;
+	size_t first; /* the lane's first span */
+	uint32_t thread;
+	uint32_t batch; /* stack of the copy of a batch that follows; 0: none */
+	/* the stacks of the calls before and after; 0: one of them is unknown */
+	uint64_t key;
+	uint8_t part; /* as the calls suggest */
+};
+
+/* Returns the index of the thread's first sample at or after `ns`. */
+static size_t first_sample(const struct model_step *m, uint32_t thread, uint64_t ns)
 {
-	uint64_t until_ns = 0;
-	if (phase_of_part(part) != PHASE_DATA && end_ns > begin_ns)
-		until_ns = handover_ns(p, thread, begin_ns, end_ns);
-	if (until_ns) {
-		add_span(p, first, begin_ns, until_ns, PART_AWAITED, 0);
+	const struct model_sample *s = m->samples.at;
+	return bisect(m->samples.n, i,
+		      s[i].thread < thread || (s[i].thread == thread && s[i].ns < ns));
+}
+
+/* Returns the part of the time around the sample. */
+static uint8_t part_of_sample(struct phases *p, const struct gap *g, const struct model_sample *s)
+{
+	if (!g->frames || !s->stack)
+		return g->part;
+	struct phase_stack found = stack_of(p, g->frames, s->stack);
+	return phase_samples_part(g->frames, &found, s->stack, g->part, g->batch);
+}
+
+/* Adds a time without samples. If a time between the same two calls was sampled before, it has the
+ * same part. */
+static void add_unseen(struct phases *p, const struct gap *g, uint64_t begin_ns, uint64_t end_ns)
+{
+	const uint64_t *known = NULL;
+	if (g->key && end_ns > begin_ns + SAMPLED_LEAST_NS)
+		known = map_find(&p->part_between, g->key);
+	add_span(p, g->first, begin_ns, end_ns, known ? (uint8_t)*known : g->part, 0);
+}
+
+/* Adds the time from `begin_ns` to `end_ns`. Samples of the lane's thread show what it did: each
+ * stands for the time that is nearer to it than to any other one. */
+static void add_sampled(struct phases *p, const struct gap *g, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct model_sample *s = g->m->samples.at;
+	size_t n = g->m->samples.n, first = first_sample(g->m, g->thread, begin_ns), end = first;
+	uint64_t of_part[PHASE_PARTS_N] = { 0 };
+	uint8_t most = g->part;
+	while (end < n && s[end].thread == g->thread && s[end].ns < end_ns)
+		end++;
+	if (end == first || end_ns < begin_ns + SAMPLED_LEAST_NS) {
+		add_unseen(p, g, begin_ns, end_ns);
+		return;
+	}
+	for (size_t i = first; i < end; i++) {
+		uint64_t until_ns = i + 1 == end ? end_ns : s[i].ns + (s[i + 1].ns - s[i].ns) / 2;
+		uint8_t part = part_of_sample(p, g, &s[i]);
+		add_span(p, g->first, begin_ns, until_ns, part, 0);
+		of_part[part] += until_ns - begin_ns;
+		most = of_part[part] > of_part[most] ? part : most;
 		begin_ns = until_ns;
 	}
-	if (end_ns > begin_ns)
-		add_span(p, first, begin_ns, end_ns, part, 0);
+	if (g->key)
+		*map_at(&p->part_between, g->key, NULL) = most;
+}
+
+static void add_gap(struct phases *p, const struct gap *g, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t until_ns = 0;
+	if (phase_of_part(g->part) != PHASE_DATA && end_ns > begin_ns)
+		until_ns = handover_ns(p, g->thread, begin_ns, end_ns);
+	if (until_ns) {
+		add_span(p, g->first, begin_ns, until_ns, PART_AWAITED, 0);
+		begin_ns = until_ns;
+	}
+	add_sampled(p, g, begin_ns, end_ns);
+}
+
+/* Returns the stack of the copy of a batch that comes next, from the lane's call number `i` on; 0:
+ * none follows. */
+static uint32_t batch_from(const struct phases *p, const struct model_step *m, size_t i)
+{
+	for (; i < p->calls.n; i++)
+		if (p->part_of_call.at[p->calls.at[i]] == PART_TO_DEVICE)
+			return m->calls.at[p->calls.at[i]].stack;
+	return 0;
+}
+
+/* Returns a number for the stacks of the lane's calls `i` - 1 and `i`; 0: a stack is unknown. A
+ * step's first call follows the last call of the step before, which is assumed to be like that of
+ * this step. */
+static uint64_t key_before(const struct phases *p, const struct model_step *m, size_t i)
+{
+	if (!p->calls.n)
+		return 0;
+	uint32_t last = m->calls.at[p->calls.at[(i ? i : p->calls.n) - 1]].stack,
+		 next = m->calls.at[p->calls.at[i]].stack;
+	return last && next ? (uint64_t)last << 32 | next : 0;
+}
+
+/* Adds the time after the lane's last call, in which the CPU is on its way to the next step. A run
+ * without steps has no next one. */
+static void add_tail(struct phases *p, struct gap *g, uint64_t at_ns, uint8_t last)
+{
+	const struct model_step *m = g->m;
+	g->part = last;
+	if (m->is_whole_run)
+		g->part = PART_NONE;
+	else if (p->calls.n)
+		g->part = part_of_gap(p, m, 0, last, m->end_ns - at_ns);
+	if (!m->is_whole_run && begins_with_handover(p, m, g->thread, m->end_ns - at_ns) &&
+	    phase_of_part(g->part) != PHASE_DATA)
+		g->part = PART_AWAITED;
+	g->batch = batch_from(p, m, 0);
+	g->key = key_before(p, m, 0);
+	add_gap(p, g, at_ns, m->end_ns);
 }
 
 /* Appends the lane's spans, which cover the whole step. */
-static void add_spans(struct phases *p, const struct model_step *m, uint32_t thread)
+static void add_spans(struct phases *p, const struct model_step *m, uint32_t thread,
+		      struct frames *frames)
 {
-	size_t first = p->spans.n;
+	struct gap gap = { .m = m, .frames = frames, .first = p->spans.n, .thread = thread };
 	uint64_t at_ns = m->begin_ns;
 	uint8_t last = PART_NONE;
 	for (size_t i = 0; i < p->calls.n; i++) {
@@ -236,23 +345,19 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 		uint64_t begin_ns = c->begin_ns < m->end_ns ? c->begin_ns : m->end_ns;
 		uint64_t end_ns = c->end_ns < m->end_ns ? c->end_ns : m->end_ns;
 		if (begin_ns > at_ns) {
-			add_gap(p, first, thread, at_ns, begin_ns,
-				part_of_gap(p, m, i, last, begin_ns - at_ns));
+			gap.part = part_of_gap(p, m, i, last, begin_ns - at_ns);
+			gap.batch = phase_of_part(gap.part) == PHASE_DATA ? batch_from(p, m, i) : 0;
+			gap.key = key_before(p, m, i);
+			add_gap(p, &gap, at_ns, begin_ns);
 			at_ns = begin_ns;
 		}
 		end_ns = end_ns > at_ns ? end_ns : at_ns;
-		add_span(p, first, at_ns, end_ns, part, 1);
+		add_span(p, gap.first, at_ns, end_ns, part, 1);
 		at_ns = end_ns;
 		last = part;
 	}
-	if (m->end_ns <= at_ns)
-		return;
-	if (p->calls.n)
-		last = part_of_gap(p, m, 0, last, m->end_ns - at_ns);
-	if (begins_with_handover(p, m, thread, m->end_ns - at_ns) &&
-	    phase_of_part(last) != PHASE_DATA)
-		last = PART_AWAITED;
-	add_gap(p, first, thread, at_ns, m->end_ns, last);
+	if (m->end_ns > at_ns)
+		add_tail(p, &gap, at_ns, last);
 }
 
 /* ---- Copies that are not of batches ---- */
@@ -395,7 +500,7 @@ static void settle_before_batch(struct phases *p, const struct model_step *m, st
 {
 	bool is_ahead = false;
 	/* Two rounds, because the next step's first call follows the last call. */
-	for (size_t i = 2 * p->calls.n; i-- > 0;) {
+	for (size_t i = (m->is_whole_run ? 1 : 2) * p->calls.n; i-- > 0;) {
 		uint32_t call = p->calls.at[i % p->calls.n];
 		uint8_t *part = &p->part_of_call.at[call];
 		if (*part == PART_UNKNOWN && is_preparing(&m->calls.at[call]))
@@ -655,7 +760,7 @@ static void add_lane(struct phases *p, const struct model_step *m, size_t thread
 	settle_user_code_apart(p, m, lane.thread, frames);
 	if (p->calls.n)
 		settle_unknown(p, &m->threads.at[thread]);
-	add_spans(p, m, lane.thread);
+	add_spans(p, m, lane.thread, frames);
 	lane.n = p->spans.n - lane.first;
 	for (size_t i = lane.first; i < p->spans.n; i++)
 		lane.has_phases |= is_evidence(p->spans.at[i].part);

@@ -39,6 +39,8 @@ struct phases {
 	VEC(uint8_t) part_of_call; /* enum phase_part, by call of the model */
 	struct map stack_of;	   /* DICT_STACK -> index in `stacks` */
 	VEC(struct phase_stack) stacks;
+	/* the stacks of two successive calls -> the part that samples showed between them */
+	struct map part_between;
 	VEC(uint32_t) calls; /* buffer: the calls of the current lane */
 	/* Number of the calls at the start of `calls` that only copy results of the previous
 	 * iteration to the host. */

@@ -1,0 +1,67 @@
+/* See phase_samples.h. */
+#include "core/analysis/phase_samples.h"
+
+#include "core/symbols/stack_about.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Returns whether the line is a statement that only calls a function: whatever the function
+ * returns is not used. */
+static bool is_plain_call(const char *text)
+{
+	const char *at = text;
+	int depth = 0;
+	while (isalnum((unsigned char)*at) || *at == '_' || *at == '.')
+		at++;
+	if (at == text || *at != '(')
+		return false;
+	for (; *at; at++) {
+		depth += (*at == '(') - (*at == ')');
+		if (!depth)
+			break;
+	}
+	/* a call that goes on in the next line, or is a part of an expression, may be used */
+	at += *at == ')';
+	at += strspn(at, " \t;");
+	return !depth && (!*at || *at == '#');
+}
+
+/*
+ * Returns whether user code that runs before the copy of a batch cannot be what makes the batch. In
+ * the function that calls both, it is on a line after the copy, so that it belongs to the iteration
+ * before, or its line only calls a function.
+ */
+static bool is_apart_from_batch(struct frames *f, uint32_t stack, uint32_t batch)
+{
+	if (!batch)
+		return false;
+	struct phase_parting p = phase_rules_parting(f, stack, batch);
+	if (!phase_rules_differ_by_line(&p))
+		return false;
+	return p.at->line > p.other->line ||
+	       is_plain_call(frames_source(f, p.at->file, p.at->line));
+}
+
+uint8_t phase_samples_part(struct frames *f, const struct phase_stack *found, uint32_t stack,
+			   uint8_t usual, uint32_t batch)
+{
+	enum phase phase = phase_of_part(usual);
+	if (!found->is_certain)
+		return usual;
+	if (found->part != PART_NONE && found->part != PART_USER)
+		return phase_of_part(found->part) == phase && phase != PHASE_OTHER ? usual
+										   : found->part;
+	switch (phase) {
+	case PHASE_DATA:
+		if (stack_about(f, stack) & (ABOUT_INPUT | ABOUT_FETCH))
+			return usual;
+		return is_apart_from_batch(f, stack, batch) ? PART_NONE : usual;
+	case PHASE_BACKWARD: /* user code before backward() is called usually computes the loss */
+		return PART_FUNCTIONAL;
+	case PHASE_OPTIMIZER:
+		return PART_NONE;
+	default:
+		return usual;
+	}
+}
