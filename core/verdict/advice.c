@@ -406,6 +406,7 @@ void advice_fill(struct judge *j)
 	advise_waits(j);
 	advise_sets(j);
 	advise_streams(j);
+	advise_legacy(j);
 	advise_general(j, &memory);
 	advise_general(j, &input);
 	advise_general(j, &copies);

@@ -168,4 +168,8 @@ void advise_anomaly(struct judge *j);
 /* advice_streams.c: advice on two streams that do not overlap because of an event. */
 void advise_streams(struct judge *j);
 
+/* advice_legacy.c: advice on launches into the legacy default stream that keep other streams from
+ * overlapping. */
+void advise_legacy(struct judge *j);
+
 #endif

@@ -55,15 +55,15 @@ static double stream_free(const struct play *p, uint32_t stream)
 	return end;
 }
 
-static double work_begin(const struct play *p, const struct replay_work *w, double issued,
-			 uint8_t flags)
+static double work_begin(const struct play *p, const struct replay_work *w, uint32_t stream,
+			 double issued, uint8_t flags)
 {
 	float after = w->after_ns;
 	if (flags & EDIT_AS_GRAPH && after > GRAPH_AFTER_NS &&
 	    (double)after < LONGER * p->r->learned.after_ns)
 		after = GRAPH_AFTER_NS;
 	double begin = later(issued + w->latency_ns,
-			     later(p->stream[w->stream] + after, stream_free(p, w->stream)));
+			     later(p->stream[stream] + after, stream_free(p, stream)));
 	if (w->dep != REPLAY_NONE)
 		begin = later(begin, p->r->work_end[w->dep] + w->dep_ns);
 	return begin;
@@ -77,16 +77,17 @@ static double submit(struct play *p, const struct replay_op *op, double issued, 
 	double *stream = flags & EDIT_ASIDE ? p->aside : p->stream;
 	for (uint32_t i = op->first_work; i < op->first_work + op->n_work; i++) {
 		const struct replay_work *w = &p->r->works.at[i];
+		uint32_t at = p->edit->stream ? p->edit->stream[i] : w->stream;
 		if (flags & EDIT_ASIDE)
-			begin = later(issued + w->latency_ns, p->aside[w->stream]);
+			begin = later(issued + w->latency_ns, p->aside[at]);
 		else if (!w->is_chained)
-			begin = work_begin(p, w, issued, flags);
+			begin = work_begin(p, w, at, issued, flags);
 		else
 			begin = w->overlaps ? begin + w->latency_ns : end + w->after_ns;
 		double scale = p->edit->scale ? p->edit->scale[i] : 1;
 		end = begin + w->duration_ns * scale;
 		p->r->work_end[i] = end;
-		stream[w->stream] = later(stream[w->stream], end);
+		stream[at] = later(stream[at], end);
 		last = later(last, end);
 	}
 	return last;
@@ -112,7 +113,8 @@ static double make_call(struct play *p, const struct replay_op *op, double now, 
 		end = submit(p, op, now + cost, flags);
 		return waits ? wait_until(op, now, cost, end) : now + cost;
 	case ROLE_WAIT_STREAM:
-		return wait_until(op, now, cost, waits ? p->stream[op->target] : 0);
+		end = later(p->stream[op->target], p->stream[op->stream]);
+		return wait_until(op, now, cost, waits ? end : 0);
 	case ROLE_WAIT_EVENT:
 		return wait_until(op, now, cost, waits ? p->event[op->target] : 0);
 	case ROLE_WAIT_DEVICE:

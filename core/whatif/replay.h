@@ -56,7 +56,8 @@ struct replay_op {
 	uint32_t call; /* index in the timeline's calls; REPLAY_NONE: an orphan */
 	/* Op of another lane that this call probably waited for, or REPLAY_NONE. */
 	uint32_t anchor;
-	/* `target`: stream, event or device, see enum replay_role; `stream`: index in streams. */
+	/* `target`: stream, event or device, see enum replay_role; `stream`: index in streams, for
+	 * ROLE_WAIT_STREAM a stream whose work is awaited, too. */
 	uint32_t target, stream;
 	uint32_t first_work, n_work; /* GPU work that the call submits: range in works */
 	uint16_t lane;		     /* 0: the main lane */
@@ -145,6 +146,7 @@ struct replay_edit {
 	uint8_t *op;	  /* by op: bits of enum replay_edit_flag */
 	float *cut_ns;	  /* by op: time removed from the gap before the op; negative: added */
 	float *scale;	  /* by work: factor of its duration */
+	uint16_t *stream; /* by work: the stream that it runs in, index in streams */
 	float host_scale; /* factor of all gaps and costs; 0 stands for 1 */
 };
 

@@ -151,6 +151,55 @@ static void settle_op(struct replay_trace *m, struct replay_op *op, uint32_t *la
 		settle_blocking(m, op);
 }
 
+/* ---- Waits for the legacy stream ---- */
+
+/* If the wait for an ordered stream lasted until later work of the legacy stream had ended, the
+ * call awaited that work. Returns whether it did. `last`: by stream, its newest work so far. */
+static bool settle_wait(struct replay_trace *m, struct replay_op *op, const uint32_t *last)
+{
+	const struct replay_stream *own = &m->r->streams.at[op->target];
+	op->stream = op->target;
+	for (uint32_t s = 0; own->is_ordered && !isnan(op->exit_ns) && s < m->r->streams.n; s++) {
+		const struct replay_stream *other = &m->r->streams.at[s];
+		if (!other->is_legacy || other->device != own->device || last[s] == REPLAY_NONE)
+			continue;
+		const struct timeline_work *w = &m->t->works.at[m->r->works.at[last[s]].work];
+		double return_ns = (double)m->t->calls.at[op->call].end_ns,
+		       legacy_ns = (double)w->end_ns;
+		if (legacy_ns <= return_ns - op->exit_ns || legacy_ns > return_ns)
+			continue;
+		op->exit_ns = (float)(return_ns - legacy_ns);
+		op->stream = s;
+		return true;
+	}
+	return false;
+}
+
+/* Finds the waits for streams that awaited the legacy stream, and learns the time from the end of
+ * the awaited work to the return of a wait. */
+static void settle_waits(struct replay_trace *m, uint32_t *last)
+{
+	struct replay_samples exit = { 0 };
+	bool is_any = false;
+	for (size_t k = 0; k < m->r->runs.n; k++) {
+		struct replay_run *run = &m->r->runs.at[k];
+		memset(last, 0xff, m->r->streams.n * sizeof(*last));
+		for (uint32_t i = run->first_op; i < run->first_op + run->n_ops; i++) {
+			struct replay_op *op = &m->r->ops.at[i];
+			for (uint32_t w = op->first_work; w < op->first_work + op->n_work; w++)
+				last[m->r->works.at[w].stream] = w;
+			if (op->role != ROLE_WAIT_STREAM)
+				continue;
+			is_any |= settle_wait(m, op, last);
+			if (!isnan(op->exit_ns))
+				replay_sample(&exit, op->exit_ns);
+		}
+	}
+	double of_all = replay_quantile(&m->exit, 0.5, 2000),
+	       of_streams = replay_quantile(&exit, 0.5, of_all);
+	m->r->learned.exit_ns = is_any ? of_streams : of_all;
+}
+
 /* ---- All runs ---- */
 
 /* Removes from the op the time by which its wait returned too late, and returns this time. The
@@ -187,11 +236,10 @@ static void settle_run(struct replay_trace *m, struct replay_run *run, uint32_t 
 void replay_settle(struct replay_trace *m)
 {
 	uint32_t *last = mem_resize(NULL, m->r->streams.n * sizeof(*last));
-	struct replay_learned *l = &m->r->learned;
 	replay_order(m->r);
 	learn_latency(m);
 	learn_after(m);
-	l->exit_ns = replay_quantile(&m->exit, 0.5, 2000);
+	settle_waits(m, last);
 	float *stall = mem_zero(m->r->n_lanes * sizeof(*stall));
 	for (size_t k = 0; k < m->r->runs.n; k++)
 		settle_run(m, &m->r->runs.at[k], last, stall);

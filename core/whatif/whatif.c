@@ -122,6 +122,7 @@ void whatif_close(struct whatif *w)
 	free(w->edit.op);
 	free(w->edit.cut_ns);
 	free(w->edit.scale);
+	free(w->streams);
 	free(w->lengths_ns);
 	free(w->gains_ns);
 	free(w->is_typical);
@@ -493,6 +494,9 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
 	case WHATIF_ASIDE:
 		put_aside(w, c->site);
 		return 0;
+	case WHATIF_OWN_STREAM:
+		whatif_use_own_stream(w, c->site);
+		return 0;
 	}
 	return err_set(e, -EINVAL, "an unknown change");
 }
@@ -503,7 +507,7 @@ static bool count_touched(const struct whatif *w, struct whatif_result *out)
 {
 	size_t calls = 0, works = 0, longer = 0;
 	for (size_t i = 0; i < w->replay.ops.n; i++) {
-		calls += w->edit.op[i] || w->edit.cut_ns[i] > 0;
+		calls += w->edit.op[i] || w->edit.cut_ns[i] > 0 || whatif_is_moved(w, (uint32_t)i);
 		longer += w->edit.cut_ns[i] < 0;
 	}
 	for (size_t i = 0; w->is_scaled && i < w->replay.works.n; i++)
@@ -548,6 +552,7 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 	for (size_t i = 0; w->is_scaled && i < r->works.n; i++)
 		w->edit.scale[i] = 1;
 	w->is_scaled = false;
+	w->edit.stream = NULL;
 	for (size_t i = 0; i < n; i++) {
 		int status = apply(w, &changes[i], e);
 		if (status)

@@ -43,6 +43,9 @@ enum whatif_kind {
 	/* The copies of `site` run alongside the other work of their stream, as on a stream of
 	 * their own, and nobody waits for them. They take as long as before. */
 	WHATIF_ASIDE,
+	/* The launches of `site` into the legacy default stream go into the stream of the work
+	 * before them, so that other streams do not wait for them. */
+	WHATIF_OWN_STREAM,
 };
 
 /* What can work twice as fast. The three parts do not overlap. None of them contains copies, memory
@@ -141,6 +144,8 @@ struct whatif {
 	uint8_t *traits;     /* by op: enum whatif_trait */
 	struct replay_edit edit;
 	bool is_scaled; /* at least one factor in edit.scale differs from 1 */
+	/* by work: its stream, changed by WHATIF_OWN_STREAM. In edit.stream if any is changed. */
+	uint16_t *streams;
 	/* By device: the rate of a copy from pinned memory in bytes per ns; 0: not looked up, -1:
 	 * not known. Only whatif_pinned.c uses it. */
 	float pinned_rate[DEVICE_UNKNOWN + 1];

@@ -35,6 +35,13 @@ enum {
  * memory. */
 void whatif_pin_source(struct whatif *w, uint32_t op);
 
+/* ---- whatif_streams.c ---- */
+
+/* Applies WHATIF_OWN_STREAM to the launches of a line. */
+void whatif_use_own_stream(struct whatif *w, uint32_t site);
+/* Returns true if the change of streams affects the op's GPU work. */
+bool whatif_is_moved(const struct whatif *w, uint32_t op);
+
 /* ---- whatif_place.c ---- */
 
 /* Finds the calls that a change of a line applies to. */

@@ -123,7 +123,7 @@ static void find_typical(const struct whatif *w, struct whatif_result *out)
 static bool is_touched(const struct whatif *w, uint32_t op)
 {
 	const struct replay_op *o = &w->replay.ops.at[op];
-	bool is_any = w->edit.op[op] || w->edit.cut_ns[op] > 0;
+	bool is_any = w->edit.op[op] || w->edit.cut_ns[op] > 0 || whatif_is_moved(w, op);
 	for (uint32_t i = o->first_work; w->is_scaled && i < o->first_work + o->n_work; i++)
 		is_any |= w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
 	return is_any;

@@ -54,6 +54,38 @@ class Cases(Case):
         self.assertIn("no repeating step found", run.err)
         self.assertEqual(run.trace_steps(), [0])
 
+    def test_one_unit_has_a_verdict(self):
+        for name in ("one_kernel", "stages_then_end"):
+            with self.subTest(name):
+                run, process, _ = self.report(name)
+                bound = process["bound"]
+                verdicts = bound.get("between", [bound["verdict"]])
+                self.assertNotIn("unknown", verdicts)
+                self.assertNotIn("input", verdicts)
+                self.assertLessEqual(bound["confidence"], 0.5)
+                self.assertGreaterEqual(process["steps"]["start_up_s"], 0)
+                self.assertIn("none detected: the run counts as one unit", run.err)
+
+    def advice_on_the_legacy_stream(self, name):
+        """If other load makes the steps differ much, no savings are promised: then runs again."""
+        for _ in range(4):
+            _, process, _ = self.report(name, PROF_STEP="sync")
+            found = [a for a in process["advice"]
+                     if "not into the legacy default stream" in a["what"]]
+            if found:
+                return process, found[0]
+        return self.fail(process["advice"])
+
+    def test_launches_into_the_legacy_stream(self):
+        """Eight requests in a row take 2.91 ms, two by two on four streams 0.73 ms."""
+        programs = (("legacy_stream", "note", 0.6), ("legacy_memset", "clear", 0.3))
+        for name, function, least in programs:
+            with self.subTest(name):
+                process, advice = self.advice_on_the_legacy_stream(name)
+                self.assertIn(function, advice["function"])
+                self.assertGreater(advice["expected_ms_per_step"],
+                                   least * process["replay"]["step_ms"])
+
     def test_a_program_that_aborts_in_its_sixth_iteration(self):
         run, process, _ = self.report("ends_in_step_five", status=-6)
         self.assertGreaterEqual(len(run.trace_steps()), 1, run.err)

@@ -469,6 +469,20 @@ static void streams_that_take_turns_are_named(void **state)
 	forget();
 }
 
+/* A launch into the legacy stream keeps four streams apart; their waits cost hardly anything. */
+static void a_launch_into_the_legacy_stream_is_named(void **state)
+{
+	(void)state;
+	judge(legacy_moved, false, 5);
+	assert_int_equal(f.advice.at[0].site, 3);
+	assert_true(advises("not into the legacy default stream"));
+	assert_near(f.advice.at[0].expected_ms, truth_ms(legacy_moved), 0.05);
+	forget();
+	judge(legacy_moved, true, 5);
+	assert_false(advises("legacy default stream"));
+	forget();
+}
+
 /* A copy that blocks is a wait and a copy: one fix, named once. */
 static void a_copy_is_named_once(void **state)
 {
@@ -915,6 +929,7 @@ int main(void)
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),
+		cmocka_unit_test(a_launch_into_the_legacy_stream_is_named),
 		cmocka_unit_test(a_copy_is_named_once),
 		cmocka_unit_test(a_pinned_copy_is_known),
 		cmocka_unit_test(advice_on_copies_fits_the_program),

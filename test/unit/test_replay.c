@@ -101,6 +101,7 @@ static const struct fix {
 	{ "kernel, legacy stream",
 	  legacy_kernels,
 	  { .kind = WHATIF_KERNEL, .pattern = "conv|pool", .factor = 0.5 } },
+	{ "launch into the legacy stream", legacy_moved, { .kind = WHATIF_OWN_STREAM, .site = 3 } },
 	{ "kernel", free_running, { .kind = WHATIF_KERNEL, .pattern = "^gem+$", .factor = 0.5 } },
 	{ "kernel, queue full",
 	  queue_full,

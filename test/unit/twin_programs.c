@@ -250,6 +250,19 @@ void legacy_kernels(struct twin *tw)
 		twin_wait_stream(tw, i, WAIT);
 }
 
+/* The launch goes into the stream of the work before it. */
+void legacy_moved(struct twin *tw)
+{
+	for (int round = 0; round < 2; round++)
+		for (int i = 1; i <= 4; i++) {
+			twin_launch(tw, i, 100, "conv", 1);
+			twin_launch(tw, i, 100, "pool", 2);
+			twin_launch(tw, tw->is_fixed ? i : TWIN_LEGACY, 4, "stamp", 3);
+		}
+	for (int i = 1; i <= 4; i++)
+		twin_wait_stream(tw, i, WAIT);
+}
+
 void free_running(struct twin *tw)
 {
 	for (int i = 0; i < LAYERS; i++) {

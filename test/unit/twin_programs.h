@@ -36,6 +36,7 @@ void two_streams(struct twin *tw);
 void taking_turns(struct twin *tw);
 void legacy_between(struct twin *tw);
 void legacy_kernels(struct twin *tw);
+void legacy_moved(struct twin *tw);
 void free_running(struct twin *tw);
 void queue_full(struct twin *tw);
 void launch_bound(struct twin *tw);
