@@ -1,9 +1,9 @@
 /* See progress_words.h. */
 #include "export/progress_words.h"
 
+#include "core/util/text.h"
 #include "export/report_words.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,35 +11,26 @@
 
 enum { NUMBER_BYTES = 32, NUMBERS_BYTES = 80 };
 
-__attribute__((format(printf, 3, 4))) static void add(char *to, size_t bytes, const char *format,
-						      ...)
-{
-	size_t used = strlen(to);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(to + used, bytes - used, format, args);
-	va_end(args);
-}
-
 static void add_state(char *to, size_t bytes, const struct progress_state *s)
 {
 	char numbers[NUMBERS_BYTES];
 	const struct facts_steps *steps = &s->facts->steps;
 	bool is_recording = s->action == SCHED_RECORD || s->action == SCHED_RECORD_AND_SAVE;
 	if (steps->last < 0)
-		add(to, bytes, "detecting steps");
+		text_append(to, bytes, "detecting steps");
 	else if (is_recording)
-		add(to, bytes, "recording");
+		text_append(to, bytes, "recording");
 	else if (s->action == SCHED_WARMUP)
-		add(to, bytes, "warming up");
+		text_append(to, bytes, "warming up");
 	else if (steps->recorded.n)
-		add(to, bytes, "recorded %s",
-		    report_numbers(numbers, sizeof(numbers), steps->recorded.at,
-				   steps->recorded.n));
+		text_append(to, bytes, "recorded %s",
+			    report_numbers(numbers, sizeof(numbers), steps->recorded.at,
+					   steps->recorded.n));
 	else if (s->first_scheduled > steps->last)
-		add(to, bytes, "recording starts at step %lld", (long long)s->first_scheduled);
+		text_append(to, bytes, "recording starts at step %lld",
+			    (long long)s->first_scheduled);
 	else
-		add(to, bytes, "not recording");
+		text_append(to, bytes, "not recording");
 }
 
 static void add_steps(char *to, size_t bytes, const struct progress_state *s)
@@ -47,25 +38,27 @@ static void add_steps(char *to, size_t bytes, const struct progress_state *s)
 	char number[NUMBER_BYTES];
 	const struct facts_steps *steps = &s->facts->steps;
 	if (steps->last >= 0)
-		add(to, bytes, "; step %s", report_count(number, sizeof(number), steps->last));
+		text_append(to, bytes, "; step %s",
+			    report_count(number, sizeof(number), steps->last));
 	else if (s->facts->records)
-		add(to, bytes, "; %s launches",
-		    report_count(number, sizeof(number), s->facts->records->launches));
+		text_append(to, bytes, "; %s launches",
+			    report_count(number, sizeof(number), s->facts->records->launches));
 	if (steps->step_ms)
-		add(to, bytes, "; %s ms", report_ms(number, sizeof(number), steps->step_ms->p50));
+		text_append(to, bytes, "; %s ms",
+			    report_ms(number, sizeof(number), steps->step_ms->p50));
 }
 
 static void add_gpu(char *to, size_t bytes, const struct report_process *report)
 {
 	if (report && report->gpu.n)
-		add(to, bytes, "; GPU utilization %.0f %%", report->gpu.at[0].busy_pct);
+		text_append(to, bytes, "; GPU utilization %.0f %%", report->gpu.at[0].busy_pct);
 }
 
 static void add_losses(char *to, size_t bytes, const struct facts_losses *l)
 {
 	char number[NUMBER_BYTES];
-	add(to, bytes, "; %s dropped",
-	    report_count(number, sizeof(number), l->dropped + l->dropped_by_cupti));
+	text_append(to, bytes, "; %s dropped",
+		    report_count(number, sizeof(number), l->dropped + l->dropped_by_cupti));
 }
 
 char *progress_words(char *to, size_t bytes, const struct progress_state *s)
@@ -76,9 +69,9 @@ char *progress_words(char *to, size_t bytes, const struct progress_state *s)
 		return to;
 	}
 	if (s->n_processes > 1 && *s->facts->rank)
-		add(to, bytes, "rank %s: ", s->facts->rank);
+		text_append(to, bytes, "rank %s: ", s->facts->rank);
 	else if (s->n_processes > 1)
-		add(to, bytes, "process %lld: ", (long long)s->facts->pid);
+		text_append(to, bytes, "process %lld: ", (long long)s->facts->pid);
 	add_state(to, bytes, s);
 	add_steps(to, bytes, s);
 	add_gpu(to, bytes, s->report);

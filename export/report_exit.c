@@ -1,6 +1,7 @@
 /* See report_exit.h. */
 #include "export/report_exit.h"
 
+#include "core/util/text.h"
 #include "export/report_words.h"
 
 #include <math.h>
@@ -139,16 +140,6 @@ bool report_exit_is_bad(const struct report *r)
 
 /* ---- The headline ---- */
 
-static void append(char *text, size_t bytes, const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list args;
-	va_start(args, format);
-	if (used < bytes)
-		vsnprintf(text + used, bytes - used, format, args);
-	va_end(args);
-}
-
 /* Returns the failed call's line. If it is not known, returns the exception's. */
 static struct report_place place_of(const struct report_failure *f, const struct process_facts *x)
 {
@@ -166,19 +157,22 @@ static void say_failure(struct textout *o, const struct report_failure *f,
 	char text[TEXT_BYTES] = "", error[ERROR_BYTES], bytes[NUMBER_BYTES], place[PLACE_BYTES];
 	bool has_place = *at.file || *at.function;
 	if (*exception)
-		append(text, sizeof(text), "%.*s: ", (int)strcspn(exception, ":"), exception);
+		text_append(text, sizeof(text), "%.*s: ", (int)strcspn(exception, ":"), exception);
 	if (f->status == OUT_OF_MEMORY)
-		append(text, sizeof(text), "%s", *exception ? "" : "out of memory: ");
+		text_append(text, sizeof(text), "%s", *exception ? "" : "out of memory: ");
 	else
-		append(text, sizeof(text), "%s: ", name_error(error, sizeof(error), f->status));
-	append(text, sizeof(text), "%s", f->api);
+		text_append(text, sizeof(text),
+			    "%s: ", name_error(error, sizeof(error), f->status));
+	text_append(text, sizeof(text), "%s", f->api);
 	if (f->bytes > 0)
-		append(text, sizeof(text), " of %s", report_bytes(bytes, sizeof(bytes), f->bytes));
-	append(text, sizeof(text), " failed");
+		text_append(text, sizeof(text), " of %s",
+			    report_bytes(bytes, sizeof(bytes), f->bytes));
+	text_append(text, sizeof(text), " failed");
 	if (has_place)
-		append(text, sizeof(text), " at %s", report_place(place, sizeof(place), &at, cwd));
+		text_append(text, sizeof(text), " at %s",
+			    report_place(place, sizeof(place), &at, cwd));
 	if (f->step > 0)
-		append(text, sizeof(text), ", in step %lld", (long long)f->step);
+		text_append(text, sizeof(text), ", in step %lld", (long long)f->step);
 	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
 }
 
@@ -189,16 +183,17 @@ static void say_held(struct textout *o, const struct report_process *p, const ch
 	char text[TEXT_BYTES] = "", bytes[NUMBER_BYTES], place[PLACE_BYTES];
 	if (f->status != OUT_OF_MEMORY || !(f->held_bytes > 0))
 		return;
-	append(text, sizeof(text), "%s were held",
-	       report_bytes(bytes, sizeof(bytes), f->held_bytes));
+	text_append(text, sizeof(text), "%s were held",
+		    report_bytes(bytes, sizeof(bytes), f->held_bytes));
 	if (f->device_bytes > 0)
-		append(text, sizeof(text), " of the GPU's %s",
-		       report_bytes(bytes, sizeof(bytes), (double)f->device_bytes));
+		text_append(text, sizeof(text), " of the GPU's %s",
+			    report_bytes(bytes, sizeof(bytes), (double)f->device_bytes));
 	for (size_t i = 0; i < p->memory.at_peak.n && i < HOLDERS_SAID; i++) {
 		const struct report_block *b = &p->memory.at_peak.at[i];
-		append(text, sizeof(text), "%s%s by %s", i ? ", " : ": ",
-		       report_bytes(bytes, sizeof(bytes), b->bytes),
-		       *b->what ? b->what : report_place(place, sizeof(place), &b->place, cwd));
+		text_append(text, sizeof(text), "%s%s by %s", i ? ", " : ": ",
+			    report_bytes(bytes, sizeof(bytes), b->bytes),
+			    *b->what ? b->what
+				     : report_place(place, sizeof(place), &b->place, cwd));
 	}
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, LINES);
 }
@@ -210,12 +205,12 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	const struct report_growth *g = p->memory.growth;
 	if (p->failure->status != OUT_OF_MEMORY || !g)
 		return;
-	append(text, sizeof(text), "memory in use grew by %s per step",
-	       report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
+	text_append(text, sizeof(text), "memory in use grew by %s per step",
+		    report_bytes(bytes, sizeof(bytes), g->bytes_per_step));
 	if (p->memory.leaks.n)
-		append(text, sizeof(text), ", %s of it allocated at %s",
-		       report_bytes(bytes, sizeof(bytes), p->memory.leaks.at[0].bytes),
-		       report_place(place, sizeof(place), &p->memory.leaks.at[0].place, cwd));
+		text_append(text, sizeof(text), ", %s of it allocated at %s",
+			    report_bytes(bytes, sizeof(bytes), p->memory.leaks.at[0].bytes),
+			    report_place(place, sizeof(place), &p->memory.leaks.at[0].place, cwd));
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, 2);
 }
 
@@ -223,9 +218,10 @@ static void say_exception(struct textout *o, const struct report_exit *e, const 
 {
 	char text[TEXT_BYTES] = "", place[PLACE_BYTES];
 	const struct report_place at = { e->file, e->line, "" };
-	append(text, sizeof(text), "%.700s", e->exception);
+	text_append(text, sizeof(text), "%.700s", e->exception);
 	if (*e->file)
-		append(text, sizeof(text), ", at %s", report_place(place, sizeof(place), &at, cwd));
+		text_append(text, sizeof(text), ", at %s",
+			    report_place(place, sizeof(place), &at, cwd));
 	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
 }
 

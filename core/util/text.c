@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <locale.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -111,4 +112,13 @@ char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum te
 	size_t back = room > head ? tail_begin(all, room - head) : strlen(all);
 	snprintf(to, bytes, "%.*s%.*s%s", (int)front, all, (int)dot, dots, all + back);
 	return to;
+}
+
+void text_append(char *to, size_t bytes, const char *format, ...)
+{
+	size_t used = strlen(to);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(to + used, bytes - used, format, args);
+	va_end(args);
 }

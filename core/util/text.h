@@ -34,4 +34,8 @@ enum text_cut { CUT_TAIL, CUT_MIDDLE, CUT_HEAD };
  * has room for `bytes`. Returns `to`. */
 char *text_fit(char *to, size_t bytes, const char *text, size_t columns, enum text_cut cut);
 
+/* Appends to the text in `to`, which has room for `bytes`. Drops the end of what does not fit. */
+__attribute__((format(printf, 3, 4))) void text_append(char *to, size_t bytes, const char *format,
+						       ...);
+
 #endif

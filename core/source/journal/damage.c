@@ -1,19 +1,10 @@
 /* See damage.h. */
 #include "core/source/journal/damage.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "core/util/text.h"
 
-__attribute__((format(printf, 3, 4))) static void add(char *to, size_t bytes, const char *format,
-						      ...)
-{
-	size_t used = strlen(to);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(to + used, bytes - used, format, args);
-	va_end(args);
-}
+#include <inttypes.h>
+#include <stdio.h>
 
 struct missing {
 	bool directory, names;
@@ -45,16 +36,16 @@ static void say_missing(char *to, size_t bytes, const struct reader *r)
 	struct missing m = find_missing(r);
 	if (!m.directory && !m.names && !m.chunks)
 		return;
-	add(to, bytes, "the journal is cut short at byte %" PRIu64 " of %" PRIu64 ": ",
-	    r->file_bytes, r->header->file_bytes);
+	text_append(to, bytes, "the journal is cut short at byte %" PRIu64 " of %" PRIu64 ": ",
+		    r->file_bytes, r->header->file_bytes);
 	bool has_records = m.directory || m.chunks;
 	if (m.directory || (m.chunks && m.chunks == m.of_chunks))
-		add(to, bytes, "its records");
+		text_append(to, bytes, "its records");
 	else if (m.chunks)
-		add(to, bytes, "%u of its %u chunks of records", m.chunks, m.of_chunks);
+		text_append(to, bytes, "%u of its %u chunks of records", m.chunks, m.of_chunks);
 	if (m.names)
-		add(to, bytes, "%snames of kernels and lines", has_records ? " and " : "");
-	add(to, bytes, " are missing; copy the whole journal file");
+		text_append(to, bytes, "%snames of kernels and lines", has_records ? " and " : "");
+	text_append(to, bytes, " are missing; copy the whole journal file");
 }
 
 char *damage_say(char *to, size_t bytes, const struct reader *r, const struct dict *d)
@@ -70,15 +61,17 @@ char *damage_say(char *to, size_t bytes, const struct reader *r, const struct di
 		 */
 		return to;
 	if (places || r->n_impossible)
-		add(to, bytes, "the journal is damaged: ");
+		text_append(to, bytes, "the journal is damaged: ");
 	if (places)
-		add(to, bytes, "%" PRIu64 " invalid place%s", places, places > 1 ? "s" : "");
+		text_append(to, bytes, "%" PRIu64 " invalid place%s", places,
+			    places > 1 ? "s" : "");
 	if (r->n_impossible)
-		add(to, bytes, "%s%" PRIu64 " record%s with impossible values", places ? ", " : "",
-		    r->n_impossible, r->n_impossible > 1 ? "s" : "");
+		text_append(to, bytes, "%s%" PRIu64 " record%s with impossible values",
+			    places ? ", " : "", r->n_impossible, r->n_impossible > 1 ? "s" : "");
 	if (*to)
-		add(to, bytes,
-		    "; they were skipped, and there may be undetected damage: copy the journal "
-		    "file again if you can");
+		text_append(to, bytes,
+			    "; they were skipped, and there may be undetected damage: copy the "
+			    "journal "
+			    "file again if you can");
 	return to;
 }
