@@ -1,0 +1,407 @@
+/* What the report says about the steps, and what savings refer to. */
+#include "test/unit/report_made.h"
+
+/* Busy and idle are of the steps that the verdict is of. */
+static void test_typical_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *gpu = json_array_get(json_object_get(p, "gpu"), 0), *idle, *bound;
+	size_t i;
+	(void)state;
+	bound = json_object_get(p, "bound");
+	json_object_set_new(bound, "typical_steps", json_integer(2));
+	json_object_set_new(bound, "steps", json_integer(3));
+	json_object_set_new(gpu, "typical_busy_ms", json_real(3));
+	json_object_set_new(gpu, "typical_idle_ms", json_real(1));
+	json_object_set_new(gpu, "typical_kernels", json_real(30));
+	json_object_set_new(json_array_get(json_object_get(p, "phases"), 0), "typical_host_ms",
+			    json_real(1.2)); /* of the mean it is the longer one */
+	json_array_foreach(json_object_get(p, "idle"), i, idle)
+		json_object_set_new(idle, "typical_ms", json_real(i ? 0.1 : 0.8));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text,
+		    "utilization 75 % (3.000 ms per typical step), idle 1.000 ms, 30 kernels\n");
+	assert_says(text, "by cause: synchronization 0.900, launch overhead 0.100 ms\n");
+	assert_says(text, "phases   forward 1.250, backward 1.200 ms\n");
+	assert_says(text, "Time by line, per step, mean of all 3 recorded steps\n");
+	free(text);
+	text = print(root, false, false, NULL);
+	assert_says(text, "\nGPU utilization, per step, mean of all 3 recorded steps\n");
+	assert_says(text, "\nPhases, per step, mean of all 3 recorded steps\n");
+	free(text);
+	json_decref(root);
+}
+
+/*
+ * Recorded while the device's queue filled up again: the device's pace is that of the other steps.
+ */
+static void test_host_that_ran_ahead(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *replay = json_object_get(p, "replay");
+	(void)state;
+	json_object_set_new(json_object_get(p, "baseline"), "recorded_ms",
+			    json_pack("{s:i, s:f}", "n", 3, "p50", 0.03));
+	json_object_set_new(replay, "measured_ms", json_real(5.3));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "in recorded steps the CPU ran ahead of the GPU (0.030 ms per step)\n");
+	free(text);
+	json_object_set_new(replay, "measured_ms", json_real(0.03)); /* so it is not */
+	text = print(root, true, false, NULL);
+	assert_says(text,
+		    "recorded steps take 0.030 ms (0.01x the median); other figures refer to\n"
+		    "         recorded steps\n");
+	free(text);
+	json_decref(root);
+}
+
+/*
+ * One length of a step on a screen; where the recorded ones were not like the others, it is said.
+ */
+static void test_what_gains_refer_to(void **state)
+{
+	static const struct {
+		double step_ms, recorded_ms;
+		const char *heading, *gain;
+	} rows[] = {
+		{ 5.2, 5.2, " per step of 5.200 ms\n", "    1.200 ms  23 %  " },
+		{ 4.8, 5.2, " per step of 4.800 ms (without recording overhead)\n",
+		  "    1.200 ms  25 %  " },
+		{ 12, 13, " per recorded step (12.00 ms; a typical step takes 5.200 ms)\n",
+		  "    1.200 ms  10 %  " },
+		{ 2.4, 2.4, " per recorded step (2.400 ms; a typical step takes 5.200 ms)\n",
+		  "    1.200 ms  50 %  " },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) * 2; i++) {
+		json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+		       *replay = json_object_get(p, "replay");
+		json_object_set_new(replay, "step_ms", json_real(rows[i / 2].step_ms));
+		json_object_set_new(replay, "recorded_ms", json_real(rows[i / 2].recorded_ms));
+		char *text = print(root, i % 2, false, NULL);
+		assert_fits(text);
+		assert_says(text, rows[i / 2].heading);
+		assert_says(text, rows[i / 2].gain);
+		assert_null(strstr(text, "overlap"));
+		free(text);
+		json_decref(root);
+	}
+}
+
+static void test_what_disturbed_steps_are_compared_with(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *replay = json_object_get(p, "replay");
+	(void)state;
+	json_object_set_new(replay, "disturbed_times", json_real(2));
+	json_object_set_new(replay, "step_ms", json_real(2.6));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "Estimated savings per step, scaled to unrecorded steps of 2.600 ms\n");
+	free(text);
+	json_decref(root);
+}
+
+/*
+ * By what the replay says they win together. What few steps win is a share of the mean step, and
+ * adds to nothing.
+ */
+static void test_gains_that_overlap(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *advice = json_object_get(p, "advice"),
+	       *second = json_deep_copy(json_array_get(advice, 0));
+	(void)state;
+	json_array_append_new(advice, second);
+	json_object_set_new(second, "together_ms_per_step", json_real(2.4));
+	for (int is_screen = 0; is_screen < 2; is_screen++) {
+		char *text = print(root, is_screen, false, NULL);
+		assert_null(strstr(text, "overlap"));
+		free(text);
+	}
+	json_object_set_new(second, "together_ms_per_step", json_real(1.5));
+	for (int is_screen = 0; is_screen < 2; is_screen++) {
+		char *text = print(root, is_screen, false, NULL);
+		assert_says(text, "\n    1.500 ms combined savings (the savings above overlap)\n");
+		free(text);
+	}
+	json_object_del(second, "together_ms_per_step");
+	json_object_set_new(second, "rare_steps", json_integer(2));
+	json_object_set_new(json_object_get(p, "replay"), "mean_ms", json_real(12));
+	json_object_set_new(json_object_get(p, "bound"), "steps", json_integer(24));
+	json_object_set_new(json_object_get(p, "bound"), "typical_steps", json_integer(22));
+	for (int is_screen = 0; is_screen < 2; is_screen++) {
+		char *text = print(root, is_screen, false, NULL);
+		assert_null(strstr(text, "overlap"));
+		assert_says(text, "\n  in a few steps only, averaged over all 24 recorded steps "
+				  "(12.00 ms each):\n"
+				  "    1.200 ms  10 %  ");
+		free(text);
+	}
+	/* whatever wins most: those of usual steps stand together */
+	json_array_insert(advice, 0, second);
+	json_array_remove(advice, 2);
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "\n  in a few steps only");
+	assert_true(strstr(text, " 23 %") < strstr(text, "in a few steps only"));
+	free(text);
+	json_decref(root);
+}
+
+/* Steps that were numbered anew. */
+static void test_corrected_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *steps = json_object_get(p, "steps");
+	(void)state;
+	json_object_set_new(steps, "period", json_integer(12));
+	json_object_set_new(steps, "corrected",
+			    json_pack("{s:i, s:i}", "times", 1, "period_before", 12));
+	char *text = print(root, true, false, NULL);
+	assert_says(text,
+		    "the step boundary was corrected during the run; steps before that are\n");
+	free(text);
+	json_decref(root);
+}
+
+static void test_what_recording_cost(void **state)
+{
+	static const struct {
+		double pct, low, high;
+		const char *text;
+	} cases[] = {
+		{ 1.2, -0.5, 2.9, "recording overhead +1.2 % (95 % CI: -0.5 to +2.9)" },
+		{ 46.2, 25.4, 67.9, "recording overhead +46 % (95 % CI: +25 to +68)" },
+		{ 20, -5, 45, "recording overhead unknown: step time varies too much" },
+		{ -3, -6, -0.1, "no measurable recording overhead" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[120];
+		const struct facts_overhead cost = { .pct = cases[i].pct,
+						     .ci = { cases[i].low, cases[i].high } };
+		assert_string_equal(report_overhead(text, sizeof(text), &cost), cases[i].text);
+	}
+}
+
+/* Recorded steps that are none like the others: in the warm-up, and anywhere. */
+static void test_recorded_steps_apart(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline");
+	(void)state;
+	json_object_set_new(baseline, "recorded_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 20.8));
+	json_object_set_new(json_object_get(p, "replay"), "error_pct", json_real(-0.01));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "recorded steps take 20.80 ms (4.0x the median); other figures refer to\n"
+			  "         recorded steps\n");
+	assert_says(text, "model error\n0.0 %");
+	free(text);
+	json_object_set_new(baseline, "recorded_work_times", json_real(1.84));
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "recorded steps launch 1.8 times as much work as the median step "
+			  "(20.80\n         ms per step); other figures refer to recorded steps\n");
+	assert_null(strstr(text, "recorded steps take"));
+	free(text);
+	json_object_set_new(baseline, "recorded_work_times", json_real(1.1));
+	json_object_set_new(baseline, "recorded_in_warm_up", json_true());
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "recorded steps (20.80 ms) are warm-up steps: set skip_first=10 in\n"
+			  "         PROF_SCHEDULE\n");
+	free(text);
+	json_object_set_new(baseline, "recorded_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 5.9));
+	text = print(root, true, false, NULL);
+	assert_null(strstr(text, "recorded steps take"));
+	free(text);
+	json_decref(root);
+}
+
+/* Rare steps that are most of the time: it is said, and which of them the figures are of. */
+static void test_slow_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline"),
+	       *slow = json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[]}", "n", 39, "of", 396,
+				 "times", 18.04, "time_pct", 70.2, "least_ms", 42.0, "n_recorded",
+				 0, "recorded");
+	(void)state;
+	json_object_set_new(baseline, "slow_steps", slow);
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text,
+		    "1 in 10 steps takes 18x as long as the others (70 % of the total time);\n"
+		    "         to record slow ones, set");
+	/* between 5.2 ms and 42 ms, not just below the shortest slow step */
+	assert_says(text, "PROF_TRIGGER=slow:2\n");
+	free(text);
+	json_object_set_new(slow, "other_most_ms", json_real(12));
+	text = print(root, true, false, NULL);
+	assert_says(text, "PROF_TRIGGER=slow:4\n");
+	free(text);
+	json_object_set_new(slow, "other_most_ms", json_real(40));
+	text = print(root, true, false, NULL);
+	assert_says(text, "PROF_TRIGGER=slow:4\n");
+	free(text);
+	json_object_set_new(slow, "recorded", json_pack("[i, i]", 29, 39));
+	json_object_set_new(slow, "n_recorded", json_integer(3));
+	text = print(root, true, false, NULL);
+	assert_says(text, "time);\n         recorded: 29, 39 and 1 more\n");
+	assert_null(strstr(text, "PROF_TRIGGER"));
+	free(text);
+	json_decref(root);
+}
+
+/* Two steps of the whole run are named, with their line if they were recorded. */
+static void test_pauses(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline");
+	(void)state;
+	json_object_set_new(baseline, "slow_steps",
+			    json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[i]}", "n", 2, "of", 300,
+				      "times", 150.0, "time_pct", 48.3, "least_ms", 700.0,
+				      "n_recorded", 1, "recorded", 231));
+	json_object_set_new(baseline, "pauses",
+			    json_pack("[{s:i, s:f}, {s:i, s:f, s:b, s:s, s:i}]", "step", 120, "ms",
+				      810.0, "step", 231, "ms", 700.0, "before", 1, "file",
+				      "/home/me/job/train.py", "line", 12));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "2 of 300 steps took 150x as long as the others (48 % of the total\n"
+			  "         time); recorded: 231\n");
+	assert_says(text, "step 231: 700.0 ms, longest before train.py:12; step 120: 810.0 ms\n");
+	free(text);
+	json_decref(root);
+}
+
+static void test_drift(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline");
+	(void)state;
+	json_object_set_new(baseline, "drift",
+			    json_pack("{s:f, s:f}", "first_ms", 1.2, "last_ms", 2.6));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "steps grow during the run: from 1.200 to 2.600 ms\n");
+	free(text);
+	json_object_set_new(baseline, "drift",
+			    json_pack("{s:f, s:f}", "first_ms", 9.5, "last_ms", 4.5));
+	text = print(root, true, false, NULL);
+	assert_says(text,
+		    "the warm-up does not end: steps still shorten, from 9.500 to 4.500 ms\n");
+	free(text);
+	json_decref(root);
+}
+
+/* A run without steps is one unit: nothing is per step. Start-up that takes most of the process's
+ * time comes first. */
+static void test_run_without_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *steps = json_object_get(p, "steps");
+	(void)state;
+	json_object_set_new(steps, "detector", json_string("none"));
+	json_object_set_new(steps, "start_up_s", json_real(3.5));
+	json_object_set_new(steps, "after_last_s", json_real(1.25));
+	json_object_set_new(json_object_get(p, "baseline"), "step_ms", json_null());
+	char *text = print(root, false, false, NULL);
+	assert_says(text, "steps    none detected: the run counts as one unit of ");
+	assert_says(text, "3.50 s before its first CUDA call (start-up), 1.25 s after the last\n");
+	assert_says(text, "Limited by: start-up: 74 % of the time passes before the first CUDA");
+	assert_says(text, "After it: ");
+	assert_says(text, "GPU utilization, in the whole run");
+	assert_says(text, "Estimated savings in the whole run of 5.200 ms\n");
+	free(text);
+	json_object_set_new(steps, "after_last_s", json_real(3.51));
+	text = print(root, false, false, NULL);
+	assert_null(strstr(text, "Limited by: start-up"));
+	free(text);
+	json_object_del(steps, "start_up_s");
+	text = print(root, false, false, NULL);
+	assert_null(strstr(text, "start-up"));
+	free(text);
+	json_decref(root);
+}
+
+/* Savings stand with half the width of their interval. */
+static void test_savings_have_their_interval(void **state)
+{
+	static const struct {
+		double low, high;
+		const char *said;
+	} rows[] = {
+		{ 0.9, 1.5, "    1.200 ms ±0.3   23 %  train.py:42" },
+		{ 1.19, 1.25, "    1.200 ms ±0.03  23 %  train.py:42" },
+		{ 1.198, 1.202, "    1.200 ms ±0.002  23 %  train.py:42" },
+		{ 0, 40, "    1.200 ms ±20    23 %  train.py:42" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+		       *first = json_array_get(json_object_get(p, "advice"), 0);
+		json_object_set_new(first, "interval_ms",
+				    json_pack("[f, f]", rows[i].low, rows[i].high));
+		char *text = print(root, true, false, NULL);
+		assert_says(text, rows[i].said);
+		free(text);
+		json_decref(root);
+	}
+}
+
+/* Steps were detected, but none of them was recorded. */
+static void test_no_step_recorded(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_array_clear(json_object_get(json_object_get(p, "steps"), "recorded"));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text,
+		    "steps    auto-detected (77 %); none recorded: figures cover the whole run\n");
+	assert_says(text, "Time by line, in the whole run\n");
+	free(text);
+	json_decref(root);
+}
+
+/* Steps whose work ran behind them say little of the GPU. */
+static void test_work_after_the_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *gpu = json_array_get(json_object_get(p, "gpu"), 0);
+	(void)state;
+	json_object_set_new(gpu, "late_ms_per_step", json_real(3.2));
+	char *text = print(root, true, false, NULL);
+	assert_null(strstr(text, "after they had ended"));
+	free(text);
+	json_object_set_new(gpu, "busy_ms_per_step", json_real(0.01));
+	text = print(root, true, false, NULL);
+	assert_says(text, "3.200 ms per step of the GPU work launched in the recorded steps ran");
+	free(text);
+	json_decref(root);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_typical_steps),
+		cmocka_unit_test(test_host_that_ran_ahead),
+		cmocka_unit_test(test_recorded_steps_apart),
+		cmocka_unit_test(test_what_gains_refer_to),
+		cmocka_unit_test(test_what_disturbed_steps_are_compared_with),
+		cmocka_unit_test(test_gains_that_overlap),
+		cmocka_unit_test(test_corrected_steps),
+		cmocka_unit_test(test_what_recording_cost),
+		cmocka_unit_test(test_work_after_the_steps),
+		cmocka_unit_test(test_no_step_recorded),
+		cmocka_unit_test(test_slow_steps),
+		cmocka_unit_test(test_pauses),
+		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_run_without_steps),
+		cmocka_unit_test(test_savings_have_their_interval),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
