@@ -52,6 +52,17 @@ class Cases(SimCase):
                                 if idle["ms_per_step"] > 1])
         self.assertNotIn("data", [phase["name"] for phase in process["phases"]])
 
+    def test_work_after_the_step_is_not_data_loading(self):
+        """Of 7 ms of the program's own code, 1 ms makes batches."""
+        _, (process,) = self.report("work_after_step.py", 10)
+        phases = {phase["name"]: phase["host_ms_per_step"] for phase in process["phases"]}
+        self.assertGreater(phases["other"], 2 * phases.get("data", 0), phases)
+        idle = {}
+        for row in process["idle"]:
+            idle[row["cause"]] = idle.get(row["cause"], 0) + row["ms_per_step"]
+        self.assertGreater(idle["host"], 2 * idle.get("input", 0), idle)
+        self.assertNotEqual(process["bound"]["verdict"], "input")
+
     def two_ranks(self):
         command = [self.interpreter, "-m", "torch.distributed.run", "--nproc-per-node", "2",
                    os.path.join(CASES, "ddp_sixty_steps.py"), "nccl"]
