@@ -407,6 +407,7 @@ void advice_fill(struct judge *j)
 	advise_sets(j);
 	advise_streams(j);
 	advise_legacy(j);
+	advise_round_trip(j);
 	advise_general(j, &memory);
 	advise_general(j, &input);
 	advise_general(j, &copies);

@@ -168,6 +168,9 @@ void advise_anomaly(struct judge *j);
 /* advice_streams.c: advice on two streams that do not overlap because of an event. */
 void advise_streams(struct judge *j);
 
+/* advice_round_trip.c: advice on data that the CPU works on between two copies. */
+void advise_round_trip(struct judge *j);
+
 /* advice_legacy.c: advice on launches into the legacy default stream that keep other streams from
  * overlapping. */
 void advise_legacy(struct judge *j);

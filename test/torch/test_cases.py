@@ -63,6 +63,13 @@ class Cases(SimCase):
         self.assertGreater(idle["host"], 2 * idle.get("input", 0), idle)
         self.assertNotEqual(process["bound"]["verdict"], "input")
 
+    def test_an_optimizer_on_the_cpu(self):
+        _, (process,) = self.report("host_optimizer.py", 40)
+        (advice,) = [a for a in process["advice"] if "keep this data on the GPU" in a["what"]]
+        self.assertIn('live.grad.to("cpu")', advice["source"])
+        self.assertIn("come back at host_optimizer.py:21", advice["why"])
+        self.assertNotEqual(process["bound"]["verdict"], "input")
+
     def two_ranks(self):
         command = [self.interpreter, "-m", "torch.distributed.run", "--nproc-per-node", "2",
                    os.path.join(CASES, "ddp_sixty_steps.py"), "nccl"]
