@@ -56,7 +56,10 @@ LIB_CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mprfchw)
 # Functions of libc that the library calls and that are cancellation points. preload/uncancelled.c
 # replaces them.
 UNCANCELLED := open close read write pwrite fallocate nanosleep
+# -Bsymbolic-functions: the addresses of the library's own wrappers are meant, also if a library that
+# is preloaded before defines the same names.
 LIB_LDFLAGS := $(UNCANCELLED:%=-Wl$(comma)--wrap=%) -shared -Wl,-soname,libprofrun.so \
+	-Wl,-Bsymbolic-functions \
 	-Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
 # The tool links libstdc++.a for its demangler alone, which needs no C++ runtime.
@@ -90,7 +93,7 @@ $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
 
 # Always optimized, because a wrapper must jump to the real function. If the wrapper called the
 # function, the wrapper itself would be the function's caller.
-WRAPPERS := $(addprefix $(BUILD)/obj/lib/preload/,hooks.o libs.o blocks.o)
+WRAPPERS := $(addprefix $(BUILD)/obj/lib/preload/,hooks.o lookup_doors.o libs.o blocks.o)
 $(WRAPPERS): LIB_CFLAGS += -O2 -foptimize-sibling-calls
 # A launch's sizes arrive in registers, are stored one by one, and are then copied. A copy as one
 # vector would wait for those stores, which takes 5 ns.

@@ -7,6 +7,7 @@
 #include "preload/lookup.h"
 
 #include "core/runtime/log.h"
+#include "preload/libc_find.h"
 #include "preload/lookup_entry_points.h"
 #include "preload/lookup_objects.h"
 #include "preload/plt.h"
@@ -18,24 +19,27 @@
 
 /* ---- dlsym itself ---- */
 
-lookup_dlsym_function *lookup_real_dlsym;
-
-void lookup_find_dlsym(void)
-{
-	/*
-	 * dlsym moved from libdl to libc in glibc 2.34; the other two are the older versions on
-	 * x86-64 and aarch64
-	 */
-	static const char *const nodes[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17" };
-	for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes) && !lookup_real_dlsym; i++)
-		lookup_real_dlsym = (lookup_dlsym_function *)dlvsym(RTLD_NEXT, "dlsym", nodes[i]);
-}
+lookup_dlsym_function *lookup_next_dlsym;
+lookup_dlvsym_function *lookup_next_dlvsym;
+static _Atomic(lookup_dlsym_function *) libc_dlsym;
 
 void *lookup_dlsym(void *handle, const char *name)
 {
-	if (!lookup_real_dlsym)
-		lookup_find_dlsym();
-	return lookup_real_dlsym ? lookup_real_dlsym(handle, name) : NULL;
+	lookup_dlsym_function *find = atomic_load_explicit(&libc_dlsym, memory_order_relaxed);
+	if (!find) {
+		find = (lookup_dlsym_function *)libc_find("dlsym");
+		atomic_store_explicit(&libc_dlsym, find, memory_order_relaxed);
+	}
+	return find ? find(handle, name) : NULL;
+}
+
+void lookup_find_dlsym(void)
+{
+	/* dlvsym first: the trampoline of dlsym waits for the last assignment */
+	void *next = lookup_dlsym(RTLD_NEXT, "dlvsym");
+	lookup_next_dlvsym = (lookup_dlvsym_function *)(next ? next : libc_find("dlvsym"));
+	next = lookup_dlsym(RTLD_NEXT, "dlsym");
+	lookup_next_dlsym = (lookup_dlsym_function *)(next ? next : libc_find("dlsym"));
 }
 
 /* ---- Symbol -> row ---- */
@@ -76,18 +80,34 @@ int lookup_row(const char *symbol)
 
 /* ---- Real functions ---- */
 
-/* Returns `function`, or NULL if it is one of our own wrappers. */
-static void *foreign(void *function)
+/*
+ * Returns `function` if a call from `caller` may go on to it, otherwise NULL. The functions of this
+ * library and of `caller` itself would recurse. So would those of an object that the loader
+ * searches before this library, because they have called this library already.
+ */
+static void *acceptable(void *function, const struct hook_row *row, const struct link_map *caller)
 {
-	return function && object_of(function) != object_own() ? function : NULL;
+	const struct link_map *object = function ? object_of(function) : NULL;
+	if (!object)
+		return function;
+	if (object == object_own())
+		return NULL;
+	if (object_is_entry_point(object, row->entry_point))
+		return function;
+	return object == caller || object_is_before_own(object) ? NULL : function;
 }
 
 void *lookup_in(void *handle, const char *symbol)
 {
-	return handle ? foreign(lookup_dlsym(handle, symbol)) : NULL;
+	void *found = handle ? lookup_dlsym(handle, symbol) : NULL;
+	return found && object_of(found) != object_own() ? found : NULL;
 }
 
-void *lookup_find(const struct hook_row *row, void *return_address)
+/*
+ * Returns the function that the caller would reach if neither this library nor another interposer
+ * were preloaded; NULL: there is none. `next` is the definition after this library in global scope.
+ */
+static void *find_linked(const struct hook_row *row, const struct link_map *caller, void *next)
 {
 	static const char *const libraries[][4] = {
 		[ENTRY_POINT_RUNTIME] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
@@ -102,15 +122,32 @@ void *lookup_find(const struct hook_row *row, void *return_address)
 							 "libcublasLt.so.11", NULL },
 		[ENTRY_POINT_LIBRARIES + LIB_DNN] = { "libcudnn.so.9", "libcudnn.so.8", NULL },
 	};
-	const struct link_map *caller = object_of(return_address);
-	void *found = lookup_in(object_needed_by(caller, row->entry_point), row->symbol);
-	if (!found && caller && caller->l_name[0])
-		found = lookup_in(object_mapped(caller->l_name), row->symbol);
+	void *found = NULL;
+	/* the caller and the libraries it is linked to, in the loader's order */
+	if (caller && caller->l_name[0])
+		found = acceptable(lookup_in(object_mapped(caller->l_name), row->symbol), row,
+				   caller);
 	if (!found)
-		found = foreign(lookup_dlsym(RTLD_NEXT, row->symbol));
+		found = lookup_in(object_needed_by(caller, row->entry_point), row->symbol);
+	if (!found)
+		found = next;
 	for (int i = 0; !found && libraries[row->entry_point][i]; i++)
 		found = lookup_in(object_mapped(libraries[row->entry_point][i]), row->symbol);
 	return found;
+}
+
+void *lookup_find(const struct hook_row *row, void *return_address)
+{
+	const struct link_map *caller = object_of(return_address);
+	void *next = acceptable(lookup_dlsym(RTLD_NEXT, row->symbol), row, NULL);
+	bool is_interposer = next && !object_is_entry_point(object_of(next), row->entry_point);
+	return is_interposer && object_of(next) != caller ? next : find_linked(row, caller, next);
+}
+
+void *lookup_interposer(const struct hook_row *row)
+{
+	void *next = acceptable(lookup_dlsym(RTLD_NEXT, row->symbol), row, NULL);
+	return next && !object_is_entry_point(object_of(next), row->entry_point) ? next : NULL;
 }
 
 /*
@@ -131,8 +168,8 @@ static void forget_runtime_pointers(void)
 void lookup_notice_runtime_object(const struct link_map *runtime)
 {
 	const struct link_map *none = NULL;
-	if (!runtime || atomic_compare_exchange_strong(&first_runtime, &none, runtime) ||
-	    none == runtime)
+	if (!runtime || !object_is_entry_point(runtime, ENTRY_POINT_RUNTIME) ||
+	    atomic_compare_exchange_strong(&first_runtime, &none, runtime) || none == runtime)
 		return;
 	if (atomic_exchange(&many_runtimes, true))
 		return;
@@ -142,7 +179,11 @@ void lookup_notice_runtime_object(const struct link_map *runtime)
 
 void lookup_notice_runtime(void *return_address)
 {
-	void *function = lookup_runtime("cudaMalloc", return_address);
+	struct hook_row row = { .symbol = "cudaMalloc", .entry_point = ENTRY_POINT_RUNTIME };
+	int saved = errno;
+	void *next = acceptable(lookup_dlsym(RTLD_NEXT, row.symbol), &row, NULL);
+	void *function = find_linked(&row, object_of(return_address), next);
+	errno = saved;
 	lookup_notice_runtime_object(function ? object_of(function) : NULL);
 }
 
@@ -170,21 +211,9 @@ void *lookup_cupti(const char *symbol, void *return_address)
 	return find_named(symbol, ENTRY_POINT_CUPTI, return_address);
 }
 
-/*
- * If another interposer (another tool, or a stand-in for the library) comes before the library in
- * global scope, it gets the call, as it would without profrun.
- */
 void *lookup_library(const char *symbol, enum record_library library, void *return_address)
 {
-	struct hook_row row = { .symbol = symbol,
-				.entry_point = (uint8_t)(ENTRY_POINT_LIBRARIES + library) };
-	int saved = errno;
-	void *next = foreign(lookup_dlsym(RTLD_NEXT, symbol));
-	void *found = next && !object_is_entry_point(object_of(next), row.entry_point)
-			      ? next
-			      : lookup_find(&row, return_address);
-	errno = saved;
-	return found;
+	return find_named(symbol, ENTRY_POINT_LIBRARIES + library, return_address);
 }
 
 bool lookup_has_many_runtimes(void)
@@ -222,20 +251,57 @@ static void *find_for_caller(const struct hook_row *row, void *return_address)
 	return function;
 }
 
+/* Returns whether `found`, the row's function for one caller, is that of all callers. */
+static bool is_for_all(const struct hook_row *row, const void *found)
+{
+	const void *interposer = lookup_interposer(row);
+	if (interposer)
+		return found == interposer;
+	return row->entry_point != ENTRY_POINT_RUNTIME || !lookup_has_many_runtimes();
+}
+
+/* The functions of the exported symbols of divided rows, in which `real` stays NULL. */
+static _Atomic(void *) divided_real[HOOK_COUNT];
+
+static void *find_divided(enum hook_id id, void *return_address)
+{
+	void *found = atomic_load_explicit(&divided_real[id], memory_order_relaxed);
+	if (found)
+		return found;
+	found = lookup_find(&hook_rows[id], return_address);
+	if (found && is_for_all(&hook_rows[id], found))
+		atomic_store_explicit(&divided_real[id], found, memory_order_relaxed);
+	return found;
+}
+
+static void keep(enum hook_id id, void *found)
+{
+	if (!is_for_all(&hook_rows[id], found))
+		return;
+	atomic_store(hook_rows[id].real, found);
+	/* another thread may have divided the row meanwhile */
+	if (lookup_is_divided(id))
+		atomic_store(hook_rows[id].real, NULL);
+}
+
 void *lookup_real(enum hook_id id, void *return_address)
 {
 	const struct hook_row *row = &hook_rows[id];
 	int saved = errno;
-	void *found;
-	if (row->entry_point == ENTRY_POINT_RUNTIME &&
-	    atomic_load_explicit(&many_runtimes, memory_order_relaxed)) {
+	void *found = lookup_given(id);
+	if (found)
+		return found;
+	if (lookup_is_divided(id)) {
+		found = find_divided(id, return_address);
+	} else if (row->entry_point == ENTRY_POINT_RUNTIME &&
+		   atomic_load_explicit(&many_runtimes, memory_order_relaxed)) {
 		found = find_for_caller(row, return_address);
 	} else {
 		found = lookup_find(row, return_address);
 		if (found && row->entry_point == ENTRY_POINT_RUNTIME)
 			lookup_notice_runtime_object(object_of(found));
-		if (found && !atomic_load_explicit(&many_runtimes, memory_order_relaxed))
-			atomic_store_explicit(row->real, found, memory_order_relaxed);
+		if (found)
+			keep(id, found);
 		if (found)
 			plt_note(return_address);
 	}

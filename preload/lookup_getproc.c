@@ -50,18 +50,20 @@ static void *wrapper_for(const char *name, int version, uint64_t flags, void *fu
 	if (version > KNOWN_VERSION &&
 	    function != lookup_in(object_mapped("libcuda.so.1"), row->symbol))
 		return function;
-	void *none = NULL;
-	atomic_compare_exchange_strong(row->real, &none, function);
-	return row->wrapper;
+	return lookup_give((enum hook_id)(row - hook_rows), function);
 }
 
-static CUresult (*real_get_v1)(const char *, void **, int, cuuint64_t);
-static CUresult (*real_get_v2)(const char *, void **, int, cuuint64_t,
-			       CUdriverProcAddressQueryResult *);
-
-static CUresult get_v1(const char *symbol, void **function, int version, cuuint64_t flags);
-static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
-		       CUdriverProcAddressQueryResult *status);
+/*
+ * linked_: the functions that the exported symbols of cuGetProcAddress stand for. found_: the
+ * functions that lookups have found, the driver's and another interposer's. Each has a wrapper.
+ */
+typedef CUresult get_v1_function(const char *, void **, int, cuuint64_t);
+typedef CUresult get_v2_function(const char *, void **, int, cuuint64_t,
+				 CUdriverProcAddressQueryResult *);
+static get_v1_function *linked_get_v1;
+static get_v2_function *linked_get_v2;
+enum { GETTERS = 2 };
+static _Atomic(void *) found_v1[GETTERS], found_v2[GETTERS];
 
 /*
  * Replaces `*function`, which the driver has just returned, by our wrapper. A program may also look
@@ -71,37 +73,56 @@ static void replace(const char *symbol, void **function, int version, cuuint64_t
 {
 	int saved = errno;
 	if (!strcmp(symbol, "cuGetProcAddress")) {
-		if (version >= 12000) {
-			real_get_v2 = (__typeof__(real_get_v2))*function;
-			*function = (void *)get_v2;
-		} else {
-			real_get_v1 = (__typeof__(real_get_v1))*function;
-			*function = (void *)get_v1;
-		}
+		const char *form = version >= 12000 ? "cuGetProcAddress_v2" : "cuGetProcAddress";
+		*function = lookup_give_getter(form, *function);
 	} else {
 		*function = wrapper_for(symbol, version, flags, *function);
 	}
 	errno = saved;
 }
 
-static CUresult get_v1(const char *symbol, void **function, int version, cuuint64_t flags)
+static CUresult ask_v1(get_v1_function *next, const char *symbol, void **function, int version,
+		       cuuint64_t flags)
 {
+<<<<<<< HEAD
 	used_note();
 	CUresult status = real_get_v1(symbol, function, version, flags);
+=======
+	CUresult status = next(symbol, function, version, flags);
+>>>>>>> 0873a3d (lookup: Call other interposers as without profrun, in either order)
 	if (!status && symbol && function && *function)
 		replace(symbol, function, version, flags);
 	return status;
 }
 
-static CUresult get_v2(const char *symbol, void **function, int version, cuuint64_t flags,
-		       CUdriverProcAddressQueryResult *status_out)
+static CUresult ask_v2(get_v2_function *next, const char *symbol, void **function, int version,
+		       cuuint64_t flags, CUdriverProcAddressQueryResult *status_out)
 {
+<<<<<<< HEAD
 	used_note();
 	CUresult status = real_get_v2(symbol, function, version, flags, status_out);
+=======
+	CUresult status = next(symbol, function, version, flags, status_out);
+>>>>>>> 0873a3d (lookup: Call other interposers as without profrun, in either order)
 	if (!status && symbol && function && *function)
 		replace(symbol, function, version, flags);
 	return status;
 }
+
+#define GETTER(n)                                                                                \
+	static CUresult get_v1_##n(const char *symbol, void **function, int version,             \
+				   cuuint64_t flags)                                             \
+	{                                                                                        \
+		return ask_v1((get_v1_function *)found_v1[n], symbol, function, version, flags); \
+	}                                                                                        \
+	static CUresult get_v2_##n(const char *symbol, void **function, int version,             \
+				   cuuint64_t flags, CUdriverProcAddressQueryResult *status)     \
+	{                                                                                        \
+		return ask_v2((get_v2_function *)found_v2[n], symbol, function, version, flags,  \
+			      status);                                                           \
+	}
+GETTER(0)
+GETTER(1)
 
 /* Programs linked with -lcuda call these two functions directly. */
 EXPORT CUresult hooked_cuGetProcAddress(const char *symbol, void **function, int version,
@@ -112,20 +133,21 @@ hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version, cuu
 
 CUresult hooked_cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags)
 {
-	if (!real_get_v1)
-		real_get_v1 = (__typeof__(real_get_v1))lookup_driver("cuGetProcAddress",
-								     __builtin_return_address(0));
-	return real_get_v1 ? get_v1(symbol, function, version, flags) : CUDA_ERROR_NOT_INITIALIZED;
+	if (!linked_get_v1)
+		linked_get_v1 = (get_v1_function *)lookup_driver("cuGetProcAddress",
+								 __builtin_return_address(0));
+	return linked_get_v1 ? ask_v1(linked_get_v1, symbol, function, version, flags)
+			     : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult hooked_cuGetProcAddress_v2(const char *symbol, void **function, int version,
 				    cuuint64_t flags, CUdriverProcAddressQueryResult *status)
 {
-	if (!real_get_v2)
-		real_get_v2 = (__typeof__(real_get_v2))lookup_driver("cuGetProcAddress_v2",
-								     __builtin_return_address(0));
-	return real_get_v2 ? get_v2(symbol, function, version, flags, status)
-			   : CUDA_ERROR_NOT_INITIALIZED;
+	if (!linked_get_v2)
+		linked_get_v2 = (get_v2_function *)lookup_driver("cuGetProcAddress_v2",
+								 __builtin_return_address(0));
+	return linked_get_v2 ? ask_v2(linked_get_v2, symbol, function, version, flags, status)
+			     : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 bool lookup_is_getter(const char *name)
@@ -133,12 +155,22 @@ bool lookup_is_getter(const char *name)
 	return !strcmp(name, "cuGetProcAddress") || !strcmp(name, "cuGetProcAddress_v2");
 }
 
-void *lookup_wrap_getter(const char *name, void *found)
+static bool is_driver(void *function)
 {
-	if (!strcmp(name, "cuGetProcAddress_v2")) {
-		real_get_v2 = (__typeof__(real_get_v2))found;
-		return (void *)get_v2;
+	return object_is_entry_point(object_of(function), ENTRY_POINT_DRIVER);
+}
+
+void *lookup_give_getter(const char *name, void *found)
+{
+	void *const wrappers_v1[] = { (void *)get_v1_0, (void *)get_v1_1 };
+	void *const wrappers_v2[] = { (void *)get_v2_0, (void *)get_v2_1 };
+	bool is_v2 = !strcmp(name, "cuGetProcAddress_v2");
+	for (int i = 0; i < GETTERS; i++) {
+		void *known = NULL;
+		atomic_compare_exchange_strong(is_v2 ? &found_v2[i] : &found_v1[i], &known, found);
+		/* the driver may have several addresses for the function */
+		if (!known || known == found || (is_driver(known) && is_driver(found)))
+			return is_v2 ? wrappers_v2[i] : wrappers_v1[i];
 	}
-	real_get_v1 = (__typeof__(real_get_v1))found;
-	return (void *)get_v1;
+	return found;
 }

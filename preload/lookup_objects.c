@@ -47,12 +47,9 @@ bool object_is_named(const struct link_map *object, const char *const *prefixes,
 	return false;
 }
 
-/*
- * Prefixes of the libraries' file names. The runtime's prefix is short, because older wheels rename
- * the runtime, for example to libcudart-d0da41ae.so.11.0.
- */
+/* Prefixes of the libraries' file names. */
 static const char *const entry_point_library[] = {
-	[ENTRY_POINT_RUNTIME] = "libcudart",
+	[ENTRY_POINT_RUNTIME] = "libcudart.so",
 	[ENTRY_POINT_DRIVER] = "libcuda.so",
 	[ENTRY_POINT_CUPTI] = "libcupti.so",
 	[ENTRY_POINT_LIBRARIES + LIB_NCCL] = "libnccl.so",
@@ -60,6 +57,16 @@ static const char *const entry_point_library[] = {
 	[ENTRY_POINT_LIBRARIES + LIB_BLASLT] = "libcublasLt.so",
 	[ENTRY_POINT_LIBRARIES + LIB_DNN] = "libcudnn.so",
 };
+
+/*
+ * Returns whether `file` names the entry point's library. Older wheels rename the runtime, for
+ * example to libcudart-d0da41ae.so.11.0. A library such as libcudart_limits.so is not the runtime.
+ */
+static bool names_entry_point(const char *file, unsigned entry_point)
+{
+	return starts_with(file, entry_point_library[entry_point]) ||
+	       (entry_point == ENTRY_POINT_RUNTIME && starts_with(file, "libcudart-"));
+}
 
 /* Returns the string table into which entries of the dynamic section are offsets. */
 static const char *strings_of(const struct link_map *object)
@@ -76,16 +83,23 @@ static const char *name_of_entry_point(const struct link_map *object, int64_t ta
 {
 	const char *strings = strings_of(object);
 	for (const ElfW(Dyn) *d = strings ? object->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
-		if (d->d_tag == tag &&
-		    starts_with(strings + d->d_un.d_val, entry_point_library[entry_point]))
+		if (d->d_tag == tag && names_entry_point(strings + d->d_un.d_val, entry_point))
 			return strings + d->d_un.d_val;
 	return NULL;
 }
 
 bool object_is_entry_point(const struct link_map *object, unsigned entry_point)
 {
-	return starts_with(file_of(object), entry_point_library[entry_point]) ||
+	return names_entry_point(file_of(object), entry_point) ||
 	       name_of_entry_point(object, DT_SONAME, entry_point);
+}
+
+bool object_is_before_own(const struct link_map *object)
+{
+	for (const struct link_map *o = object_own(); o; o = o->l_prev)
+		if (o == object)
+			return object != object_own();
+	return false;
 }
 
 void *object_mapped(const char *name)

@@ -32,6 +32,12 @@ bool object_is_named(const struct link_map *object, const char *const *prefixes,
 bool object_is_entry_point(const struct link_map *object, unsigned entry_point);
 
 /*
+ * Returns whether the loader searches the object before libprofrun.so: it is the program, or a
+ * library that was preloaded before. These objects are never unloaded, so no lock is needed.
+ */
+bool object_is_before_own(const struct link_map *object);
+
+/*
  * Returns a handle of a library that is mapped already; NULL: it is not. Loads nothing. The
  * library's reference is never dropped, because cached pointers must not outlive the library.
  */

@@ -8,11 +8,11 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 # Programs are built without the sanitizers, whose runtime would be loaded before libprofrun.so.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
 PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx \
-	stacks steady slots slots_forks fails
+	stacks steady slots slots_forks fails interposed
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups \
 	two_runtimes c10_main
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so \
-	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so
+	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so interposer_next.so interposer_handle.so interposer_name.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
@@ -66,6 +66,12 @@ $(PROG)/slots_caller.so: test/prog/slots_caller.c $(PROG_SIM13)
 $(PROG)/slots_other.so: test/prog/slots_caller.c
 	$(call say,CC,$<)
 	$(prog_build) -DBIG -shared -fPIC $(PROG_SAME_PLACE) $< -o $@
+
+$(PROG)/interposer_handle.so: PROG_FORM := -DBY_HANDLE
+$(PROG)/interposer_name.so: PROG_FORM := -DBY_NAME
+$(PROG)/interposer_%.so: test/prog/interposer.c
+	$(call say,CC,$@)
+	$(prog_build) $(PROG_FORM) -shared -fPIC $< -ldl -o $@
 
 $(PROG)/leaving.so: test/prog/leaving.c
 	$(call say,CC,$<)

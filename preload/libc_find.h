@@ -1,0 +1,15 @@
+/*
+ * Finds functions of glibc by name, in its tables of symbols. The result is glibc's own function,
+ * even if other preloaded libraries define the same name. It is also found on an older glibc, where
+ * the function lies in another of glibc's libraries than on a newer one.
+ */
+#ifndef PRELOAD_LIBC_FIND_H
+#define PRELOAD_LIBC_FIND_H
+
+/*
+ * Returns the newest version of glibc's function `name`. Returns NULL if no mapped library of glibc
+ * has it. Takes the loader's lock, allocates nothing. Any thread, even before constructors run.
+ */
+void *libc_find(const char *name);
+
+#endif
