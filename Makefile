@@ -56,8 +56,8 @@ LIB_CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mprfchw)
 # Functions of libc that the library calls and that are cancellation points. preload/uncancelled.c
 # replaces them.
 UNCANCELLED := open close read write pwrite fallocate nanosleep
-# -Bsymbolic-functions: the addresses of the library's own wrappers are meant, also if a library that
-# is preloaded before defines the same names.
+# -Bsymbolic-functions: addresses in the tables are those of the library's own wrappers, also if a
+# library that is preloaded before defines the same names.
 LIB_LDFLAGS := $(UNCANCELLED:%=-Wl$(comma)--wrap=%) -shared -Wl,-soname,libprofrun.so \
 	-Wl,-Bsymbolic-functions \
 	-Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \

@@ -83,6 +83,8 @@ HOT static void write_block(enum block_event event, unsigned device, uint32_t st
 {
 	uint32_t depth = hook_thread.depth;
 	hook_thread.depth = 1; /* a signal handler's CUDA calls must not write records meanwhile */
+	if (UNLIKELY(!hook_thread.has_end) && !depth)
+		hook_thread_begin();
 	struct rec_block *r = journal_reserve(&hook_thread.writer, REC_BLOCK, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();

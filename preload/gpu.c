@@ -284,6 +284,11 @@ static void flush(uint32_t flag)
 	pthread_mutex_lock(&g.lock);
 }
 
+void gpu_hurry(void)
+{
+	pthread_cond_broadcast(&g.changed);
+}
+
 /*
  * Returns whether records of announced calls, or of their GPU work, are missing. CUPTI keeps a
  * buffer while the GPU work of any record in the buffer is under way.

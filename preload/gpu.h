@@ -72,4 +72,10 @@ void gpu_pop(void);
 /* Resets everything in a forked child, where CUPTI must not be called. */
 void gpu_forget(void);
 
+/*
+ * Makes the helper thread flush CUPTI's buffers now. Called by a thread in which CUPTI asks for a
+ * buffer, so it takes no lock; if it comes just before the helper thread waits, it has no effect.
+ */
+void gpu_hurry(void);
+
 #endif

@@ -7,6 +7,7 @@
 #include "preload/gpu_records.h"
 
 #include "core/runtime/log.h"
+#include "preload/gpu.h"
 #include "preload/gpu_calls.h"
 #include "preload/gpu_yield.h"
 
@@ -18,11 +19,13 @@
 
 enum {
 	BUFFER_BYTES = 2 << 20, /* room for about 7,000 launches */
-	MAX_BUFFERS = 256,	/* CUPTI 13 holds a buffer per thread, but touches little of each */
-	POPULATED_BUFFERS = 8,	/* see make_buffer() */
-	READY_BUFFERS = 3,	/* created in advance (keep_ready()); creating them takes 1.5 ms */
-	CUPTI_11_8 = 18,	/* the first version whose records have graph ids and pool sizes */
-	CUPTI_12_9 = 27,	/* the first version that does not crash if it gets no buffer */
+	MAX_BUFFERS = 1024,	/* CUPTI 13 holds a buffer per thread, but touches little of each */
+	/* if CUPTI holds more, the helper thread flushes: CUPTI keeps those of ended threads */
+	HURRY_BUFFERS = 128,
+	POPULATED_BUFFERS = 8, /* see make_buffer() */
+	READY_BUFFERS = 3,     /* created in advance (keep_ready()); creating them takes 1.5 ms */
+	CUPTI_11_8 = 18,       /* the first version whose records have graph ids and pool sizes */
+	CUPTI_12_9 = 27,       /* the first version that does not crash if it gets no buffer */
 	FLIGHT_SLOTS = 65536,
 	KERNEL_SLOTS = 16384,
 };
@@ -204,6 +207,8 @@ void CUPTIAPI gpu_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_
 	uint8_t *b = take_free_buffer();
 	if (!b)
 		b = make_buffer();
+	if (UNLIKELY(!b || number_of(b) >= HURRY_BUFFERS))
+		gpu_hurry();
 	*max_records = 0; /* 0: no limit */
 	*bytes = b ? BUFFER_BYTES : 0;
 	*buffer = b;
@@ -292,8 +297,10 @@ uint32_t gpu_records_threads(void)
 
 static void *reserve(unsigned kind, uint32_t bytes)
 {
-	if (!hook_thread.writer.slot)
+	if (!hook_thread.writer.slot) {
+		hook_thread.is_helper = true;
 		atomic_fetch_add_explicit(&n_threads, 1, memory_order_relaxed);
+	}
 	struct rec_head *r = journal_reserve(&hook_thread.writer, (uint8_t)kind, bytes);
 	if (!hook_thread.has_end)
 		hook_thread_keep();

@@ -94,6 +94,9 @@ struct hook_thread {
 	/* the thread is in a call that creates or destroys a context: gpu_teardown.h */
 	bool in_context;
 	bool stopped_gpu; /* GPU timing is off while the thread creates a context: steps.h */
+	/* recorded calls used the thread's own default stream, so its slot is not passed on */
+	bool has_own_stream;
+	bool is_helper;	  /* the thread is CUPTI's own, which has no calls: lanes.h */
 	bool calls_cupti; /* the thread calls CUPTI for profrun: gpu_yield.h */
 	/*
 	 * the last two launches that are not in `window` yet; token number n, from 0, is at n % 2
@@ -233,5 +236,11 @@ extern const struct hook_row hook_rows[HOOK_COUNT];
  * ends. Called once per thread, not on the hot path.
  */
 void hook_thread_keep(void);
+
+/*
+ * Does what hook_thread_keep() does, but lets the thread continue the records of an ended thread
+ * (lanes.h). Call before the current call takes its number.
+ */
+void hook_thread_begin(void);
 
 #endif

@@ -17,6 +17,7 @@
 #include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/host.h"
+#include "preload/lanes.h"
 #include "preload/life.h"
 #include "preload/lookup.h"
 #include "preload/ranges.h"
@@ -26,6 +27,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 THREAD_LOCAL struct hook_thread hook_thread;
 
@@ -57,6 +59,16 @@ HOT static inline void take_number(struct rec_call *c, unsigned category)
 		hook_thread.fills++;
 	if (has_work)
 		c->seq = hook_thread.tokens + hook_thread.fills;
+}
+
+/* Notes whether the call uses the calling thread's own default stream. `symbol`: a literal. */
+static inline __attribute__((always_inline)) void note_own_stream(const struct rec_call *c,
+								  const char *symbol, size_t n)
+{
+	bool is_twin = n > 5 &&
+		       (!strcmp(symbol + n - 5, "_ptsz") || !strcmp(symbol + n - 5, "_ptds"));
+	if (is_twin || UNLIKELY(c->stream == (uintptr_t)cudaStreamPerThread))
+		hook_thread.has_own_stream = true;
 }
 
 HOT static inline void call_begin(struct rec_call *c, bool pushed)
@@ -245,14 +257,18 @@ bool hook_was_left(const void *frame)
 			hook_thread.depth = 0;                                                     \
 			return status;                                                             \
 		}                                                                                  \
+		if (UNLIKELY(!hook_thread.has_end) && hook_records(CAT_##category_))               \
+			hook_thread_begin();                                                       \
 		before;                                                                            \
 		bool recorded = hook_records(CAT_##category_);                                     \
 		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&              \
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);       \
 		bool stacked = recorded && hook_asks_stack(CAT_##category_);                       \
 		take_number(c, CAT_##category_);                                                   \
-		if (recorded)                                                                      \
+		if (recorded) {                                                                    \
+			note_own_stream(c, #symbol, sizeof(#symbol) - 1);                          \
 			call_begin(c, pushed);                                                     \
+		}                                                                                  \
 		hook_thread.entered = __builtin_dwarf_cfa();                                       \
 		ret status = next args;                                                            \
 		hook_thread.entered = NULL;                                                        \
@@ -317,7 +333,7 @@ static void thread_ended(void *unused)
 {
 	(void)unused;
 	hook_thread.depth = 1;
-	journal_release(&hook_thread.writer);
+	lanes_leave();
 	host_thread_ended();
 	stack_thread_free(hook_thread.stacks);
 	hook_thread.stacks = NULL;
@@ -345,4 +361,12 @@ void hook_thread_keep(void)
 	hook_thread.has_end = !has_end_key || !pthread_setspecific(end_key, &hook_thread);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
+}
+
+void hook_thread_begin(void)
+{
+	int saved = errno;
+	lanes_continue();
+	errno = saved;
+	hook_thread_keep();
 }

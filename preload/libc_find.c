@@ -1,18 +1,15 @@
 /* See libc_find.h. */
 #include "preload/libc_find.h"
 
+#include <elf.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+#include <sys/auxv.h>
 
 /* Set in an entry of the version table if the symbol is an older version of its function. */
 enum { VERSION_IS_OLD = 0x8000 };
-
-struct search {
-	const char *name;
-	void *found;
-};
 
 /* The tables of one library. GNU_HASH: the loader's index of names. */
 struct tables {
@@ -22,25 +19,32 @@ struct tables {
 	const ElfW(Half) * versions;
 };
 
+/* strcmp() may be another preloaded library's; AddressSanitizer's crashes before its own start. */
+static bool is_same_text(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	return *a == *b;
+}
+
 /* glibc's libraries. Since glibc 2.34 all functions are in the first one. */
 static bool is_glibc(const char *path)
 {
 	static const char *const files[] = { "libc.so.6", "libdl.so.2", "libpthread.so.0" };
-	const char *slash = strrchr(path, '/');
+	const char *file = path;
+	for (const char *p = path; *p; p++)
+		if (*p == '/')
+			file = p + 1;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (!strcmp(slash ? slash + 1 : path, files[i]))
+		if (is_same_text(file, files[i]))
 			return true;
 	return false;
 }
 
-static struct tables tables_of(const struct dl_phdr_info *object)
+static struct tables tables_of(const struct link_map *object)
 {
 	struct tables t = { 0 };
-	const ElfW(Dyn) *d = NULL;
-	for (int i = 0; i < object->dlpi_phnum; i++)
-		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			d = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-	for (; d && d->d_tag != DT_NULL; d++) {
+	for (const ElfW(Dyn) *d = object->l_ld; d && d->d_tag != DT_NULL; d++) {
 		const void *at = (const void *)d->d_un.d_ptr;
 		if (d->d_tag == DT_SYMTAB)
 			t.symbols = at;
@@ -73,7 +77,7 @@ static uint32_t symbol_of(const struct tables *t, const char *name)
 		uint32_t h = chain[at - first];
 		bool is_same = (h | 1) == (wanted | 1) && t->symbols[at].st_shndx != SHN_UNDEF &&
 			       !(t->versions[at] & VERSION_IS_OLD) &&
-			       !strcmp(t->strings + t->symbols[at].st_name, name);
+			       is_same_text(t->strings + t->symbols[at].st_name, name);
 		if (is_same)
 			return at;
 		if (h & 1)
@@ -82,24 +86,44 @@ static uint32_t symbol_of(const struct tables *t, const char *name)
 	return 0;
 }
 
-static int search_object(struct dl_phdr_info *object, size_t size, void *context)
+static void *search_object(const struct link_map *object, const char *name)
 {
-	struct search *s = context;
-	(void)size;
-	if (!object->dlpi_name || !is_glibc(object->dlpi_name))
-		return 0;
 	struct tables t = tables_of(object);
 	if (!t.symbols || !t.strings || !t.hash || !t.versions)
-		return 0;
-	uint32_t at = symbol_of(&t, s->name);
-	if (at && ELF64_ST_TYPE(t.symbols[at].st_info) == STT_FUNC)
-		s->found = (void *)(object->dlpi_addr + t.symbols[at].st_value);
-	return s->found != NULL;
+		return NULL;
+	uint32_t at = symbol_of(&t, name);
+	if (!at || ELF64_ST_TYPE(t.symbols[at].st_info) != STT_FUNC)
+		return NULL;
+	return (void *)(object->l_addr + t.symbols[at].st_value);
+}
+
+/*
+ * Returns the loader's list of objects, which a debugger also finds in this way: the program's
+ * dynamic section points to it. The functions that return the list, such as dl_iterate_phdr(), may
+ * be another preloaded library's.
+ */
+static const struct link_map *objects(void)
+{
+	const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR), *dynamic = NULL;
+	uintptr_t base = 0;
+	for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++) {
+		if (headers[i].p_type == PT_PHDR)
+			base = (uintptr_t)headers - headers[i].p_vaddr;
+		else if (headers[i].p_type == PT_DYNAMIC)
+			dynamic = &headers[i];
+	}
+	const ElfW(Dyn) *d = dynamic ? (const void *)(base + dynamic->p_vaddr) : NULL;
+	for (; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_DEBUG && d->d_un.d_ptr)
+			return ((const struct r_debug *)d->d_un.d_ptr)->r_map;
+	return NULL;
 }
 
 void *libc_find(const char *name)
 {
-	struct search s = { .name = name };
-	dl_iterate_phdr(search_object, &s);
-	return s.found;
+	void *found = NULL;
+	for (const struct link_map *o = objects(); o && !found; o = o->l_next)
+		if (o->l_name && is_glibc(o->l_name))
+			found = search_object(o, name);
+	return found;
 }

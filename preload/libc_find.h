@@ -8,7 +8,8 @@
 
 /*
  * Returns the newest version of glibc's function `name`. Returns NULL if no mapped library of glibc
- * has it. Takes the loader's lock, allocates nothing. Any thread, even before constructors run.
+ * has it. Takes no lock and allocates nothing: glibc's libraries are in the list of objects before
+ * those that may be unloaded. Any thread, even before constructors run.
  */
 void *libc_find(const char *name);
 

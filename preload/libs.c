@@ -79,6 +79,8 @@ HOT static void write_library(struct rec_library *from)
 	uint32_t depth = hook_thread.depth;
 	ranges_before_record();
 	hook_thread.depth = 1; /* a signal handler's CUDA calls must not write records meanwhile */
+	if (UNLIKELY(!hook_thread.has_end) && !depth)
+		hook_thread_begin();
 	struct rec_library *to = journal_reserve(w, REC_LIBRARY, sizeof(*to));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();

@@ -17,6 +17,7 @@
 #include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/host.h"
+#include "preload/lanes.h"
 #include "preload/last_words.h"
 #include "preload/launch.h"
 #include "preload/libs.h"
@@ -218,6 +219,7 @@ static void arm(void)
 	}
 	describe_process();
 	gpu_configure(g.config.cupti.text, pairing(g.config.pairing.text));
+	lanes_configure(pairing(g.config.pairing.text) != GPU_BY_INTERVAL);
 	launch_reset();
 	libs_configure(!strcmp(g.config.nccl.text, "on"), !strcmp(g.config.blas.text, "on"));
 	stack_configure(&g.config);
@@ -426,6 +428,7 @@ static void forget(void)
 	stack_thread_free(hook_thread.stacks);
 	stack_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
+	lanes_forget();
 	ranges_forget();
 	blocks_forget();
 	host_forget();

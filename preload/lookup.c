@@ -104,6 +104,24 @@ void *lookup_in(void *handle, const char *symbol)
 }
 
 /*
+ * Searches the caller and the libraries that it is linked to, in the loader's order. Keeps no
+ * reference to the caller, which may be unloaded later.
+ */
+static void *in_scope_of(const struct link_map *caller, const char *symbol)
+{
+	static _Atomic(void *) libc_dlclose;
+	int (*leave)(void *) = (__typeof__(leave))atomic_load(&libc_dlclose);
+	if (!leave) {
+		leave = (__typeof__(leave))libc_find("dlclose");
+		atomic_store(&libc_dlclose, (void *)leave);
+	}
+	void *handle = object_mapped(caller->l_name), *found = lookup_in(handle, symbol);
+	if (handle && leave)
+		leave(handle);
+	return found;
+}
+
+/*
  * Returns the function that the caller would reach if neither this library nor another interposer
  * were preloaded; NULL: there is none. `next` is the definition after this library in global scope.
  */
@@ -123,10 +141,8 @@ static void *find_linked(const struct hook_row *row, const struct link_map *call
 		[ENTRY_POINT_LIBRARIES + LIB_DNN] = { "libcudnn.so.9", "libcudnn.so.8", NULL },
 	};
 	void *found = NULL;
-	/* the caller and the libraries it is linked to, in the loader's order */
 	if (caller && caller->l_name[0])
-		found = acceptable(lookup_in(object_mapped(caller->l_name), row->symbol), row,
-				   caller);
+		found = acceptable(in_scope_of(caller, row->symbol), row, caller);
 	if (!found)
 		found = lookup_in(object_needed_by(caller, row->entry_point), row->symbol);
 	if (!found)

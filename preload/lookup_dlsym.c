@@ -193,7 +193,7 @@ HIDDEN __attribute__((used)) void *lookup_filter(void *handle, const char *name,
 		answer = filter_library(&r);
 	else if (!strncmp(name, "cupti", 5))
 		answer = filter_cupti(&r);
-	else if (!strcmp(name, "dlsym"))
+	else if (version && !strcmp(name, "dlsym")) /* not for dlsym: see libc_find.c */
 		answer = filter_dlsym(&r);
 	else
 		answer = filter_cuda(&r);

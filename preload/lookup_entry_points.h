@@ -50,8 +50,8 @@ void *lookup_given(enum hook_id id);
 bool lookup_is_divided(enum hook_id id);
 
 /*
- * Returns the function `symbol` that a search of one library finds, never one of our wrappers; NULL: there is none.
- * `handle` is from dlopen and may be NULL.
+ * Returns the function `symbol` that a search of one library finds, never one of our wrappers;
+ * NULL: there is none. `handle` is from dlopen and may be NULL.
  */
 void *lookup_in(void *handle, const char *symbol);
 

@@ -84,12 +84,8 @@ static void replace(const char *symbol, void **function, int version, cuuint64_t
 static CUresult ask_v1(get_v1_function *next, const char *symbol, void **function, int version,
 		       cuuint64_t flags)
 {
-<<<<<<< HEAD
 	used_note();
-	CUresult status = real_get_v1(symbol, function, version, flags);
-=======
 	CUresult status = next(symbol, function, version, flags);
->>>>>>> 0873a3d (lookup: Call other interposers as without profrun, in either order)
 	if (!status && symbol && function && *function)
 		replace(symbol, function, version, flags);
 	return status;
@@ -98,12 +94,8 @@ static CUresult ask_v1(get_v1_function *next, const char *symbol, void **functio
 static CUresult ask_v2(get_v2_function *next, const char *symbol, void **function, int version,
 		       cuuint64_t flags, CUdriverProcAddressQueryResult *status_out)
 {
-<<<<<<< HEAD
 	used_note();
-	CUresult status = real_get_v2(symbol, function, version, flags, status_out);
-=======
 	CUresult status = next(symbol, function, version, flags, status_out);
->>>>>>> 0873a3d (lookup: Call other interposers as without profrun, in either order)
 	if (!status && symbol && function && *function)
 		replace(symbol, function, version, flags);
 	return status;

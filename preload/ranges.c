@@ -43,6 +43,7 @@ struct range_thread {
 };
 
 static THREAD_LOCAL struct range_thread *own;
+static _Atomic uint64_t n_threads;
 static pthread_key_t end_key;
 static pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 
@@ -71,6 +72,8 @@ static struct range_thread *make_thread(void)
 	if (t != MAP_FAILED) {
 		pthread_setspecific(end_key, t);
 		own = t;
+		/* threads that share a slot (lanes.h) must not use the same ids */
+		t->last_id = atomic_fetch_add_explicit(&n_threads, 1, memory_order_relaxed) << 32;
 	}
 	errno = saved;
 	return own;
@@ -102,6 +105,8 @@ static void write_range(enum range_event event, uint32_t name, uint64_t ticks, u
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth, domain_id = range_domain_id(domain);
 	hook_thread.depth = 1; /* CUDA calls of a signal handler are not recorded meanwhile */
+	if (UNLIKELY(!hook_thread.has_end) && !depth)
+		hook_thread_begin();
 	struct rec_range *r = journal_reserve(w, REC_RANGE, sizeof(*r));
 	if (UNLIKELY(!hook_thread.has_end))
 		hook_thread_keep();

@@ -175,7 +175,8 @@ class Threads(Unchanged):
     def test_threads_that_end_pass_their_chunks_on(self):
         journal = self.both([prog("threads"), "ending"]).journal()
         self.assertEqual(count(journal, "launch"), 200)
-        self.assertEqual(len({call.slot for call in journal.calls()}), 40)
+        # the main thread, and one that continues where the ended one was
+        self.assertLessEqual(len({call.slot for call in journal.calls()}), 4)
         self.assertLess(len(journal.chunk_states), 60, "at most one chunk per thread")
 
     def test_many_threads_at_once(self):

@@ -1,6 +1,6 @@
 /*
- * A library to preload that wraps CUDA functions, as libraries for GPU sharing and memory limits do.
- * At exit it prints how often each of its functions was called. Built in three forms:
+ * A library to preload that wraps CUDA functions, as libraries for GPU sharing and memory limits
+ * do. At exit it prints how often each of its functions was called. Built in three forms:
  *   (default)   goes on by dlsym(RTLD_NEXT)
  *   BY_HANDLE   goes on by dlsym() of the CUDA library's handle
  *   BY_NAME     also replaces dlsym and cuGetProcAddress_v2; nothing but these leads to its
