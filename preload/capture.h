@@ -7,6 +7,7 @@
 #ifndef PRELOAD_CAPTURE_H
 #define PRELOAD_CAPTURE_H
 
+#include "preload/devices.h"
 #include "preload/gpu_teardown.h"
 #include "preload/hook.h"
 #include "preload/launch.h"
@@ -48,6 +49,24 @@
 	do {                         \
 		got(c, status, out); \
 		context_begun();     \
+	} while (0)
+
+#define got_current_context(c, status, out)  \
+	do {                                 \
+		got_context(c, status, out); \
+		context_chosen(status);      \
+	} while (0)
+
+#define got_popped(c, status, out)      \
+	do {                            \
+		got(c, status, out);    \
+		context_chosen(status); \
+	} while (0)
+
+#define current_context_over(status)         \
+	do {                                 \
+		gpu_teardown_context_over(); \
+		context_chosen(status);      \
 	} while (0)
 
 #define take_primary_context(c, device)             \
@@ -285,6 +304,14 @@ static inline void devices_reset(int status)
 	gpu_teardown_context_over();
 	if (!status)
 		hook_thread.device = 0;
+}
+
+/* Called after a call that may have made another context the thread's current one. */
+static inline void context_chosen(int status)
+{
+	int device = status ? -1 : devices_current();
+	if (device >= 0)
+		device_chosen(0, device);
 }
 
 /*

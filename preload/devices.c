@@ -66,6 +66,20 @@ void devices_describe(void)
 		describe(i);
 }
 
+int devices_current(void)
+{
+	typedef CUresult get_device(CUdevice *);
+	static _Atomic(void *) cached;
+	get_device *find = (get_device *)atomic_load_explicit(&cached, memory_order_relaxed);
+	CUdevice device = -1;
+	if (!find) {
+		void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+		find = handle ? (get_device *)lookup_dlsym(handle, "cuCtxGetDevice") : NULL;
+		atomic_store_explicit(&cached, (void *)find, memory_order_relaxed);
+	}
+	return find && !find(&device) ? (int)device : -1;
+}
+
 void devices_forget(void)
 {
 	described = false;

@@ -11,4 +11,7 @@ void devices_describe(void);
 /* Called in a forked child, so that the child describes the devices in its own journal. */
 void devices_forget(void);
 
+/* Returns the device of the calling thread's current context; -1: it has none. */
+int devices_current(void);
+
 #endif

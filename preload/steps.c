@@ -74,7 +74,8 @@ static uint32_t counting_categories(void)
 	};
 	/* Steps are timed even if nothing will be recorded any more, because the report's baseline
 	 * is all steps. */
-	return arm_is_off(&g->arm) ? 0 : by_mode[g->mode];
+	/* CAT_CONTROL: the current device must be known when recording begins. */
+	return arm_is_off(&g->arm) ? 0 : by_mode[g->mode] | BIT(CONTROL);
 }
 
 /* Returns whether launches may skip the counting. They may if two known functions suffice to count

@@ -12,15 +12,16 @@ LAUNCH_CU = ["cudaMalloc", "cudaMemcpy", "cudaMemcpy", "cudaStreamCreate", *["LA
              "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaFree"]
 WORK = ["cudaMalloc", "cudaMemcpy", *["cudaLaunchKernel"] * 3, "cudaDeviceSynchronize",
         "cudaMemcpy", "cudaFree"]
-DRIVER = ["cuDevicePrimaryCtxRetain", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemcpyHtoD_v2",
+DRIVER = ["cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleGetFunction", "cuMemAlloc_v2",
+          "cuMemcpyHtoD_v2",
           *["cuLaunchKernel"] * 3, "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize",
           "cuCtxSynchronize", "cuMemFree_v2"]
 CTYPES = ["cudaStreamCreate", "cudaMalloc", "cudaMemcpy", *["cudaMemsetAsync"] * 3,
           "cudaStreamSynchronize", "cudaMemcpy", "cudaFree"]
 # Driver calls that the runtime makes outside of hooked functions: to create a context and to get
 # kernels' names.
-BY_ITSELF = {"cuDevicePrimaryCtxRetain", "cuModuleGetFunction", "cuLibraryGetKernel",
-             "cuKernelGetFunction"}
+BY_ITSELF = {"cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleGetFunction",
+             "cuLibraryGetKernel", "cuKernelGetFunction"}
 # CUPTI interpolates GPU times to ticks of the journal's clock, each a third of a nanosecond.
 CLOCK_NS = 3000
 
@@ -122,6 +123,12 @@ class EntryPoints(Case):
         journal = self.through([prog("two_runtimes"), *halves],
                                ["cudaMalloc", "cudaMemset", "cudaMemcpy", "cudaFree"] * 6)
         self.assertEqual([c.arg for c in journal.calls() if c.name == "cudaMemset"], [96, 104] * 3)
+
+    def test_the_device_of_the_current_context(self):
+        run = self.preloaded(prog("contexts"), PROFSIM_DEVICES=2, **EVERYTHING)
+        self.assertEqual((run.status, run.err), (0, ""))
+        fills = [c for c in run.journal().calls() if c.category == "memset"]
+        self.assertEqual([c.device for c in fills], [int(word) for word in run.out.split()])
 
     def test_lookups_without_cuda_are_unchanged(self):
         bare, preloaded = self.bare(prog("lookups")), self.preloaded(prog("lookups"))

@@ -66,6 +66,11 @@ static void contexts(void)
 	CALL(cuCtxCreate_v3, (&other, NULL, 0, 0, device), "arg=%lx", HEX(other));
 	CALL(cuCtxDestroy_v2, (other), "cat=control");
 	CALL(cuDevicePrimaryCtxRetain, (&other, device), "arg=%lx", HEX(other));
+	CALL(cuCtxPushCurrent, (other), "arg=%lx", HEX(other));
+	CALL(cuCtxPopCurrent, (&other), "arg=%lx", HEX(other));
+	CALL(cuCtxPushCurrent_v2, (other), "arg=%lx", HEX(other));
+	CALL(cuCtxPopCurrent_v2, (&other), "arg=%lx", HEX(other));
+	CALL(cuCtxSetCurrent, (other), "arg=%lx", HEX(other));
 	CALL(cuDevicePrimaryCtxRelease, (device), "arg=0");
 	CALL(cuDevicePrimaryCtxRetain, (&other, device), "arg=%lx", HEX(other));
 	CALL(cuDevicePrimaryCtxRelease_v2, (device), "arg=0");

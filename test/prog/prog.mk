@@ -10,7 +10,7 @@ PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD
 PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx \
 	stacks steady slots slots_forks fails interposed churn
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups \
-	two_runtimes c10_main
+	two_runtimes c10_main contexts
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so \
 	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so \
 	interposer_next.so interposer_handle.so interposer_name.so
