@@ -533,6 +533,7 @@ static void start_agent(void)
 	pthread_t thread;
 	pthread_attr_t attributes;
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* journal_guard.h */
 	/* the application's signal handlers must not run on our thread */
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_attr_init(&attributes);

@@ -473,6 +473,7 @@ static void start_thread(void)
 	pthread_t thread;
 	pthread_attr_t attributes;
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* journal_guard.h */
 	/* the application's signal handlers must not run on this thread */
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_attr_init(&attributes);

@@ -8,6 +8,7 @@
 #include "core/runtime/journal.h"
 
 #include "core/runtime/clock.h"
+#include "core/runtime/journal_guard.h"
 #include "core/runtime/log.h"
 
 #include <errno.h>
@@ -303,6 +304,8 @@ void *journal_next(struct journal_writer *w, uint8_t kind, uint32_t bytes)
 {
 	if (!g.header)
 		return NULL;
+	if (journal_guard_has_lost())
+		log_once(LOG_WARN, "%s was truncated: nothing more is recorded", g.path);
 	journal_release(w);
 	if (w->pause) {
 		w->pause--;
@@ -585,6 +588,7 @@ static int map_file(int fd, struct journal_header *h, struct err *e)
 			       strerror(errno));
 	madvise(base, h->file_bytes,
 		MADV_DONTFORK); /* a child must not write into its parent's journal */
+	journal_guard(base, h->file_bytes);
 	atomic_store(&h->chunks_backed, chunks);
 	atomic_store(&g.dictionary_backed_bytes, first_dictionary);
 	g.directory = (struct journal_chunk *)(base + h->directory_offset);
@@ -636,6 +640,7 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 
 void journal_forget(void)
 {
+	journal_guard_forget();
 	memset(&g, 0, sizeof(g));
 }
 
