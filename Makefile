@@ -56,9 +56,12 @@ LIB_CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mprfchw)
 # Functions of libc that the library calls and that are cancellation points. preload/uncancelled.c
 # replaces them.
 UNCANCELLED := open close read write pwrite fallocate nanosleep
+# Functions whose newest version is newer than glibc 2.28. preload/old_glibc.c replaces them.
+NEWER := fstat stat gettid dlopen dlerror dladdr dladdr1 $(addprefix pthread_,sigmask once create \
+	getattr_np attr_getstack key_create setspecific mutex_timedlock)
 # -Bsymbolic-functions: addresses in the tables are those of the library's own wrappers, also if a
 # library that is preloaded before defines the same names.
-LIB_LDFLAGS := $(UNCANCELLED:%=-Wl$(comma)--wrap=%) -shared -Wl,-soname,libprofrun.so \
+LIB_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,$(UNCANCELLED) $(NEWER)) -shared -Wl,-soname,libprofrun.so \
 	-Wl,-Bsymbolic-functions \
 	-Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map

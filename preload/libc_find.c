@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +31,8 @@ static bool is_same_text(const char *a, const char *b)
 /* glibc's libraries. Since glibc 2.34 all functions are in the first one. */
 static bool is_glibc(const char *path)
 {
-	static const char *const files[] = { "libc.so.6", "libdl.so.2", "libpthread.so.0" };
+	static const char *const files[] = { "libc.so.6", "libdl.so.2", "libpthread.so.0",
+					     "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1" };
 	const char *file = path;
 	for (const char *p = path; *p; p++)
 		if (*p == '/')
@@ -126,4 +128,17 @@ void *libc_find(const char *name)
 		if (o->l_name && is_glibc(o->l_name))
 			found = search_object(o, name);
 	return found;
+}
+
+int libc_find_object(void *address, struct dl_find_object *result)
+{
+	static _Atomic(void *) cached;
+	static atomic_bool is_searched;
+	if (!atomic_load_explicit(&is_searched, memory_order_acquire)) {
+		atomic_store(&cached, libc_find("_dl_find_object"));
+		atomic_store_explicit(&is_searched, true, memory_order_release);
+	}
+	int (*find)(void *, struct dl_find_object *) =
+		(__typeof__(find))atomic_load_explicit(&cached, memory_order_relaxed);
+	return find ? find(address, result) : LIBC_TOO_OLD;
 }

@@ -13,4 +13,13 @@
  */
 void *libc_find(const char *name);
 
+struct dl_find_object;
+
+/*
+ * Calls glibc's _dl_find_object, which finds the object that contains `address` without a lock.
+ * Returns 0, or -1 if there is no such object. Returns LIBC_TOO_OLD before glibc 2.35.
+ */
+enum { LIBC_TOO_OLD = 1 };
+int libc_find_object(void *address, struct dl_find_object *result);
+
 #endif

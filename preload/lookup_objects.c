@@ -1,17 +1,17 @@
 /* See lookup_objects.h. */
 #include "preload/lookup_objects.h"
 
+#include "preload/libc_find.h"
+
 #include <dlfcn.h>
 #include <string.h>
-
-/* in libc since glibc 2.35; takes no lock, unlike dladdr */
-extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 const struct link_map *object_of(void *address)
 {
 	struct dl_find_object found;
-	if (_dl_find_object)
-		return _dl_find_object(address, &found) ? NULL : found.dlfo_link_map;
+	int error = libc_find_object(address, &found);
+	if (error != LIBC_TOO_OLD)
+		return error ? NULL : found.dlfo_link_map;
 	Dl_info info;
 	struct link_map *map = NULL;
 	return dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;

@@ -7,6 +7,7 @@
 
 #include "core/runtime/journal.h"
 #include "core/runtime/log.h"
+#include "preload/libc_find.h"
 #include "preload/lookup.h"
 #include "preload/python.h"
 
@@ -65,14 +66,10 @@ static int has_address(struct dl_phdr_info *info, size_t bytes, void *wanted)
 }
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
-/* Declared weak, because the library must also load with an older glibc than the one it was built
- * with. */
-extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
-
 static bool find_fast(uint64_t ip, struct object *o)
 {
 	struct dl_find_object found;
-	if (!_dl_find_object || _dl_find_object((void *)(uintptr_t)ip, &found))
+	if (libc_find_object((void *)(uintptr_t)ip, &found))
 		return false;
 	const ElfW(Ehdr) *header = found.dlfo_map_start;
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG))

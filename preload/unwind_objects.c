@@ -1,5 +1,7 @@
 #include "preload/unwind_objects.h"
 
+#include "preload/libc_find.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -10,9 +12,6 @@
 #include <unistd.h>
 
 /* ---- Objects ---- */
-
-/* Exists in glibc 2.35 and later. */
-extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 struct search {
 	uint64_t address;
@@ -43,11 +42,12 @@ static int look_into(struct dl_phdr_info *info, size_t bytes, void *arg)
 bool object_find(uint64_t address, struct object *out)
 {
 	struct dl_find_object found;
-	if (!_dl_find_object) {
+	int error = libc_find_object((void *)(uintptr_t)address, &found);
+	if (error == LIBC_TOO_OLD) {
 		struct search s = { .address = address };
 		dl_iterate_phdr(look_into, &s);
 		*out = s.found;
-	} else if (_dl_find_object((void *)(uintptr_t)address, &found)) {
+	} else if (error) {
 		return false;
 	} else {
 		*out = (struct object){
