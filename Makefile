@@ -61,7 +61,8 @@ NEWER := fstat stat gettid dlopen dlerror dladdr dladdr1 $(addprefix pthread_,si
 	getattr_np attr_getstack key_create setspecific mutex_timedlock)
 # -Bsymbolic-functions: addresses in the tables are those of the library's own wrappers, also if a
 # library that is preloaded before defines the same names.
-LIB_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,$(UNCANCELLED) $(NEWER)) -shared -Wl,-soname,libprofrun.so \
+WRAPPED := $(patsubst %,-Wl$(comma)--wrap=%,$(UNCANCELLED) $(NEWER))
+LIB_LDFLAGS := $(WRAPPED) -shared -Wl,-soname,libprofrun.so \
 	-Wl,-Bsymbolic-functions \
 	-Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
