@@ -1,0 +1,84 @@
+/*
+ * Control flow of one function, and its natural loops: found by dominators and back edges from a
+ * list of its instructions. Places are addresses or bytecode offsets; what they count from is the
+ * caller's choice. A struct flow does not change once it exists, so threads may share it.
+ */
+#ifndef CORE_FLOW_H
+#define CORE_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flow;
+
+#define FLOW_NO_TARGET UINT64_MAX
+
+/* An instruction. `target` is where it may jump to; FLOW_NO_TARGET: nowhere that is known. */
+struct flow_instruction {
+	uint64_t at;
+	uint64_t target;
+	bool falls_through; /* the next instruction may follow it */
+	/* A conditional jump that tests what a call has returned (see flow_is_always()). */
+	bool is_check;
+	/* It may leave the function by a jump: to another function, or to an unknown place. */
+	bool leaves;
+};
+
+/*
+ * Builds the control flow of `n` instructions in ascending order of `at`. The function begins at
+ * the first one. If `is_coarse`, the function counts as one loop: compilers copy call sites and
+ * split loops in libraries. Returns NULL if `n` is 0. The caller frees the result with flow_free().
+ */
+struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coarse);
+void flow_free(struct flow *f);
+
+/* Returns the number of loops. They are numbered from 0, and an inner one before the outer ones. */
+size_t flow_n_loops(const struct flow *f);
+
+/* Writes the loops around the place `at`, innermost first, but at most `most`. Returns how many. */
+size_t flow_loops_around(const struct flow *f, uint64_t at, uint32_t *out, size_t most);
+
+/* Returns the innermost loop around both places, -1 if there is none. */
+int flow_common_loop(const struct flow *f, uint64_t a, uint64_t b);
+
+/*
+ * Returns whether `b` can be reached from `a` without a new iteration of the innermost loop around
+ * both. Loops inside it may begin new iterations. Not if the two places are the same.
+ */
+bool flow_is_forward(const struct flow *f, uint64_t a, uint64_t b);
+
+/* A call in a loop. nvcc's launch stands after one or two tests of what its set-up call returned. */
+struct flow_site {
+	uint64_t at;
+	bool is_launch;
+};
+
+/* Returns whether each iteration of the loop passes at least one of the `n` sites. */
+bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n);
+
+/* Returns the place of the loop's header, its first instruction. */
+uint64_t flow_loop_at(const struct flow *f, uint32_t loop);
+
+/* Returns whether any instruction may leave the function by a jump. */
+bool flow_leaves(const struct flow *f);
+
+/*
+ * Reads the bytecode of a CPython code object, as it stands in memory: specialized and instrumented
+ * instructions included. Places are offsets in bytes. `version` is 0x030B for CPython 3.11. Jumps
+ * of `await` and `yield from` are no loops. Returns NULL for an unknown version (known: 3.8 to
+ * 3.14) or damaged bytecode.
+ */
+struct flow *flow_of_python(const uint8_t *code, size_t bytes, unsigned version);
+
+/* Processors whose instructions can be read. */
+enum flow_machine { FLOW_X86_64, FLOW_AARCH64 };
+
+/*
+ * Reads the machine code of a function that lies at `address`; places are addresses. `code` has its
+ * `bytes` bytes. `is_coarse`: see flow_new(). Returns NULL if it cannot be read.
+ */
+struct flow *flow_of_machine_code(enum flow_machine machine, const uint8_t *code, size_t bytes,
+				  uint64_t address, bool is_coarse);
+
+#endif
