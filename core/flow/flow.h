@@ -48,7 +48,7 @@ int flow_common_loop(const struct flow *f, uint64_t a, uint64_t b);
  */
 bool flow_is_forward(const struct flow *f, uint64_t a, uint64_t b);
 
-/* A call in a loop. nvcc's launch stands after one or two tests of what its set-up call returned. */
+/* A call in a loop. nvcc's launch stands after one or two tests of what its setup call returned. */
 struct flow_site {
 	uint64_t at;
 	bool is_launch;

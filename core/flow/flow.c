@@ -1,0 +1,274 @@
+/* See flow.h. Splits the instructions into blocks, and answers questions about their graph. */
+#include "core/flow/flow.h"
+
+#include "core/flow/graph.h"
+#include "core/util/bisect.h"
+#include "core/util/vec.h"
+
+struct flow {
+	struct graph g;
+	uint64_t *begin; /* of a block: the place of its first instruction */
+	bool *is_check;	 /* of a block: it ends with a check, see struct flow_instruction */
+	bool is_coarse, leaves;
+};
+
+/* Returns the index of the instruction at `place`; `n`: there is none. */
+static size_t find(const struct flow_instruction *at, size_t n, uint64_t place)
+{
+	size_t i = bisect(n, k, at[k].at < place);
+	return i < n && at[i].at == place ? i : n;
+}
+
+static bool ends_block(const struct flow_instruction *i)
+{
+	return i->target != FLOW_NO_TARGET || !i->falls_through;
+}
+
+/*
+ * Numbers the blocks: block_of[i] is the block of instruction i. Writes to `target` the index of
+ * the instruction that each one jumps to, `n` for none. Returns the number of blocks.
+ */
+static uint32_t find_blocks(const struct flow_instruction *at, size_t n, size_t *target,
+			    uint32_t *block_of)
+{
+	uint32_t block = 0;
+	memset(block_of, 0, n * sizeof(*block_of));
+	for (size_t i = 0; i < n; i++) {
+		target[i] = at[i].target == FLOW_NO_TARGET ? n : find(at, n, at[i].target);
+		if (target[i] < n)
+			block_of[target[i]] = 1;
+		if (ends_block(&at[i]) && i + 1 < n)
+			block_of[i + 1] = 1;
+	}
+	block_of[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		block += block_of[i];
+		block_of[i] = block;
+	}
+	return block + 1;
+}
+
+static void add_edges(struct flow *f, const struct flow_instruction *at, size_t n,
+		      const size_t *target, const uint32_t *block_of)
+{
+	uint32_t n_edges = 0, block = 0;
+	f->g.next.first[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || block_of[i] != block)
+			f->begin[block_of[i]] = at[i].at;
+		block = block_of[i];
+		f->leaves |= at[i].leaves;
+		if (i + 1 < n && block_of[i + 1] == block)
+			continue;
+		f->is_check[block] = at[i].is_check;
+		if (at[i].falls_through && i + 1 < n)
+			f->g.next.to[n_edges++] = block_of[i + 1];
+		if (target[i] < n)
+			f->g.next.to[n_edges++] = block_of[target[i]];
+		f->g.next.first[block + 1] = n_edges;
+	}
+}
+
+struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coarse)
+{
+	if (!n || n >= GRAPH_NONE / 2)
+		return NULL;
+	size_t *target = mem_resize(NULL, n * sizeof(*target));
+	uint32_t *block_of = mem_resize(NULL, n * sizeof(*block_of));
+	struct flow *f = mem_zero(sizeof(*f));
+	size_t blocks = f->g.n = find_blocks(at, n, target, block_of);
+	f->is_coarse = is_coarse;
+	f->begin = mem_resize(NULL, blocks * sizeof(*f->begin));
+	f->is_check = mem_zero(blocks * sizeof(*f->is_check));
+	f->g.next.first = mem_resize(NULL, (blocks + 1) * sizeof(*f->g.next.first));
+	f->g.next.to = mem_resize(NULL, 2 * blocks * sizeof(*f->g.next.to));
+	add_edges(f, at, n, target, block_of);
+	free(target);
+	free(block_of);
+	graph_find_loops(&f->g);
+	return f;
+}
+
+void flow_free(struct flow *f)
+{
+	if (!f)
+		return;
+	graph_free(&f->g);
+	free(f->begin);
+	free(f->is_check);
+	free(f);
+}
+
+static uint32_t block_at(const struct flow *f, uint64_t at)
+{
+	size_t after = bisect(f->g.n, i, f->begin[i] <= at);
+	return after ? (uint32_t)after - 1 : 0;
+}
+
+size_t flow_n_loops(const struct flow *f)
+{
+	return f->is_coarse ? f->g.n_loops > 0 : f->g.n_loops;
+}
+
+size_t flow_loops_around(const struct flow *f, uint64_t at, uint32_t *out, size_t most)
+{
+	size_t n = 0;
+	uint32_t loop = f->g.loop_of[block_at(f, at)];
+	if (f->is_coarse && loop != GRAPH_NONE && most > 0) {
+		out[0] = 0;
+		return 1;
+	}
+	for (; loop != GRAPH_NONE && n < most; loop = f->g.around[loop])
+		out[n++] = loop;
+	return n;
+}
+
+/*
+ * Returns the innermost loop around both blocks, GRAPH_NONE if there is none. An outer loop has the
+ * higher number, and GRAPH_NONE is the highest.
+ */
+static uint32_t common(const struct flow *f, uint32_t p, uint32_t q)
+{
+	uint32_t a = f->g.loop_of[p], b = f->g.loop_of[q];
+	if (f->is_coarse)
+		return a != GRAPH_NONE && b != GRAPH_NONE ? 0 : GRAPH_NONE;
+	while (a != b) {
+		if (a < b)
+			a = f->g.around[a];
+		else
+			b = f->g.around[b];
+	}
+	return a;
+}
+
+int flow_common_loop(const struct flow *f, uint64_t a, uint64_t b)
+{
+	uint32_t loop = common(f, block_at(f, a), block_at(f, b));
+	return loop == GRAPH_NONE ? -1 : (int)loop;
+}
+
+/*
+ * Returns whether `to` can be reached from `from` by one edge or more. Not through blocks that are
+ * in `seen`; adds those that were reached.
+ */
+static bool reaches(const struct flow *f, uint32_t from, uint32_t to, bool *seen)
+{
+	const struct edges *next = &f->g.next;
+	VEC(uint32_t) todo = { 0 };
+	bool is_found = false;
+	vec_push(&todo, from);
+	while (todo.n > 0 && !is_found) {
+		uint32_t block = todo.at[--todo.n];
+		for (uint32_t e = next->first[block]; e < next->first[block + 1]; e++) {
+			uint32_t other = next->to[e];
+			is_found |= other == to;
+			if (!seen[other]) {
+				seen[other] = true;
+				vec_push(&todo, other);
+			}
+		}
+	}
+	vec_free(&todo);
+	return is_found;
+}
+
+bool flow_is_forward(const struct flow *f, uint64_t a, uint64_t b)
+{
+	uint32_t p = block_at(f, a), q = block_at(f, b), loop = common(f, p, q);
+	if (p == q)
+		return a < b;
+	if (loop == GRAPH_NONE || !f->is_coarse) {
+		uint32_t header = loop == GRAPH_NONE ? GRAPH_NONE : f->g.header[loop];
+		if (q == header)
+			return false;
+		bool *seen = mem_zero(f->g.n * sizeof(*seen));
+		if (header != GRAPH_NONE)
+			seen[header] = true;
+		bool is_forward = reaches(f, p, q, seen);
+		free(seen);
+		return is_forward;
+	}
+	return false;
+}
+
+/* Returns the block of the site, or for a launch the block of the first test before it. */
+static uint32_t site_block(const struct flow *f, const struct flow_site *site, uint32_t header)
+{
+	/* two tests where the compiler has inlined nvcc's stub */
+	enum { TESTS_MOST = 2 };
+	uint32_t block = block_at(f, site->at);
+	for (int i = 0; i < TESTS_MOST && site->is_launch && block != header; i++) {
+		uint32_t before = f->g.dominator[block];
+		if (before == GRAPH_NONE || !f->is_check[before])
+			break;
+		block = before;
+	}
+	return block;
+}
+
+/* Adds the blocks that are not in the loop to `seen`. */
+static void exclude_outside(const struct flow *f, uint32_t loop, bool *seen)
+{
+	bool *is_inside = mem_zero(f->g.n_loops * sizeof(*is_inside));
+	is_inside[loop] = true;
+	for (uint32_t l = loop; l-- > 0;)
+		is_inside[l] = f->g.around[l] != GRAPH_NONE && is_inside[f->g.around[l]];
+	for (uint32_t b = 0; b < f->g.n; b++)
+		seen[b] = f->g.loop_of[b] == GRAPH_NONE || !is_inside[f->g.loop_of[b]];
+	free(is_inside);
+}
+
+/* Returns the same as flow_is_always(), for a loop of the graph. */
+static bool is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n)
+{
+	uint32_t header = f->g.header[loop];
+	bool *seen = mem_zero(f->g.n * sizeof(*seen)), is_through = false;
+	exclude_outside(f, loop, seen);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t block = site_block(f, &sites[i], header);
+		is_through |= block == header;
+		seen[block] = true;
+	}
+	if (!is_through) {
+		seen[header] = true;
+		is_through = !reaches(f, header, header, seen);
+	}
+	free(seen);
+	return is_through;
+}
+
+/*
+ * A coarse loop consists of all outermost loops of the graph. Those without a site do not count,
+ * because no call shows their iterations.
+ */
+static bool is_always_coarse(const struct flow *f, const struct flow_site *sites, size_t n)
+{
+	bool *has_site = mem_zero(f->g.n_loops * sizeof(*has_site)), is_any = false, all = true;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t loop = f->g.loop_of[block_at(f, sites[i].at)];
+		while (loop != GRAPH_NONE && f->g.around[loop] != GRAPH_NONE)
+			loop = f->g.around[loop];
+		if (loop != GRAPH_NONE)
+			has_site[loop] = is_any = true;
+	}
+	for (uint32_t loop = 0; loop < f->g.n_loops && all; loop++)
+		all = !has_site[loop] || is_always(f, loop, sites, n);
+	free(has_site);
+	return is_any && all;
+}
+
+bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n)
+{
+	return f->is_coarse ? is_always_coarse(f, sites, n) : is_always(f, loop, sites, n);
+}
+
+uint64_t flow_loop_at(const struct flow *f, uint32_t loop)
+{
+	/* of a coarse loop: the first block of the outermost loop that comes first in preorder */
+	return f->begin[f->g.header[f->is_coarse ? f->g.n_loops - 1 : loop]];
+}
+
+bool flow_leaves(const struct flow *f)
+{
+	return f->leaves;
+}
