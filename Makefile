@@ -68,7 +68,7 @@ LIB_LDFLAGS := $(WRAPPED) -shared -Wl,-soname,libprofrun.so \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=preload/profrun.map
 # The tool links libstdc++.a for its demangler alone, which needs no C++ runtime.
 # core/util/demangle.c says why it does not link libstdc++.so.
-TOOL_LIBS := -ljansson -lz -ldw -lelf -l:libstdc++.a -lpthread -lm
+TOOL_LIBS := -ljansson -lz -ldw -lelf -lcapstone -l:libstdc++.a -lpthread -lm
 
 .PHONY: all lib tool sim prog unit bench-programs tests help
 all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU

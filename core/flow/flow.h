@@ -21,14 +21,20 @@ struct flow_instruction {
 	bool falls_through; /* the next instruction may follow it */
 	/* A conditional jump that tests what a call has returned (see flow_is_always()). */
 	bool is_check;
-	/* It may leave the function by a jump: to another function, or to an unknown place. */
+	/*
+	 * It leaves the function by a jump: to another function, or to an unknown place.
+	 * Conditional jumps out of the function do not count: they lead to a part of the same
+	 * function that the compiler has moved away.
+	 */
 	bool leaves;
 };
 
 /*
- * Builds the control flow of `n` instructions in ascending order of `at`. The function begins at
- * the first one. If `is_coarse`, the function counts as one loop: compilers copy call sites and
- * split loops in libraries. Returns NULL if `n` is 0. The caller frees the result with flow_free().
+ * Builds the control flow of `n` instructions in ascending order of `at`. Several in a row with the
+ * same `at` are one jump with several targets; all but the last must fall through. The function
+ * begins at the first one. If `is_coarse`, the function counts as one loop: compilers copy call
+ * sites and split loops in libraries. Returns NULL if `n` is 0. The caller frees the result with
+ * flow_free().
  */
 struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coarse);
 void flow_free(struct flow *f);
@@ -74,11 +80,24 @@ struct flow *flow_of_python(const uint8_t *code, size_t bytes, unsigned version)
 /* Processors whose instructions can be read. */
 enum flow_machine { FLOW_X86_64, FLOW_AARCH64 };
 
+/* The machine code of a function. */
+struct flow_code {
+	enum flow_machine machine;
+	const uint8_t *at;
+	size_t bytes;
+	uint64_t address; /* of the function's first byte */
+	/*
+	 * Returns `bytes` bytes of constants, for the tables of `switch` statements, or NULL if
+	 * there are none at `address`. The function pointer may be NULL.
+	 */
+	const uint8_t *(*constants)(void *context, uint64_t address, size_t bytes);
+	void *context;
+};
+
 /*
- * Reads the machine code of a function that lies at `address`; places are addresses. `code` has its
- * `bytes` bytes. `is_coarse`: see flow_new(). Returns NULL if it cannot be read.
+ * Reads the machine code of a function; places are addresses. `is_coarse`: see flow_new(). Returns
+ * NULL if it cannot be read.
  */
-struct flow *flow_of_machine_code(enum flow_machine machine, const uint8_t *code, size_t bytes,
-				  uint64_t address, bool is_coarse);
+struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse);
 
 #endif

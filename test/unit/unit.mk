@@ -36,3 +36,22 @@ $(CHAIN_OBJECTS) $(SWAP_OBJECTS):
 		-I. -D_GNU_SOURCE= $< -o $@
 $(BUILD)/test/unit/test_preload_unwind $(BUILD)/test/unit/test_preload_unwind_places: | \
 		$(CHAIN_OBJECTS) $(SWAP_OBJECTS)
+
+# Objects whose loops test_flow_machine.c checks. Their relocations say where they call what.
+FLOW := $(BUILD)/test/unit/flow
+FLOW_OBJECTS := $(addprefix $(FLOW)/,O0.so O1.so O2.so O3.so Os.so no-pic-O0.so no-pic-O2.so)
+FLOW_AARCH64 := $(if $(shell command -v aarch64-linux-gnu-gcc), \
+	$(addprefix $(FLOW)/aarch64-,O0.so O1.so O2.so O3.so))
+$(FLOW_OBJECTS): FLOW_CC := gcc
+$(FLOW_AARCH64): FLOW_CC := aarch64-linux-gnu-gcc
+flow_level = $(lastword $(subst -, ,$(basename $(@F))))
+# Without -fPIC, tables have addresses in place of offsets. Such code cannot be in a shared object.
+flow_kind = $(if $(filter no-pic-%,$(@F)),-fno-pic -no-pie -static -Wl$(comma)-e$(comma)nested \
+	-Wl$(comma)--unresolved-symbols=ignore-all,-fPIC -shared)
+$(FLOW_OBJECTS) $(FLOW_AARCH64): test/unit/flow/shapes.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(FLOW_CC) -$(flow_level) $(flow_kind) -fvisibility=hidden \
+		-nostdlib -Wl,--emit-relocs $< -o $@
+# the objects call functions of the test
+$(BUILD)/test/unit/test_flow_machine: override LDFLAGS += -rdynamic
+$(BUILD)/test/unit/test_flow_machine: | $(FLOW_OBJECTS) $(FLOW_AARCH64)

@@ -1,0 +1,190 @@
+/*
+ * Reads machine code with capstone. Instructions that it does not know are skipped, because newer
+ * compilers may use newer ones. A call to a function that never returns seems to go on.
+ */
+#include "core/flow/flow.h"
+#include "core/flow/switch_tables.h"
+#include "core/util/vec.h"
+
+#include <capstone/capstone.h>
+
+/* What one instruction does. */
+struct effect {
+	bool is_call, is_jump, is_conditional;
+	bool ends;	/* the next instruction does not follow: a return or a trap */
+	bool is_test;	/* it compares something with zero */
+	bool is_tested; /* a jump that depends on such a comparison */
+	uint64_t target;
+};
+
+static bool has_group(const cs_insn *i, uint8_t group)
+{
+	return memchr(i->detail->groups, group, i->detail->groups_count);
+}
+
+static bool is_zero_x86(const cs_x86_op *op)
+{
+	return op->type == X86_OP_IMM && op->imm == 0;
+}
+
+static struct effect effect_x86(const cs_insn *i)
+{
+	const cs_x86 *x = &i->detail->x86;
+	struct effect e = { .target = FLOW_NO_TARGET };
+	bool is_relative = has_group(i, X86_GRP_BRANCH_RELATIVE);
+	switch (i->id) {
+	case X86_INS_CALL:
+	case X86_INS_LCALL:
+		e.is_call = true;
+		return e;
+	case X86_INS_RET:
+	case X86_INS_RETF:
+	case X86_INS_RETFQ:
+	case X86_INS_IRETQ:
+	case X86_INS_HLT:
+	case X86_INS_UD2:
+		e.ends = true;
+		return e;
+	case X86_INS_TEST:
+		e.is_test = x->op_count == 2 && x->operands[0].type == X86_OP_REG &&
+			    x->operands[1].type == X86_OP_REG &&
+			    x->operands[0].reg == x->operands[1].reg;
+		return e;
+	case X86_INS_CMP:
+		e.is_test = x->op_count == 2 && is_zero_x86(&x->operands[1]);
+		return e;
+	case X86_INS_JMP:
+	case X86_INS_LJMP:
+		e.is_jump = true;
+		break;
+	case X86_INS_JE:
+	case X86_INS_JNE:
+		e.is_tested = true;
+		/* fall through */
+	default:
+		e.is_conditional = e.is_jump = is_relative;
+	}
+	if (is_relative)
+		e.target = (uint64_t)x->operands[0].imm;
+	return e;
+}
+
+static struct effect effect_aarch64(const cs_insn *i)
+{
+	const cs_arm64 *a = &i->detail->arm64;
+	struct effect e = { .target = FLOW_NO_TARGET };
+	const cs_arm64_op *last = a->op_count ? &a->operands[a->op_count - 1] : NULL;
+	bool is_flag = a->cc == ARM64_CC_EQ || a->cc == ARM64_CC_NE;
+	switch (i->id) {
+	case ARM64_INS_BL:
+	case ARM64_INS_BLR:
+		e.is_call = true;
+		return e;
+	case ARM64_INS_RET:
+	case ARM64_INS_ERET:
+	case ARM64_INS_BRK:
+	case ARM64_INS_HLT:
+		e.ends = true;
+		return e;
+	case ARM64_INS_CMP:
+		e.is_test = last && last->type == ARM64_OP_IMM && last->imm == 0;
+		return e;
+	case ARM64_INS_TST:
+		e.is_test = true;
+		return e;
+	case ARM64_INS_BR:
+		e.is_jump = true;
+		return e;
+	case ARM64_INS_B:
+		e.is_jump = true;
+		e.is_conditional = a->cc != ARM64_CC_INVALID && a->cc != ARM64_CC_AL;
+		e.is_tested = is_flag;
+		break;
+	case ARM64_INS_CBZ:
+	case ARM64_INS_CBNZ:
+		e.is_test = e.is_tested = true;
+		/* fall through */
+	case ARM64_INS_TBZ:
+	case ARM64_INS_TBNZ:
+		e.is_jump = e.is_conditional = true;
+		break;
+	default:
+		return e;
+	}
+	if (last && last->type == ARM64_OP_IMM)
+		e.target = (uint64_t)last->imm;
+	return e;
+}
+
+/*
+ * Instructions from a call to the conditional jump that tests its result. nvcc's setup call, the
+ * test and the jump follow one another; without optimization, the result goes through memory.
+ */
+enum { CHECK_MOST = 6 };
+
+struct reading {
+	const struct flow_code *code;
+	size_t call, test; /* index after the last instruction of the kind; 0: none yet */
+	struct flow_instructions rows;
+	struct switch_tables tables;
+};
+
+static void read_instruction(struct reading *r, const cs_insn *i)
+{
+	const struct flow_code *code = r->code;
+	bool is_x86 = code->machine == FLOW_X86_64;
+	/* an unknown instruction has the id 0 and no details */
+	struct effect e = !i->id   ? (struct effect){ .target = FLOW_NO_TARGET }
+			  : is_x86 ? effect_x86(i)
+				   : effect_aarch64(i);
+	size_t row = r->rows.n + 1;
+	bool is_check = e.is_tested && r->call && row - r->call < CHECK_MOST &&
+			(e.is_test || r->test > r->call);
+	if (e.is_call)
+		r->call = row;
+	if (e.is_test)
+		r->test = row;
+	bool is_inside = e.target - code->address < code->bytes;
+	if (i->id && is_x86)
+		switch_tables_note(&r->tables, i, r->rows.n);
+	vec_push(&r->rows, (struct flow_instruction){
+				   .at = i->address,
+				   .target = e.target,
+				   .falls_through = !e.ends && (!e.is_jump || e.is_conditional),
+				   .is_check = is_check,
+				   .leaves = e.is_jump && !e.is_conditional && !is_inside,
+			   });
+}
+
+/* Returns whether capstone is ready to read the code. */
+static bool open_reader(const struct flow_code *code, csh *handle)
+{
+	cs_err error = code->machine == FLOW_X86_64
+			       ? cs_open(CS_ARCH_X86, CS_MODE_64, handle)
+			       : cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, handle);
+	if (error != CS_ERR_OK)
+		return false;
+	cs_option(*handle, CS_OPT_DETAIL, CS_OPT_ON);
+	cs_option(*handle, CS_OPT_SKIPDATA, CS_OPT_ON);
+	return true;
+}
+
+struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse)
+{
+	csh handle;
+	struct reading r = { .code = code };
+	if (!open_reader(code, &handle))
+		return NULL;
+	cs_insn *i = mem_check(cs_malloc(handle), sizeof(*i));
+	const uint8_t *at = code->at;
+	size_t left = code->bytes;
+	uint64_t address = code->address;
+	while (cs_disasm_iter(handle, &at, &left, &address, i))
+		read_instruction(&r, i);
+	cs_free(i, 1);
+	cs_close(&handle);
+	switch_tables_resolve(&r.tables, code, &r.rows);
+	struct flow *f = flow_new(r.rows.at, r.rows.n, is_coarse);
+	vec_free(&r.rows);
+	return f;
+}
