@@ -108,4 +108,13 @@ VISIBLE KEEP int _PyEval_EvalFrameDefault(int depth, callback call)
 		call();
 	return after += 1;
 }
+
+// A loop for test_functions.c.
+VISIBLE KEEP void shapes_loop(callback call)
+{
+	after += 1;
+	for (int left = 3 + (after & 3); left > 0; left--)
+		call();
+	after += 1;
+}
 }

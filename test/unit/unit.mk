@@ -10,7 +10,7 @@ $(UNIT): $(BUILD)/obj/libunit.a
 # and debug information, one is without a build-id.
 SHAPES := $(BUILD)/test/unit/shapes.so $(BUILD)/test/unit/shapes_stripped.so \
 	$(BUILD)/test/unit/shapes_no_id.so
-$(BUILD)/test/unit/test_frames $(BUILD)/test/unit/test_frames_python: | $(SHAPES)
+$(addprefix $(BUILD)/test/unit/test_,frames frames_python functions): | $(SHAPES)
 $(SHAPES): test/unit/shapes.cpp
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g $(SHAPES_FLAGS) -fvisibility=hidden \

@@ -88,12 +88,8 @@ static void open_object(struct native *n, struct module *m, const struct module_
 
 static void open_module(struct native *n, struct module *m, const struct module_entry *entry)
 {
-	/* the kernel appends this to the path of a file that was replaced or deleted */
-	static const char gone[] = " (deleted)";
 	char *path = mem_text(strtab_text(&n->dict->t.names, entry->path));
-	size_t length = strlen(path);
-	if (length > sizeof(gone) && !strcmp(path + length - (sizeof(gone) - 1), gone))
-		path[length - (sizeof(gone) - 1)] = 0;
+	path[object_path_length(path)] = 0;
 	*m = (struct module){
 		.path = keep(n, path),
 		.is_known = true,

@@ -58,6 +58,13 @@ static bool is_same(Elf *elf, const struct module_entry *m)
 	return expected && (end > expected ? end - expected : expected - end) < page_slack_bytes;
 }
 
+size_t object_path_length(const char *path)
+{
+	static const char gone[] = " (deleted)";
+	size_t length = strlen(path), more = sizeof(gone) - 1;
+	return length > more && !strcmp(path + length - more, gone) ? length - more : length;
+}
+
 enum object_state object_open(struct object *o, const char *path, const struct module_entry *m)
 {
 	o->fd = open_regular(path);

@@ -23,6 +23,10 @@ struct object {
 	Elf *elf;
 };
 
+/* Returns the length of a mapped file's path, without what the kernel appends to it if the file was
+ * replaced or deleted. */
+size_t object_path_length(const char *path);
+
 /*
  * Opens the file at `path` and checks that it is the build described by `m`. If the result is
  * OBJECT_OPEN, close `o` with object_close(); otherwise there is nothing to close.

@@ -116,21 +116,22 @@ void symbols_free(struct symbols *s)
 	free(s);
 }
 
-static bool covers(const struct symbols *s, size_t i, uint64_t address)
+/* Returns the address after the function, its begin if that is unknown. */
+static uint64_t end_of(const struct symbols *s, size_t i)
 {
 	const struct entry *e = &s->at.at[i];
-	if (e->bytes)
-		return address - e->begin < e->bytes;
-	if (!s->is_complete || address - e->begin >= SIZELESS_MOST_BYTES)
-		return false;
+	if (e->bytes || !s->is_complete)
+		return e->begin + e->bytes;
 	/*
 	 * a function without a size ends where the next one begins; aliases begin at the same
 	 * address
 	 */
 	for (size_t next = i + 1; next < s->at.n; next++)
 		if (s->at.at[next].begin != e->begin)
-			return address < s->at.at[next].begin;
-	return false;
+			return s->at.at[next].begin - e->begin < SIZELESS_MOST_BYTES
+				       ? s->at.at[next].begin
+				       : e->begin + SIZELESS_MOST_BYTES;
+	return e->begin;
 }
 
 /*
@@ -154,14 +155,14 @@ bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out)
 		if (best != INT32_MAX && s->at.at[i].begin != out->begin)
 			break;
 		GElf_Sym symbol;
-		if (!covers(s, i, address) ||
-		    !gelf_getsym(s->data, (int)s->at.at[i].index, &symbol))
+		uint64_t end = end_of(s, i);
+		if (address >= end || !gelf_getsym(s->data, (int)s->at.at[i].index, &symbol))
 			continue;
 		const char *name = elf_strptr(s->elf, s->strings, symbol.st_name);
 		if (!name || !*name || rank(&symbol, name) >= best)
 			continue;
 		best = rank(&symbol, name);
-		*out = (struct symbol){ .name = name, .begin = s->at.at[i].begin };
+		*out = (struct symbol){ .name = name, .begin = s->at.at[i].begin, .end = end };
 	}
 	return best != INT32_MAX;
 }

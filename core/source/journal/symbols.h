@@ -11,7 +11,7 @@ struct symbols;
 
 struct symbol {
 	const char *name;
-	uint64_t begin;
+	uint64_t begin, end;
 };
 
 /* Returns NULL if the object has no function symbols. `o` must outlive the result. */

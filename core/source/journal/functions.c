@@ -1,0 +1,148 @@
+/* See functions.h. */
+#include "core/source/journal/functions.h"
+
+#include "core/source/journal/symbols.h"
+#include "core/symbols/origin.h"
+#include "core/util/map.h"
+
+#include <gelf.h>
+
+/* Longer functions are generated code, and take longer to read than all others together. */
+enum { FUNCTION_MOST_BYTES = 256 << 10 };
+
+struct file {
+	struct object object;
+	struct symbols *symbols;
+	enum flow_machine machine;
+	bool is_known, is_open, is_library;
+	struct map functions; /* begin -> index in functions.all, plus 1 */
+};
+
+struct functions {
+	const struct dict *dict;
+	VEC(struct file) files; /* by the module's id */
+	VEC(struct function) all;
+	struct map frames; /* frame -> index in `all`, plus 1; 0: no function is known */
+};
+
+struct functions *functions_new(const struct dict *dict)
+{
+	struct functions *f = mem_zero(sizeof(*f));
+	f->dict = dict;
+	return f;
+}
+
+void functions_free(struct functions *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->all.n; i++)
+		flow_free((struct flow *)f->all.at[i].flow);
+	for (size_t i = 0; i < f->files.n; i++) {
+		symbols_free(f->files.at[i].symbols);
+		map_free(&f->files.at[i].functions);
+		if (f->files.at[i].is_open)
+			object_close(&f->files.at[i].object);
+	}
+	vec_free(&f->files);
+	vec_free(&f->all);
+	map_free(&f->frames);
+	free(f);
+}
+
+static bool find_machine(const struct object *o, enum flow_machine *out)
+{
+	GElf_Ehdr header;
+	if (!gelf_getehdr(o->elf, &header))
+		return false;
+	*out = header.e_machine == EM_AARCH64 ? FLOW_AARCH64 : FLOW_X86_64;
+	return header.e_machine == EM_AARCH64 || header.e_machine == EM_X86_64;
+}
+
+static void open_file(const struct functions *f, struct file *file,
+		      const struct module_entry *entry)
+{
+	char *path = mem_text(strtab_text(&f->dict->t.names, entry->path));
+	path[object_path_length(path)] = 0;
+	file->is_known = true;
+	file->is_library = origin_is_native_library(path);
+	file->is_open = object_open(&file->object, path, entry) == OBJECT_OPEN;
+	if (file->is_open && find_machine(&file->object, &file->machine))
+		file->symbols = symbols_new(&file->object);
+	free(path);
+}
+
+/* Returns NULL if the file has no symbols or cannot be read. */
+static struct file *file_of(struct functions *f, uint32_t module)
+{
+	const struct module_entry *entry = dict_module(f->dict, module);
+	if (!entry)
+		return NULL;
+	vec_at_id(&f->files, module);
+	struct file *file = &f->files.at[module];
+	if (!file->is_known)
+		open_file(f, file, entry);
+	return file->symbols ? file : NULL;
+}
+
+static const uint8_t *constants(void *context, uint64_t address, size_t bytes)
+{
+	return object_bytes(context, address, bytes);
+}
+
+static struct flow *read_flow(struct file *file, const struct symbol *symbol)
+{
+	size_t bytes = symbol->end - symbol->begin;
+	struct flow_code code = {
+		.machine = file->machine,
+		.bytes = bytes,
+		.address = symbol->begin,
+		.constants = constants,
+		.context = &file->object,
+	};
+	if (bytes <= FUNCTION_MOST_BYTES)
+		code.at = object_bytes(&file->object, symbol->begin, bytes);
+	return code.at ? flow_of_machine_code(&code, file->is_library) : NULL;
+}
+
+/* Returns a place within the call instruction, as an address of the file. */
+static uint64_t place_of(uint64_t frame)
+{
+	return (frame & 0xffffffffffffull) - 1;
+}
+
+/* Returns the index of the function in f->all, plus 1; 0: none is known. */
+static uint64_t find(struct functions *f, uint64_t frame)
+{
+	struct symbol symbol;
+	uint64_t address = place_of(frame);
+	struct file *file = file_of(f, frame >> 48 & FRAME_MODULE_MOST);
+	if (!file || !symbols_find(file->symbols, address, &symbol))
+		return 0;
+	bool is_new;
+	uint64_t *index = map_at(&file->functions, symbol.begin, &is_new);
+	if (!is_new)
+		return *index;
+	struct flow *flow = read_flow(file, &symbol);
+	if (!flow)
+		return 0;
+	vec_push(&f->all, (struct function){ .flow = flow,
+					     .begin = symbol.begin,
+					     .is_library = file->is_library });
+	return *index = f->all.n;
+}
+
+bool functions_find(struct functions *f, uint64_t frame, struct function *out)
+{
+	if (frame & FRAME_PYTHON)
+		return false;
+	bool is_new;
+	uint64_t *index = map_at(&f->frames, frame, &is_new);
+	if (is_new)
+		*index = find(f, frame);
+	if (!*index)
+		return false;
+	*out = f->all.at[*index - 1];
+	out->at = place_of(frame);
+	return true;
+}
