@@ -133,10 +133,9 @@ static void read_instruction(struct reading *r, const cs_insn *i)
 {
 	const struct flow_code *code = r->code;
 	bool is_x86 = code->machine == FLOW_X86_64;
-	/* an unknown instruction has the id 0 and no details */
-	struct effect e = !i->id   ? (struct effect){ .target = FLOW_NO_TARGET }
-			  : is_x86 ? effect_x86(i)
-				   : effect_aarch64(i);
+	struct effect e = { .target = FLOW_NO_TARGET };
+	if (i->id) /* else it is unknown and has no details */
+		e = is_x86 ? effect_x86(i) : effect_aarch64(i);
 	size_t row = r->rows.n + 1;
 	bool is_check = e.is_tested && r->call && row - r->call < CHECK_MOST &&
 			(e.is_test || r->test > r->call);
