@@ -73,7 +73,7 @@ bool flow_leaves(const struct flow *f);
  * Reads the bytecode of a CPython code object, as it stands in memory: specialized and instrumented
  * instructions included. Places are offsets in bytes. `version` is 0x030B for CPython 3.11. Jumps
  * of `await` and `yield from` are no loops. Returns NULL for an unknown version (known: 3.8 to
- * 3.14) or damaged bytecode.
+ * 3.15), for damaged bytecode, and where a debugger or the JIT compiler has replaced instructions.
  */
 struct flow *flow_of_python(const uint8_t *code, size_t bytes, unsigned version);
 

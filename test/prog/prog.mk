@@ -119,6 +119,13 @@ $(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) \
 	$(prog_build) -shared -fPIC -ftls-model=initial-exec -Wl,--wrap=python_layout_choose \
 		$(PYTHON_FRAMES_SRC) -ldl -lpthread -o $@
 
+# Decodes bytecode. test/e2e/test_python_flow.py compares the result with Python's own.
+prog: $(PROG)/python_flow
+$(PROG)/python_flow: test/prog/python_flow.c core/flow/python_instructions.c \
+		$(wildcard core/flow/python*.h core/flow/python*.def) core/flow/flow.h
+	$(call say,CC,$<)
+	$(prog_build) $(filter %.c,$^) -o $@
+
 -include $(wildcard $(BUILD)/obj/prog/*.d)
 
 # `libraries` is linked with the stand-ins for cuBLAS, cuDNN and NCCL; `libraries_none` is not.
