@@ -1,8 +1,9 @@
 /*
  * Reads the calling thread's Python frames. Reading them without the GIL is safe for two reasons.
  * Only the thread itself changes its chain of frames, and it is executing this code. The frames own
- * their code objects, whose names, lines and bytecode never change. Data that other threads may
- * change is not read: specialized bytecode, caches, reference counts.
+ * their code objects, whose names, lines and bytecode never change. Of the data that
+ * other threads may change, only the bytecode is read, which they specialize: each instruction is
+ * right before and after. Caches and reference counts are not used.
  *
  * Two risks remain. A daemon thread may pass the check for finalization at the very moment when the
  * main thread frees the daemon thread's state; it then reads freed memory (never seen in 280 exits

@@ -1,8 +1,9 @@
 /*
- * Assigns an id to each code object by its content: file, name, first line and line table. Programs
- * that compile in a loop create code objects without end, most of them equal. Equal objects share
- * an id, and beyond a limit no new ids are given. An object is looked up by its address first. The
- * table keeps a fingerprint per address, because a new object may reuse the address of a freed one.
+ * Assigns an id to each code object by its content: file, name, first line and line table, and up
+ * to 3.10 the bytecode. Programs that compile in a loop create code objects without end, most of
+ * them equal. Equal objects share an id, and beyond a limit no new ids are given. An object is
+ * looked up by its address first. The table keeps a fingerprint per address, because a new object
+ * may reuse the address of a freed one.
  *
  * A stack can get the wrong line in one case: two objects occupy one address, one after the other,
  * with equal identity words (python_layout.def), and a stack with the first object is already
@@ -33,7 +34,7 @@ enum {
 	STRINGS_MOST = 262144,
 	/* per code object: enough for a function of more than 100,000 lines */
 	TABLE_BYTES_MOST = 1 << 20,
-	/* all line tables together may use a quarter of the dictionary */
+	/* all line tables and bytecode together may use a quarter of the dictionary */
 	TABLES_SHARE = 4,
 	TEXT_BYTES = 8192, /* room for the longest file name (PATH_MAX) or a long qualname */
 	SPINS = 200,
@@ -203,28 +204,37 @@ static uint64_t tables_most(void)
 	return h ? h->dictionary_bytes / TABLES_SHARE : 0;
 }
 
-static uint32_t put_code(struct dict_code *record, uint64_t table)
+/* Bytecode is left out first if there is little room, because every stack needs the lines. */
+static uint32_t put_code(struct dict_code *record, uint64_t table, struct python_bytecode bytecode)
 {
-	if (g.n_codes >= CODES_MOST || g.table_bytes + record->table_bytes > tables_most()) {
+	uint64_t needed = g.table_bytes + record->table_bytes;
+	if (g.n_codes >= CODES_MOST || needed > tables_most()) {
 		count_lost();
 		return 0;
 	}
+	if (needed + bytecode.bytes <= tables_most() / 2)
+		record->bytecode_bytes = (uint32_t)bytecode.bytes;
 	record->id = g.n_codes + 1;
 	if (!journal_put_tail(&record->head, sizeof(*record), (const void *)(uintptr_t)table,
-			      record->table_bytes))
+			      record->table_bytes, (const void *)(uintptr_t)bytecode.at,
+			      record->bytecode_bytes))
 		return 0;
 	g.n_codes++;
-	g.table_bytes += record->table_bytes;
+	g.table_bytes += record->table_bytes + record->bytecode_bytes;
 	return record->id;
 }
 
 /* Reads a code object. Returns the id of an equal object in the dictionary, or a new id; 0 if the
  * dictionary has no room. */
 static uint32_t id_by_content(const struct python_api *api, const struct python_layout *l,
-			      uint64_t code)
+			      uint64_t code, struct python_bytecode bytecode)
 {
 	struct lines lines = lines_of(l, code);
-	struct dict_code record = { .head.kind = DICT_CODE, .lines = l->lines };
+	struct dict_code record = { .head.kind = DICT_CODE,
+				    .lines = l->lines,
+				    .python = api->version >> 16 };
+	if (bytecode.bytes > BYTECODE_MOST)
+		bytecode.bytes = 0;
 	record.file = string_id(api, l, python_word(code + l->code_file));
 	record.name = string_id(api, l, python_word(code + l->code_name));
 	record.first_line = python_half(code + l->code_first_line);
@@ -234,11 +244,16 @@ static uint32_t id_by_content(const struct python_api *api, const struct python_
 		record.lines = LINES_NONE;
 	uint64_t hash = fold_in(TOKEN_K0, (uint64_t)record.file << 32 | record.name);
 	hash = fold_in(hash, record.first_line);
-	hash = never_zero(hash_bytes(hash, lines.at, record.table_bytes));
+	hash = hash_bytes(hash, lines.at, record.table_bytes);
+	/* Since 3.11 the bytecode changes while it runs, and the line table distinguishes nearly
+	 * all code: it has the columns, too. */
+	if (l->position != POSITION_ADDRESS)
+		hash = hash_bytes(hash, bytecode.at, bytecode.bytes);
+	hash = never_zero(hash);
 	struct python_entry *e = python_table_find(&g.contents, hash);
 	if (e)
 		return (uint32_t)e->value[0];
-	uint32_t id = put_code(&record, lines.at);
+	uint32_t id = put_code(&record, lines.at, bytecode);
 	e = id ? python_table_at(&g.contents, hash) : NULL;
 	if (e)
 		e->value[0] = id;
@@ -274,16 +289,16 @@ uint32_t python_code_id(const struct python_api *api, const struct python_layout
 	struct python_entry *e = python_table_find(&g.addresses, code);
 	if (e && e->value[ENTRY_PRINT] == print)
 		return (uint32_t)e->value[ENTRY_ID];
-	uint32_t id = id_by_content(api, l, code);
+	uint32_t id = id_by_content(api, l, code, python_bytecode_of(l, code));
 	if (id)
 		remember(l, code, print, id);
 	return id;
 }
 
 uint32_t python_code_id_of_copy(const struct python_api *api, const struct python_layout *l,
-				uint64_t copy)
+				uint64_t copy, struct python_bytecode bytecode)
 {
-	return id_by_content(api, l, copy);
+	return id_by_content(api, l, copy, bytecode);
 }
 
 void python_code_check(const struct python_api *api, const struct python_layout *l, uint64_t code)

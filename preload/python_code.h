@@ -1,7 +1,7 @@
 /*
  * Writes Python's code objects to the journal's dictionary. Each is copied when it is first seen,
- * with its line table, so that the reader does not need the Python process. Used only by the
- * python*.c files.
+ * with its line table and its bytecode, so that the reader does not need the Python process. Used
+ * only by the python*.c files.
  */
 #ifndef PRELOAD_PYTHON_CODE_H
 #define PRELOAD_PYTHON_CODE_H
@@ -23,10 +23,32 @@ void python_code_unlock(void);
  * Requires the lock. */
 uint32_t python_code_id(const struct python_api *api, const struct python_layout *l, uint64_t code);
 
+/* Bytecode longer than this is not copied. The longest of 177,000 functions of the standard library
+ * and of the packages around PyTorch has 61,560 bytes. */
+enum { BYTECODE_MOST = 1 << 16 };
+
+struct python_bytecode {
+	uint64_t at, bytes; /* address and size */
+};
+
+/* Returns where a code object has its bytecode. Since 3.11 other threads may specialize it at any
+ * time: a copy then has the old or the new form of each instruction. */
+static inline struct python_bytecode python_bytecode_of(const struct python_layout *l,
+							uint64_t code)
+{
+	if (l->position == POSITION_ADDRESS)
+		return (struct python_bytecode){ code + l->code_start,
+						 2 * python_word(code + l->object_size) };
+	uint64_t object = python_word(code + l->code_start);
+	return (struct python_bytecode){ object + l->bytes_data,
+					 python_word(object + l->object_size) };
+}
+
 /* Returns the id of the code object whose copy is at `copy`. The copy refers to copies of its texts
- * and line table. Like python_code_id(), but does not remember the address. Requires the lock. */
+ * and line table; `bytecode` is the copy of its bytecode. Like python_code_id(), but does not
+ * remember the address. Requires the lock. */
 uint32_t python_code_id_of_copy(const struct python_api *api, const struct python_layout *l,
-				uint64_t copy);
+				uint64_t copy, struct python_bytecode bytecode);
 
 /* Checks whether the code object at `code` is still the one that got the id of this address. If
  * not, the epoch may advance. Requires the lock. */

@@ -57,7 +57,9 @@ static struct {
 	/* copies of a code object and its parts */
 	_Alignas(8) uint8_t code[HEADER_MOST], code_again[HEADER_MOST];
 	_Alignas(8) uint8_t file[HEADER_MOST + 4 * TEXT_MOST], name[HEADER_MOST + 4 * TEXT_MOST];
-	uint8_t *lines; /* HEADER_MOST + LINES_MOST bytes; NULL: not mapped yet */
+	/* HEADER_MOST + LINES_MOST bytes, then HEADER_MOST + BYTECODE_MOST; NULL: not mapped yet */
+	uint8_t *lines;
+	struct python_bytecode bytecode;
 	/* the state whose interpreter was read last, that interpreter, and the place of its
 	 * collector */
 	uint64_t state, interpreter, collecting;
@@ -277,6 +279,8 @@ static uint32_t code_bytes(const struct python_layout *l)
 	uint32_t n = most(end_of(l->code_file, 8), end_of(l->code_name, 8));
 	n = most(n, end_of(l->code_lines, 8));
 	n = most(n, end_of(l->code_first_line, 4));
+	if (l->position != POSITION_ADDRESS)
+		n = most(n, end_of(l->code_start, 8));
 	n = most(n, end_of(l->object_size, 8));
 	return most(n, most(end_of(l->code_identity[0], 8), end_of(l->code_identity[1], 8)));
 }
@@ -321,8 +325,8 @@ static bool copy_text(const struct python_api *api, const struct python_layout *
 static bool copy_lines(const struct python_api *api, const struct python_layout *l, uint64_t from)
 {
 	if (!g.lines) {
-		void *p = mmap(NULL, HEADER_MOST + LINES_MOST, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *p = mmap(NULL, 2 * HEADER_MOST + LINES_MOST + BYTECODE_MOST,
+			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
 			return false;
 		g.lines = p;
@@ -333,14 +337,36 @@ static bool copy_lines(const struct python_api *api, const struct python_layout 
 	return bytes != UINT64_MAX && bytes == word_at(g.lines + l->object_size);
 }
 
+/* Copies the bytecode of the code object at `code`, whose copy is g.code. Requires copy_lines().
+ * Bytecode that is too long counts as absent. */
+static bool copy_bytecode(const struct python_api *api, const struct python_layout *l,
+			  uint64_t code)
+{
+	uint8_t *to = g.lines + HEADER_MOST + LINES_MOST;
+	uint64_t bytes = 2 * word_at(g.code + l->object_size);
+	g.bytecode = (struct python_bytecode){ .at = (uintptr_t)to };
+	if (l->position != POSITION_ADDRESS) {
+		uint64_t copied = copy_object(to, word_at(g.code + l->code_start), api->bytes_type,
+					      l->object_type, l->object_size, l->bytes_data,
+					      BYTECODE_MOST, 1);
+		if (copied == UINT64_MAX)
+			return false;
+		g.bytecode.at += l->bytes_data;
+		g.bytecode.bytes = word_at(to + l->object_size);
+		return true;
+	}
+	g.bytecode.bytes = bytes;
+	return bytes > BYTECODE_MOST || host_memory_copy(to, code + l->code_start, bytes);
+}
+
 static void point_to(uint16_t field, const uint8_t *copy)
 {
 	uint64_t address = (uintptr_t)copy;
 	memcpy(g.code + field, &address, sizeof(address));
 }
 
-/* Copies a code object with its texts and its line table, and lets the copy refer to the copies.
- * Returns false if it is another object, or if it has changed meanwhile. */
+/* Copies a code object with its texts, its line table and its bytecode, and lets the copy refer to
+ * the copies. Returns false if it is another object, or if it has changed meanwhile. */
 static bool copy_code(const struct python_api *api, const struct python_layout *l, uint64_t code)
 {
 	uint32_t bytes = code_bytes(l), same_from = l->object_type;
@@ -348,7 +374,7 @@ static bool copy_code(const struct python_api *api, const struct python_layout *
 	    word_at(g.code + l->object_type) != api->code_type ||
 	    !copy_text(api, l, g.file, word_at(g.code + l->code_file)) ||
 	    !copy_text(api, l, g.name, word_at(g.code + l->code_name)) ||
-	    !copy_lines(api, l, word_at(g.code + l->code_lines)))
+	    !copy_lines(api, l, word_at(g.code + l->code_lines)) || !copy_bytecode(api, l, code))
 		return false;
 	/* the reference count, which precedes the type, may change */
 	if (!host_memory_copy(g.code_again, code, bytes) ||
@@ -373,7 +399,7 @@ static struct python_entry *learn_code(const struct python_api *api, const struc
 	if (!copy_code(api, l, code) || !python_code_try_lock())
 		return NULL;
 	uint64_t identity = identity_in(l, g.code_again);
-	uint32_t id = python_code_id_of_copy(api, l, (uintptr_t)g.code);
+	uint32_t id = python_code_id_of_copy(api, l, (uintptr_t)g.code, g.bytecode);
 	python_code_unlock();
 	if (!id)
 		return NULL;

@@ -171,7 +171,7 @@ static bool compare_names(struct probe *p, uint64_t code)
 
 /* Returns the size of the bytecode in bytes, 0 if it cannot be read. Since 3.11 the bytecode is
  * part of the code object, whose size counts units of two bytes. Up to 3.10 the bytecode is a bytes
- * object at co_code, the field after co_firstlineno. */
+ * object at co_code. */
 static uint64_t code_size(struct probe *p, uint64_t code)
 {
 	const struct python_layout *l = p->layout;
@@ -180,7 +180,7 @@ static uint64_t code_size(struct probe *p, uint64_t code)
 		return read_word(p, &size, code + l->object_size) && size < CODE_BYTES_MOST
 			       ? 2 * size
 			       : 0;
-	return read_object(p, &bytecode, code + l->code_first_line + 8u, p->api->bytes_type) &&
+	return read_object(p, &bytecode, code + l->code_start, p->api->bytes_type) &&
 			       read_word(p, &size, bytecode + l->object_size) &&
 			       size < CODE_BYTES_MOST
 		       ? size

@@ -420,9 +420,9 @@ bool journal_put(struct dict_head *record, size_t record_bytes, const char *text
 }
 
 bool journal_put_tail(struct dict_head *record, size_t record_bytes, const void *tail,
-		      size_t tail_bytes)
+		      size_t tail_bytes, const void *more, size_t more_bytes)
 {
-	return put(record, record_bytes, tail, tail_bytes, NULL, 0);
+	return put(record, record_bytes, tail, tail_bytes, more, more_bytes);
 }
 
 bool journal_put_info(const char *key, const char *value)

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define JOURNAL_MAGIC	"PROFRUN\n"
-#define JOURNAL_VERSION 2u
+#define JOURNAL_VERSION 3u
 
 /*
  * 64 KiB hold 1,365 calls. So the cost of taking a chunk, spread over its calls, is well under a
@@ -498,6 +498,10 @@ struct dict_code {
 	uint32_t first_line;
 	uint32_t lines; /* enum line_table: the format of `table` */
 	uint32_t table_bytes;
+	/* Size of the bytecode, which follows the table. 0: it was too long, or the dictionary had
+	 * no room for it. Since Python 3.11 it contains specialized instructions and caches. */
+	uint32_t bytecode_bytes;
+	uint32_t python; /* version of Python: 0x030B for 3.11 */
 	uint8_t table[];
 };
 
@@ -838,7 +842,7 @@ _Static_assert(sizeof(struct rec_library) == 64, "library");
 _Static_assert(sizeof(struct rec_block) == 48 && sizeof(struct rec_memory) == 48, "blocks");
 _Static_assert(sizeof(struct rec_sample) == 24, "sample");
 _Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
-_Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 32 &&
+_Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 40 &&
 		       sizeof(struct dict_stack) == 24,
 	       "dictionary of stacks");
 _Static_assert(sizeof(struct journal_chunk) == 64, "a cache line per chunk");

@@ -51,7 +51,7 @@ class Journal:
          self.dictionary, self.dictionary_bytes, self.chunks, self.file_bytes, call_bytes,
          gpu_bytes, self.pid, self.ppid, self.process_start, self.clock_kind, _, *points,
          self.ended_ticks) = HEADER.unpack_from(self.data)
-        assert (magic == b"PROFRUN\n" and self.version == 2
+        assert (magic == b"PROFRUN\n" and self.version == 3
                 and (call_bytes, gpu_bytes) == (48, 64)), "not a journal"
         self.first_point, self.last_point = points[:3], points[3:]
         (self.dictionary_used, self.backed, self.collector, self.claims, self.dropped_records,
@@ -115,10 +115,13 @@ class Journal:
                 self.modules[number] = Record(build_id=build_id[:id_bytes].hex(), base=base,
                                               path=self._text(at + 72))
             elif kind == 9:
-                number, file, name, line, lines, table_bytes = struct.unpack_from("<6I", self.data,
-                                                                                  at + 8)
-                self.codes[number] = Record(file=file, name=name, line=line, lines=lines,
-                                            table=self.data[at + 32:at + 32 + table_bytes])
+                number, file, name, line, lines, table_bytes, bytecode_bytes, python = (
+                    struct.unpack_from("<8I", self.data, at + 8))
+                end_of_table = at + 40 + table_bytes
+                self.codes[number] = Record(
+                    file=file, name=name, line=line, lines=lines, python=python,
+                    table=self.data[at + 40:end_of_table],
+                    bytecode=self.data[end_of_table:end_of_table + bytecode_bytes])
             elif kind == 10:
                 number, base, shared, n, flags = struct.unpack_from("<IIHHI", self.data, at + 8)
                 self.stacks[number] = Record(base=base, shared=shared, flags=flags,

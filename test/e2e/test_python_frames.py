@@ -81,7 +81,7 @@ class Frames(unittest.TestCase):
                 self.assertTrue(out.startswith("ok"), f"{version} {case}: {out}")
 
     def check_frames(self, minor):
-        self.check_ok(minor, "frames", "depth", "entries", "renamed")
+        self.check_ok(minor, "frames", "depth", "entries", "renamed", "bytecode")
         for version, out in self.each(minor, "version"):
             self.assertEqual(out.split()[0], version)
 

@@ -27,6 +27,7 @@ EXPORT uint64_t frames_hash(void);
 EXPORT const char *frames_recall(void);
 EXPORT const char *frames_info(void);
 EXPORT uint32_t frames_codes(void);
+EXPORT int frames_bytecode(const char *name, uint8_t *out, int room, unsigned *version);
 EXPORT uint64_t frames_stack(void);
 EXPORT int frames_call(int (*callback)(int), int argument);
 EXPORT double frames_bench(int resolve, int rounds);
@@ -256,6 +257,24 @@ uint32_t frames_codes(void)
 {
 	read_dictionary();
 	return dictionary.n_codes;
+}
+
+/* Copies the bytecode of the newest code object of this name. Returns its size, -1: no such name.
+ */
+int frames_bytecode(const char *name, uint8_t *out, int room, unsigned *version)
+{
+	int bytes = -1;
+	read_dictionary();
+	for (uint32_t id = 1; id <= dictionary.n_codes; id++) {
+		const struct dict_code *code = dictionary.codes[id];
+		if (strcmp(dictionary.strings[code->name], name) ||
+		    code->bytecode_bytes > (unsigned)room)
+			continue;
+		bytes = (int)code->bytecode_bytes;
+		*version = code->python;
+		memcpy(out, code->table + code->table_bytes, code->bytecode_bytes);
+	}
+	return bytes;
 }
 
 /* An address on the calling thread's stack. */

@@ -10,6 +10,7 @@ differs, and exits with 1.
 import asyncio
 import atexit
 import ctypes
+import dis
 import errno
 import functools
 import gc
@@ -341,6 +342,56 @@ def case_frames():
     run_threads(on_thread, 4)
     recursion(3)
     finish(held.frames_info().decode(), held.frames_codes())
+
+
+def bytecode_of(name):
+    room, version = ctypes.create_string_buffer(1 << 17), ctypes.c_uint()
+    n = held.frames_bytecode(name.encode(), room, len(room), ctypes.byref(version))
+    return (room.raw[:n], version.value) if n >= 0 else (None, 0)
+
+
+def unspecialized(bytecode, code):
+    """Returns the bytecode with its specialized instructions replaced, and without caches."""
+    names = {n: name for name, n in getattr(dis, "_all_opmap", dis.opmap).items() if n < 256}
+    general = getattr(dis, "deoptmap", {})
+    rows = []
+    for i in dis.get_instructions(code):
+        name = names[bytecode[i.offset]]
+        rows.append((general.get(name, name), bytecode[i.offset + 1]))
+    return rows
+
+
+def case_bytecode():
+    """The bytecode in the dictionary: that of a function which ran before it was seen first, of one
+    that is new, and of one that is too long."""
+    names = {}
+
+    def make(name, body):
+        exec(compile("def %s(n, read):\n for i in range(n):\n  if i: n += len(str(i))\n%s"
+                     " read()\n return n\n" % (name, body), "made", "exec"), names)
+        return names[name]
+    start()
+    for name, body, before in ("warm", "", 100), ("fresh", "", 0), ("long", " n += n\n" * 9000, 0):
+        function = make(name, body)
+        for _ in range(before):
+            function(30, int)
+        function(2, read)
+        code, (bytecode, version) = function.__code__, bytecode_of(name)
+        if name == "long":
+            assert len(code.co_code) > 1 << 16 and bytecode == b"", len(code.co_code)
+            continue
+        assert version == sys.version_info[0] << 8 | sys.version_info[1], hex(version)
+        assert len(bytecode) == len(code.co_code), (len(bytecode), len(code.co_code))
+        assert unspecialized(bytecode, code) == unspecialized(code.co_code, code), name
+        if sys.version_info < (3, 11):
+            assert bytecode == code.co_code
+    # the same names and lines, but other bytecode
+    if sys.version_info < (3, 11):
+        for body in " n += 1\n", " n -= 1\n":
+            function = make("other", body)
+            function(2, read)
+            assert bytecode_of("other")[0] == function.__code__.co_code
+    print("ok")
 
 
 def case_renamed():

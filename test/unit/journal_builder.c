@@ -177,7 +177,8 @@ void jb_module(struct journal_builder *b, const struct dict_module *module, cons
 
 void jb_code(struct journal_builder *b, const struct dict_code *code, const void *table)
 {
-	put_with(b, DICT_CODE, code, offsetof(struct dict_code, table), table, code->table_bytes);
+	put_with(b, DICT_CODE, code, offsetof(struct dict_code, table), table,
+		 code->table_bytes + code->bytecode_bytes);
 }
 
 void jb_stack(struct journal_builder *b, uint32_t id, uint32_t base, uint16_t shared,

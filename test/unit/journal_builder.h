@@ -48,6 +48,7 @@ void jb_launch_shape(struct journal_builder *b, uint64_t token, uint32_t name, u
 void jb_kernel(struct journal_builder *b, uint32_t id, uint32_t name);
 void jb_device(struct journal_builder *b, uint32_t id, const char *name);
 void jb_module(struct journal_builder *b, const struct dict_module *module, const char *path);
+/* `table`: the line table, followed by the bytecode. */
 void jb_code(struct journal_builder *b, const struct dict_code *code, const void *table);
 void jb_stack(struct journal_builder *b, uint32_t id, uint32_t base, uint16_t shared,
 	      uint32_t flags, const uint64_t *frames, uint16_t n);

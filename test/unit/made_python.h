@@ -189,7 +189,7 @@ static inline uint8_t *make_code(const char *file, const char *name, uint32_t fi
 		set_pointer(code, layout.code_lines, make_bytes(table_311, sizeof(table_311)));
 	} else {
 		static const uint8_t instructions[CODE_BYTES];
-		set_pointer(code, layout.code_first_line + 8, make_bytes(instructions, CODE_BYTES));
+		set_pointer(code, layout.code_start, make_bytes(instructions, CODE_BYTES));
 		set_pointer(code, layout.code_lines,
 			    layout.lines == LINES_310 ? make_bytes(table_310, sizeof(table_310))
 						      : make_bytes(lnotab, sizeof(lnotab)));

@@ -107,6 +107,79 @@ static void test_more_code_than_there_is_room(void **state)
 	python_code_unlock();
 }
 
+/* Returns the newest DICT_CODE of the journal. */
+static const struct dict_code *newest_code(void)
+{
+	const struct journal_header *h = journal_header();
+	const uint8_t *at = (const uint8_t *)h + h->dictionary_offset;
+	const uint8_t *end = at + h->dictionary_used_bytes;
+	const struct dict_code *code = NULL;
+	for (; at < end; at += ((const struct dict_head *)at)->bytes)
+		if (((const struct dict_head *)at)->kind == DICT_CODE)
+			code = (const struct dict_code *)at;
+	return code;
+}
+
+static void fill_bytecode(uint8_t *code, uint8_t number)
+{
+	struct python_bytecode b = python_bytecode_of(&layout, (uint64_t)(uintptr_t)code);
+	assert_int_equal(b.bytes, CODE_BYTES);
+	memset((void *)(uintptr_t)b.at, number, b.bytes);
+}
+
+static void test_bytecode(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROWS; i++) {
+		begin_interpreter(row_at(i));
+		python_code_forget();
+		assert_true(python_code_lock());
+		uint8_t *code = make_code("a.py", "f", 10), *same = make_code("a.py", "f", 10);
+		fill_bytecode(code, 9);
+		fill_bytecode(same, 8);
+		assert_int_equal(id_of(code), 1);
+		const struct dict_code *record = newest_code();
+		uint8_t wanted[CODE_BYTES];
+		memset(wanted, 9, sizeof(wanted));
+		assert_int_equal(record->python, 0x300 | layout.minor);
+		assert_int_equal(record->bytecode_bytes, CODE_BYTES);
+		assert_memory_equal(record->table + record->table_bytes, wanted, CODE_BYTES);
+		/* Since 3.11 it changes while it runs. */
+		assert_int_equal(id_of(same), layout.minor < 11 ? 2 : 1);
+		python_code_unlock();
+	}
+}
+
+/* Lines go on to be copied when there is no room for bytecode any more. */
+static void test_bytecode_without_room(void **state)
+{
+	(void)state;
+	begin_interpreter(row_at(0));
+	python_code_forget();
+	static uint8_t large[BYTECODE_MOST];
+	uint8_t *code = make_code("a.py", "f", 1), *bytecode = make_bytes(large, sizeof(large));
+	set_pointer(code, layout.code_start, bytecode);
+	assert_true(python_code_lock());
+	uint32_t with = 0, without = 0;
+	for (uint32_t line = 1; line < 100; line++) {
+		set_half(code, layout.code_first_line, line);
+		assert_int_equal(id_of(code), line);
+		assert_int_equal(newest_code()->table_bytes, 2);
+		if (newest_code()->bytecode_bytes)
+			with++;
+		else
+			without++;
+	}
+	assert_true(with && without);
+	set_word(bytecode, layout.object_size, BYTECODE_MOST + 1);
+	python_code_unlock();
+	python_code_forget();
+	assert_true(python_code_lock());
+	assert_int_equal(id_of(code), 1);
+	assert_int_equal(newest_code()->bytecode_bytes, 0);
+	python_code_unlock();
+}
+
 static void test_the_lock_is_not_entered_twice(void **state)
 {
 	(void)state;
@@ -128,6 +201,8 @@ int main(void)
 		test(test_equal_code_has_one_id),
 		test(test_a_reused_address),
 		test(test_more_code_than_there_is_room),
+		test(test_bytecode),
+		test(test_bytecode_without_room),
 		test(test_the_lock_is_not_entered_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,6 +275,38 @@ static void test_steps_over_a_torn_dictionary_record(void **state)
 	jb_free(b);
 }
 
+/* Line tables and bytecode are kept; a record that claims more than it has is damaged. */
+static void test_code_objects(void **state)
+{
+	(void)state;
+	struct {
+		struct dict_code head;
+		uint8_t tail[8];
+	} record = { .head = { .head = { DICT_MARK, DICT_CODE, sizeof(record) },
+			       .lines = LINES_LNOTAB,
+			       .table_bytes = 2,
+			       .bytecode_bytes = 4,
+			       .python = 0x309 },
+		     .tail = { 0, 1, 9, 0, 83, 0 } };
+	struct dict d = { 0 };
+	for (record.head.id = 1; record.head.id < 3; record.head.id++)
+		dict_add(&d, &record.head.head);
+	const struct code_entry *code = dict_code(&d, 2);
+	assert_non_null(code);
+	assert_int_equal(code->python, 0x309);
+	assert_int_equal(code->bytecode_bytes, 4);
+	assert_memory_equal(d.tables.at + code->table, "\0\1", 2);
+	assert_memory_equal(d.tables.at + code->bytecode, "\x09\0\x53\0", 4);
+	assert_int_equal(d.n_damaged, 0);
+	record.head.bytecode_bytes = 7;
+	dict_add(&d, &record.head.head);
+	record.head.bytecode_bytes = UINT32_MAX;
+	dict_add(&d, &record.head.head);
+	assert_int_equal(d.n_damaged, 2);
+	assert_null(dict_code(&d, 3));
+	dict_free(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_cut_at_every_byte),
 		cmocka_unit_test(test_refuses_what_is_no_journal),
 		cmocka_unit_test(test_survives_random_damage),
+		cmocka_unit_test(test_code_objects),
 		cmocka_unit_test(test_leaves_out_impossible_records),
 		cmocka_unit_test(test_calls_after_the_noted_end_are_kept),
 		cmocka_unit_test(test_steps_over_a_torn_dictionary_record),

@@ -29,23 +29,27 @@ void dict_add_module(struct dict *d, const struct dict_module *m)
 void dict_add_code(struct dict *d, const struct dict_code *c)
 {
 	size_t room = c->head.bytes - offsetof(struct dict_code, table);
-	if (!c->id || c->id >= DICT_IDS_MOST || c->table_bytes > room || c->lines > LINES_311) {
+	size_t tail = (size_t)c->table_bytes + c->bytecode_bytes;
+	if (!c->id || c->id >= DICT_IDS_MOST || tail > room || c->lines > LINES_311) {
 		d->n_damaged++;
 		return;
 	}
 	vec_at_id(&d->codes, c->id);
 	d->codes.at[c->id] = (struct code_entry){
 		.table = d->tables.n,
+		.bytecode = d->tables.n + c->table_bytes,
 		.table_bytes = c->table_bytes,
+		.bytecode_bytes = c->bytecode_bytes,
 		.file = dict_string(d, c->file),
 		.name = dict_string(d, c->name),
 		.first_line = c->first_line,
+		.python = (uint16_t)c->python,
 		.lines = (uint8_t)c->lines,
 		.is_known = true,
 	};
-	vec_reserve(&d->tables, c->table_bytes);
-	memcpy(d->tables.at + d->tables.n, c->table, c->table_bytes);
-	d->tables.n += c->table_bytes;
+	vec_reserve(&d->tables, tail);
+	memcpy(d->tables.at + d->tables.n, c->table, tail);
+	d->tables.n += tail;
 }
 
 /*
