@@ -227,6 +227,16 @@ bool origin_is_profrun(const char *path)
 	return is_in(own, path);
 }
 
+bool origin_is_interpreter(const char *path)
+{
+	static const struct row interpreters[] = {
+		{ NAMED, "python" },
+		{ NAMED, "python3" },
+		{ NAMED, "libpython3" },
+	};
+	return is_in(interpreters, path);
+}
+
 bool origin_is_native_library(const char *path)
 {
 	return is_in(native_libraries, path) || is_in_python_lib(path) || origin_is_profrun(path);

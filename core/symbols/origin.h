@@ -21,6 +21,9 @@ bool origin_is_framework(const char *file);
 /* Returns whether an executable or shared library is library code. `path` is its file. */
 bool origin_is_native_library(const char *path);
 
+/* Returns whether `path` is the file of the Python interpreter: its executable or its library. */
+bool origin_is_interpreter(const char *path);
+
 /* Returns whether a source file of native code is library code. Code of such files, for example a
  * library's templates, can be compiled into the user's executable. */
 bool origin_is_library_source(const char *file);

@@ -1,0 +1,103 @@
+/*
+ * Reads the stacks of calls for the loops around them. Each frame is looked up once, each stack is
+ * built once. A frame's loops come from the control flow of its function (core/flow).
+ *
+ * Frames of the Python interpreter are left out: its evaluator's own place says nothing. So are
+ * native frames outside of a Python frame.
+ */
+#ifndef CORE_LOOP_STACKS_H
+#define CORE_LOOP_STACKS_H
+
+#include "core/flow/flow.h"
+#include "core/source/journal/dict.h"
+#include "core/source/journal/functions.h"
+#include "core/util/map.h"
+#include "core/util/vec.h"
+
+#define LOOP_NONE UINT32_MAX
+
+enum loop_frame_is {
+	LOOP_FRAME_PYTHON = 1,
+	LOOP_FRAME_LIBRARY = 2,	  /* an installed package or the standard library */
+	LOOP_FRAME_FRAMEWORK = 4, /* PyTorch itself, which has no loop of steps */
+	LOOP_FRAME_STEP = 8,	  /* an optimizer's step */
+	LOOP_FRAME_ZERO = 16,	  /* zero_grad() */
+	LOOP_FRAME_FORWARD = 32,  /* a module's call */
+	LOOP_FRAME_INPUT = 64,	  /* a data loader */
+};
+
+struct loop_frame {
+	uint64_t raw; /* see core/runtime/record.h */
+	uint64_t at;  /* the place in the function, as `flow` counts places */
+	const struct flow *flow;
+	uint32_t function; /* index of the function; frames of one function have the same */
+	uint8_t is;	   /* bits of enum loop_frame_is */
+	bool is_hidden;	   /* the frame does not count */
+	/* Native code without a known function: it is not known what comes after what. */
+	bool is_opaque;
+};
+
+/* A loop of a function that is called from one place: where it may go round, not that it does. */
+struct loop_place {
+	uint32_t frame;	 /* one of the frames whose calls the loop contains */
+	uint32_t number; /* in the control flow of the frame's function */
+	uint32_t parent; /* the loop around it, or LOOP_NONE */
+	uint32_t depth;	 /* number of frames outside of its frame */
+	/* What is around it: bits of enum loop_frame_is of its own and of all outer frames. */
+	uint8_t within;
+	bool has_inner; /* calls stand in loops within it, of the same function */
+	/* Calls in the loop and in no loop within it, each place once. */
+	VEC(struct flow_site) sites;
+};
+
+struct loop_at {
+	uint32_t level; /* index in loop_stack.frames */
+	uint32_t loop;	/* index in loop_stacks.places */
+};
+
+struct loop_stack {
+	uint32_t *frames; /* outermost first, without the hidden ones; indexes in `frames` */
+	uint32_t *nodes;  /* for each frame: a number that stands for it and all outer frames */
+	size_t n;
+	struct loop_at *loops; /* outermost first */
+	size_t n_loops;
+	uint32_t step_level; /* the outermost frame of an optimizer's step, or LOOP_NONE */
+	bool in_optimizer;   /* in an optimizer's step, not in a closure that evaluates the model */
+};
+
+struct loop_stacks {
+	const struct dict *dict;
+	struct functions *functions;
+	VEC(struct loop_frame) frames;
+	VEC(struct loop_place) places;
+	VEC(struct loop_stack *) stacks;
+	VEC(struct flow *) flows; /* of Python code */
+	struct map frame_of_raw, function_of_key, node_of_frame, place_of_key, stack_of_id;
+	uint32_t n_nodes, n_functions;
+};
+
+void loop_stacks_init(struct loop_stacks *x, const struct dict *d);
+void loop_stacks_free(struct loop_stacks *x);
+
+/* Returns the stack with this id, NULL if no frame of it counts. `is_launch`: a launch made it. */
+const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id, bool is_launch);
+
+/* Which loop began an iteration between two calls: `level` is a frame of the second stack. */
+struct loop_turn {
+	uint32_t level, number;
+	bool is_any;
+};
+
+/*
+ * Compares the stacks of two calls that one thread made in a row. They first differ at some frame.
+ * If the function of that frame leads from the first place to the second one, the program only went
+ * on. If not, the innermost loop around both began an iteration. Without such a loop, the function
+ * was called again: then the innermost loop around the nearest outer call that has one.
+ */
+struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
+				  const struct loop_stack *b);
+
+/* Returns whether each iteration of the loop makes a call outside of the loops within it. */
+bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p);
+
+#endif

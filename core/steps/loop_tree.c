@@ -1,0 +1,230 @@
+/* See loop_tree.h. */
+#include "core/steps/loop_tree.h"
+
+#include <string.h>
+
+/* 96 MiB of iterations. More are counted and not kept; the opening's budget keeps runs below it. */
+enum { ITERATIONS_MOST = 1 << 20 };
+
+void loop_tree_start(struct loop_tree *t, const struct dict *d)
+{
+	*t = (struct loop_tree){ 0 };
+	loop_stacks_init(&t->stacks, d);
+}
+
+void loop_tree_stop(struct loop_tree *t)
+{
+	for (size_t i = 0; i < t->loops.n; i++)
+		vec_free(&t->loops.at[i].iterations);
+	for (size_t i = 0; i < t->threads.n; i++) {
+		vec_free(&t->threads.at[i].open);
+		vec_free(&t->threads.at[i].hashes);
+	}
+	vec_free(&t->loops);
+	vec_free(&t->threads);
+	map_free(&t->thread_of_slot);
+	map_free(&t->turn_of_pair);
+	loop_stacks_free(&t->stacks);
+}
+
+static struct loop_thread *thread_of(struct loop_tree *t, uint32_t slot)
+{
+	bool is_new;
+	uint64_t *at = map_at(&t->thread_of_slot, slot, &is_new);
+	if (is_new) {
+		*at = t->threads.n;
+		vec_push(&t->threads, (struct loop_thread){ .slot = slot });
+	}
+	return &t->threads.at[*at];
+}
+
+static struct loop *loop_of(struct loop_tree *t, uint32_t place)
+{
+	for (uint32_t i = (uint32_t)t->loops.n; i <= place; i++)
+		vec_push(&t->loops, (struct loop){ .place = i });
+	return &t->loops.at[place];
+}
+
+/* ---- Iterations ---- */
+
+static struct loop_counts difference(const struct loop_counts *a, const struct loop_counts *b)
+{
+	return (struct loop_counts){
+		.calls = a->calls - b->calls,
+		.launches = a->launches - b->launches,
+		.steps = a->steps - b->steps,
+		.others = a->others - b->others,
+		.waits = a->waits - b->waits,
+		.transfers = a->transfers - b->transfers,
+	};
+}
+
+static void begin_iteration(struct loop_tree *t, struct loop_thread *thread, uint32_t place,
+			    uint64_t ticks)
+{
+	(void)loop_of(t, place);
+	vec_push(&thread->open,
+		 ((struct loop_open){ .loop = place,
+				      .begun = { .begin_ticks = ticks,
+						 .slot = thread->slot,
+						 .launch = (uint32_t)thread->hashes.n,
+						 .n = thread->n } }));
+}
+
+/* Ends the iteration of the innermost open loop. */
+static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint64_t ticks)
+{
+	struct loop_open *open = &thread->open.at[thread->open.n - 1];
+	struct loop *l = loop_of(t, open->loop);
+	struct loop_iteration i = open->begun;
+	i.end_ticks = ticks;
+	i.n = difference(&thread->n, &open->begun.n);
+	uint64_t took = ticks - i.begin_ticks;
+	l->n_calls += i.n.calls;
+	l->n_steps += i.n.steps;
+	l->n_others += i.n.others;
+	l->n_waits += i.n.waits;
+	l->n_transfers += i.n.transfers;
+	l->ticks += took;
+	if (took > l->longest_ticks)
+		l->longest_ticks = took;
+	if (t->n_iterations < ITERATIONS_MOST) {
+		vec_push(&l->iterations, i);
+		t->n_iterations++;
+	} else {
+		l->is_full = true;
+	}
+	thread->open.n--;
+	if (thread->open.n)
+		thread->open.at[thread->open.n - 1].begun.places |= i.places;
+}
+
+static void end_run(struct loop_tree *t, struct loop_thread *thread, uint64_t ticks)
+{
+	uint32_t loop = thread->open.at[thread->open.n - 1].loop;
+	end_iteration(t, thread, ticks);
+	t->loops.at[loop].n_runs++;
+}
+
+/* ---- Calls ---- */
+
+static struct loop_turn turn_of(struct loop_tree *t, const struct loop_stack *a,
+				const struct loop_stack *b)
+{
+	bool is_new;
+	uint64_t pair = (uint64_t)a->nodes[a->n - 1] << 32 | b->nodes[b->n - 1];
+	uint64_t *known = map_at(&t->turn_of_pair, pair, &is_new);
+	if (is_new) {
+		struct loop_turn turn = loop_stacks_turn(&t->stacks, a, b);
+		*known = turn.is_any ? ((uint64_t)turn.level + 1) << 32 | turn.number : 0;
+	}
+	return *known ? (struct loop_turn){ (uint32_t)(*known >> 32) - 1, (uint32_t)*known, true }
+		      : (struct loop_turn){ 0 };
+}
+
+/* Returns the index in `s->loops` of the loop that began an iteration; `s->n_loops` if none did. */
+static size_t turned_loop(const struct loop_tree *t, const struct loop_stack *s,
+			  struct loop_turn turn)
+{
+	if (!turn.is_any)
+		return s->n_loops;
+	for (size_t i = 0; i < s->n_loops; i++)
+		if (s->loops[i].level == turn.level &&
+		    t->stacks.places.at[s->loops[i].loop].number == turn.number)
+			return i;
+	return s->n_loops;
+}
+
+/*
+ * Ends and begins iterations between the thread's last call and one with the stack `s`. Returns the
+ * level of the outermost loop that began an iteration, LOOP_NONE if none did.
+ */
+static uint32_t move_to(struct loop_tree *t, struct loop_thread *thread, const struct loop_stack *s,
+			uint64_t ticks)
+{
+	size_t turned = thread->before ? turned_loop(t, s, turn_of(t, thread->before, s))
+				       : s->n_loops;
+	size_t same = 0;
+	while (same < s->n_loops && same < thread->open.n && same != turned &&
+	       thread->open.at[same].loop == s->loops[same].loop)
+		same++;
+	bool goes_round = same == turned && same < thread->open.n &&
+			  thread->open.at[same].loop == s->loops[same].loop;
+	while (thread->open.n > same + goes_round)
+		end_run(t, thread, ticks);
+	if (goes_round)
+		end_iteration(t, thread, ticks);
+	for (size_t i = same; i < s->n_loops; i++)
+		begin_iteration(t, thread, s->loops[i].loop, ticks);
+	return same < s->n_loops ? s->loops[same].level : LOOP_NONE;
+}
+
+static bool is_wait(const struct rec_call *c, uint8_t category)
+{
+	return category == CAT_SYNC || (category == CAT_MEMCPY && c->detail == COPY_D2H);
+}
+
+/* Counts a call that has the stack `s`. `begun`: the level of the outermost loop that began. */
+static void count_call(struct loop_thread *thread, const struct loop_stack *s,
+		       const struct rec_call *c, uint8_t category, uint32_t begun)
+{
+	bool is_in_step = s->step_level != LOOP_NONE;
+	uint32_t step = is_in_step ? s->nodes[s->step_level] : 0;
+	thread->n.calls++;
+	thread->n.steps += step && (step != thread->step_node || begun < s->step_level);
+	thread->n.others += (category == CAT_LAUNCH || category == CAT_GRAPH) && !s->in_optimizer;
+	thread->n.waits += is_wait(c, category);
+	thread->n.transfers += category == CAT_MEMCPY &&
+			       (c->detail == COPY_H2D || c->detail == COPY_D2H);
+	thread->step_node = step;
+	if (thread->open.n)
+		thread->open.at[thread->open.n - 1].begun.places |=
+			1ull << (s->nodes[s->n - 1] * 0x9E3779B1u >> 26);
+}
+
+static bool shows_structure(uint8_t category)
+{
+	return category == CAT_LAUNCH || category == CAT_GRAPH || category == CAT_MEMCPY ||
+	       category == CAT_MEMSET || category == CAT_SYNC;
+}
+
+void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash)
+{
+	uint8_t category = dict_category(t->stacks.dict, c->hook);
+	if (!shows_structure(category))
+		return;
+	struct loop_thread *thread = thread_of(t, slot);
+	thread->is_over |= !c->stack;
+	if (thread->is_over)
+		return;
+	t->n_fed++;
+	const struct loop_stack *s = loop_stacks_find(&t->stacks, c->stack, category == CAT_LAUNCH);
+	if (s) {
+		uint32_t begun = move_to(t, thread, s, c->begin_ticks);
+		count_call(thread, s, c, category, begun);
+		thread->before = s;
+		thread->last_end_ticks = c->begin_ticks + record_duration(c);
+	}
+	if (hash) {
+		vec_push(&thread->hashes, hash);
+		thread->n.launches++;
+	}
+}
+
+void loop_tree_end(struct loop_tree *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		while (t->threads.at[i].open.n)
+			end_run(t, &t->threads.at[i], t->threads.at[i].last_end_ticks);
+}
+
+const struct loop *loop_tree_parent(const struct loop_tree *t, const struct loop *l)
+{
+	uint32_t place = t->stacks.places.at[l->place].parent;
+	while (place != LOOP_NONE) {
+		if (place < t->loops.n && loop_goes_round(&t->loops.at[place]))
+			return &t->loops.at[place];
+		place = t->stacks.places.at[place].parent;
+	}
+	return NULL;
+}

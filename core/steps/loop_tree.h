@@ -1,0 +1,94 @@
+/*
+ * The loops of a program, from the stacks of its calls. Between two calls of a thread, the stacks
+ * say which loop began an iteration (loop_stacks_turn()). Threads that run the same code share a
+ * loop. Takes the calls of one process as they are read; used by one thread.
+ */
+#ifndef CORE_LOOP_TREE_H
+#define CORE_LOOP_TREE_H
+
+#include "core/runtime/record.h"
+#include "core/steps/loop_stacks.h"
+#include "core/util/map.h"
+#include "core/util/vec.h"
+
+/* Counts of calls. Of a thread: since its start. Of an iteration: in it. */
+struct loop_counts {
+	uint32_t calls;
+	uint32_t launches;  /* calls that the library pushes into its token window */
+	uint32_t steps;	    /* optimizer steps that began */
+	uint32_t others;    /* launches of kernels or graphs outside of optimizer steps */
+	uint32_t waits;	    /* synchronizations and copies to the host */
+	uint32_t transfers; /* copies to or from the host */
+};
+
+struct loop_iteration {
+	uint64_t begin_ticks, end_ticks;
+	uint32_t slot;	 /* the thread */
+	uint32_t launch; /* number of launches that the thread had made before */
+	struct loop_counts n;
+	/* The places of its calls, as a Bloom filter: equal for iterations of one kind. */
+	uint64_t places;
+};
+
+/* A loop. `iterations` are in the order of their ends. */
+struct loop {
+	uint32_t place; /* index in loop_stacks.places; loops have the same numbers as places */
+	VEC(struct loop_iteration) iterations;
+	uint64_t n_runs; /* how often a thread entered the loop */
+	uint64_t n_calls, n_steps, n_others, n_waits, n_transfers; /* see struct loop_counts */
+	uint64_t ticks, longest_ticks; /* of all iterations, and of the longest one */
+	bool is_full;		       /* iterations were left out: too many */
+};
+
+struct loop_open {
+	uint32_t loop;
+	struct loop_iteration begun; /* `n` has the thread's counts at its begin */
+};
+
+struct loop_thread {
+	uint32_t slot;
+	const struct loop_stack *before; /* of the last call that has one */
+	VEC(struct loop_open) open;	 /* outermost first */
+	struct loop_counts n;
+	uint64_t last_end_ticks;
+	uint32_t step_node;   /* of the optimizer's step that the last call is in; 0: none */
+	VEC(uint64_t) hashes; /* of its launches: trigrams (core/runtime/token.h) */
+	/* A call had no stack, so what comes after it says nothing. */
+	bool is_over;
+};
+
+struct loop_tree {
+	struct loop_stacks stacks;
+	VEC(struct loop) loops;
+	VEC(struct loop_thread) threads;
+	struct map thread_of_slot;
+	/* Results of loop_stacks_turn() by pairs of stacks, which are few. */
+	struct map turn_of_pair;
+	uint64_t n_iterations;
+	uint64_t n_fed; /* calls taken */
+};
+
+void loop_tree_start(struct loop_tree *t, const struct dict *d);
+void loop_tree_stop(struct loop_tree *t);
+
+/*
+ * Takes the next call of thread `slot`. Calls of one thread must come in order. Ignores calls that
+ * are neither launches nor copies nor synchronizations, and all calls of the thread from its first
+ * such call without a stack on. `hash`: the trigram that the call completes if the library pushes it
+ * into its token window, else 0.
+ */
+void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash);
+
+/* Ends the iterations under way, for a tree that takes no more calls. */
+void loop_tree_end(struct loop_tree *t);
+
+/* Returns whether the loop began a second iteration in any of its runs. */
+static inline bool loop_goes_round(const struct loop *l)
+{
+	return l->iterations.n > l->n_runs;
+}
+
+/* Returns the nearest loop around it that goes round; NULL: none. */
+const struct loop *loop_tree_parent(const struct loop_tree *t, const struct loop *l);
+
+#endif
