@@ -169,6 +169,7 @@ const char *level_boundary_name(enum level_boundary boundary)
 		[LEVEL_BY_OPTIMIZER] = "optimizer.step()",
 		[LEVEL_BY_GAP] = "longest CPU gap",
 		[LEVEL_BY_FUNCTION] = "function call",
+		[LEVEL_BY_LOOP] = "loop",
 	};
 	return boundary < sizeof(names) / sizeof(*names) ? names[boundary] : "unknown";
 }

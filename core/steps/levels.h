@@ -81,6 +81,7 @@ enum level_boundary {
 	LEVEL_BY_OPTIMIZER, /* the optimizer's last launch */
 	LEVEL_BY_GAP, /* the CPU's longest pause; copies and waits decide between similar pauses */
 	LEVEL_BY_FUNCTION, /* the first launch of a function (core/steps/learn_function.h) */
+	LEVEL_BY_LOOP,	   /* the place where a loop goes round (core/steps/loop_tree.h) */
 };
 
 /* How an answer differs from the provisional one that it replaces. */
@@ -137,6 +138,8 @@ struct level_choice {
 	 * step may differ. -1: the anchor occurred before the first step had ended.
 	 */
 	int64_t n_missed;
+	/* The anchor occurs before its step's end; so if n_missed is negative. */
+	bool is_late;
 	double confidence; /* 0 to 1: share of answers with this confidence that are right */
 	struct level_signs signs;
 	enum level_boundary boundary;

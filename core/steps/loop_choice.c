@@ -1,0 +1,509 @@
+/* See loop_choice.h. */
+#include "core/steps/loop_choice.h"
+
+#include <math.h>
+
+enum {
+	/* A loop of fewer iterations may be one of epochs. */
+	EPOCHS_MOST = 20,
+	/* It is, if one loop inside it has this many iterations in each of its own. */
+	BATCHES_LEAST = 8,
+	/* So is a longer loop, if one loop inside it has this many iterations in each of its own. */
+	INNER_MANY = 64,
+	/* Without an optimizer. With fewer iterations, nothing shows that the loop is one of steps. */
+	ITERATIONS_LEAST = 3,
+};
+
+/* Confidences. Measured on the programs of test/steps; see docs/internals/steps.md. */
+#define BY_OPTIMIZER	    0.98
+#define AROUND_OPTIMIZER    0.80
+#define EITHER_OF_TWO_SHORT 0.70
+#define EITHER_OF_TWO	    0.85
+#define INNER_OF_TWO	    0.60
+#define INNER_OF_TWO_MANY   0.90
+#define SEVERAL_KINDS	    0.60
+#define UNSEEN_OUTER	    0.55
+#define MOST_OF_A_LOOP	    0.70 /* share of time or calls from which an inner loop fills an outer one */
+#define NEARLY_EACH	    0.90 /* share of iterations that counts as each of them */
+
+static const struct loop_place *place_of(const struct loop_tree *t, const struct loop *l)
+{
+	return &t->stacks.places.at[l->place];
+}
+
+bool loop_may_be_step(const struct loop_tree *t, const struct loop *l)
+{
+	const struct loop_place *p = place_of(t, l);
+	uint8_t is = t->stacks.frames.at[p->frame].is;
+	bool is_native_library = is & LOOP_FRAME_LIBRARY && !(is & LOOP_FRAME_PYTHON);
+	return !is_native_library &&
+	       !(p->within & (LOOP_FRAME_STEP | LOOP_FRAME_ZERO | LOOP_FRAME_FORWARD |
+			      LOOP_FRAME_INPUT | LOOP_FRAME_FRAMEWORK));
+}
+
+/* Returns the nearest loop around `l` that goes round and may be the step; NULL: none. */
+static const struct loop *outer_of(const struct loop_tree *t, const struct loop *l)
+{
+	do
+		l = loop_tree_parent(t, l);
+	while (l && !loop_may_be_step(t, l));
+	return l;
+}
+
+static bool is_around(const struct loop_tree *t, const struct loop *outer, const struct loop *l)
+{
+	while ((l = outer_of(t, l)) != NULL)
+		if (l == outer)
+			return true;
+	return false;
+}
+
+/* Time in the loop without its longest iteration, which may load or compile. */
+static double weight_of(const struct loop *l)
+{
+	return (double)(l->ticks - l->longest_ticks);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct loop_iteration *x = a, *y = b;
+	return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
+}
+
+/* The loops that go round and may be the step. */
+typedef VEC(const struct loop *) candidates;
+
+static void collect(struct loop_tree *t, candidates *out)
+{
+	for (size_t i = 0; i < t->loops.n; i++) {
+		struct loop *l = &t->loops.at[i];
+		if (!loop_goes_round(l))
+			continue;
+		qsort(l->iterations.at, l->iterations.n, sizeof(*l->iterations.at), by_begin);
+		if (loop_may_be_step(t, l))
+			vec_push(out, l);
+	}
+}
+
+/* ---- Begins ---- */
+
+static void add_begins(loop_begins *out, const struct loop *l)
+{
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		const struct loop_iteration *x = &l->iterations.at[i];
+		vec_push(out, ((struct loop_begin){ x->begin_ticks, x->slot, x->launch,
+						    x->n.launches }));
+	}
+}
+
+/* Each step ends with the iteration that has an optimizer's step. */
+static void add_groups(loop_begins *out, const struct loop *l)
+{
+	bool is_open = false;
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		const struct loop_iteration *x = &l->iterations.at[i];
+		if (!is_open)
+			vec_push(out,
+				 ((struct loop_begin){ x->begin_ticks, x->slot, x->launch, 0 }));
+		struct loop_begin *b = &out->at[out->n - 1];
+		b->n_launches = x->launch + x->n.launches - b->launch;
+		is_open = !x->n.steps;
+	}
+	if (is_open)
+		out->n--;
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct loop_begin *x = a, *y = b;
+	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+}
+
+static void note_end(struct loop_choice *out, const struct loop *l)
+{
+	for (size_t i = 0; i < l->iterations.n; i++)
+		if (l->iterations.at[i].end_ticks > out->end_ticks)
+			out->end_ticks = l->iterations.at[i].end_ticks;
+}
+
+/* Adds the same loop of the source where it was called from other places. */
+static void add_same(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
+{
+	const struct loop *l = &t->loops.at[out->loop];
+	const struct loop_place *p = place_of(t, l);
+	uint32_t function = t->stacks.frames.at[p->frame].function;
+	for (size_t i = 0; i < all->n && !out->is_grouped; i++) {
+		const struct loop *m = all->at[i];
+		const struct loop_place *q = place_of(t, m);
+		if (m == l || q->number != p->number || is_around(t, m, l) || is_around(t, l, m) ||
+		    t->stacks.frames.at[q->frame].function != function)
+			continue;
+		add_begins(&out->begins, m);
+		note_end(out, m);
+	}
+}
+
+static void finish(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
+{
+	note_end(out, &t->loops.at[out->loop]);
+	add_same(t, all, out);
+	qsort(out->begins.at, out->begins.n, sizeof(*out->begins.at), by_ticks);
+}
+
+/* ---- With an optimizer ---- */
+
+/* Returns whether in half of its iterations `outer` has optimizer steps that `inner` has not. */
+static bool steps_itself(const struct loop *outer, const struct loop *inner)
+{
+	size_t k = 0, n_own = 0;
+	for (size_t i = 0; i < outer->iterations.n; i++) {
+		const struct loop_iteration *o = &outer->iterations.at[i];
+		uint32_t within = 0;
+		for (;
+		     k < inner->iterations.n && inner->iterations.at[k].begin_ticks < o->end_ticks;
+		     k++)
+			if (inner->iterations.at[k].begin_ticks >= o->begin_ticks)
+				within += inner->iterations.at[k].n.steps;
+		n_own += o->n.steps > within;
+	}
+	return outer->iterations.n >= ITERATIONS_LEAST && 2 * n_own >= outer->iterations.n;
+}
+
+static bool overlap(const struct loop *a, const struct loop *b)
+{
+	uint64_t begin = a->iterations.at[0].begin_ticks,
+		 end = a->iterations.at[a->iterations.n - 1].begin_ticks;
+	for (size_t i = 0; i < b->iterations.n; i++)
+		if (begin < b->iterations.at[i].end_ticks && b->iterations.at[i].begin_ticks < end)
+			return true;
+	return false;
+}
+
+/*
+ * Returns whether the loop holds optimizer steps, and more than a loop over several optimizers:
+ * that one launches less besides than a launch for each step.
+ */
+static bool holds_steps(const struct loop *l)
+{
+	return l->n_steps && l->n_others >= l->n_steps;
+}
+
+/* Returns the innermost loop that holds the most optimizer steps, and the other innermost ones. */
+static const struct loop *innermost(const struct loop_tree *t, const candidates *all,
+				    candidates *others)
+{
+	const struct loop *best = NULL;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct loop *l = all->at[i];
+		bool is_outer = false;
+		for (size_t k = 0; k < all->n && !is_outer; k++)
+			is_outer = holds_steps(all->at[k]) && is_around(t, l, all->at[k]);
+		if (is_outer || !holds_steps(l))
+			continue;
+		vec_push(others, l);
+		if (!best || l->n_steps > best->n_steps)
+			best = l;
+	}
+	return best;
+}
+
+/* Returns how regular the groups of iterations are that end with an optimizer's step: 0 to 1. */
+static double regularity(const struct loop *l)
+{
+	uint64_t counts[64] = { 0 }, most = 0, n = 0;
+	size_t last = 0;
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		if (!l->iterations.at[i].n.steps)
+			continue;
+		size_t gap = i - last < 63 ? i - last : 63;
+		last = i;
+		n++;
+		if (++counts[gap] > most)
+			most = counts[gap];
+	}
+	return n ? (double)most / (double)n : 0;
+}
+
+static void add_optimizer_begins(const struct loop *l, struct loop_choice *out)
+{
+	size_t with = 0, n = l->iterations.n;
+	for (size_t i = 0; i < n; i++)
+		with += l->iterations.at[i].n.steps > 0;
+	out->is_grouped = (double)with < NEARLY_EACH * (double)n && with >= 2;
+	if (!out->is_grouped) {
+		add_begins(&out->begins, l);
+		return;
+	}
+	add_groups(&out->begins, l);
+	out->confidence *= 0.7 + 0.3 * regularity(l);
+}
+
+static bool by_optimizer(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
+{
+	candidates inner = { 0 };
+	const struct loop *first = innermost(t, all, &inner), *best = first;
+	uint64_t rest = 0;
+	if (!best) {
+		vec_free(&inner);
+		return false;
+	}
+	*out = (struct loop_choice){ .other = LOOP_NONE,
+				     .confidence = BY_OPTIMIZER,
+				     .by_optimizer = true };
+	for (const struct loop *l = first; (l = outer_of(t, l)) != NULL;)
+		if (steps_itself(l, best)) {
+			best = l;
+			out->confidence = AROUND_OPTIMIZER;
+			out->other = first->place;
+		}
+	out->loop = best->place;
+	add_optimizer_begins(best, out);
+	for (size_t i = 0; i < inner.n; i++) {
+		const struct loop *l = inner.at[i];
+		if (l == best || is_around(t, best, l))
+			continue;
+		bool is_phase = l->iterations.n >= ITERATIONS_LEAST && !overlap(best, l);
+		if (is_phase) {
+			add_begins(&out->begins, l);
+			note_end(out, l);
+		} else {
+			rest += l->n_steps;
+		}
+	}
+	uint64_t mine = best->n_steps;
+	out->confidence *= (double)mine / (double)(mine + rest);
+	size_t n = out->begins.n;
+	out->confidence *= 1 - pow(0.5, n > 1 ? (double)(n - 1) : 0);
+	vec_free(&inner);
+	return n >= 2;
+}
+
+/* ---- Without an optimizer ---- */
+
+static bool is_top(const struct loop_tree *t, const struct loop *l)
+{
+	return !outer_of(t, l);
+}
+
+/* Returns the heaviest outermost loop, preferring those that copy to or from the host. */
+static const struct loop *heaviest_top(const struct loop_tree *t, const candidates *all,
+				       double *share)
+{
+	const struct loop *best = NULL, *talks = NULL;
+	double sum = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct loop *l = all->at[i];
+		if (!is_top(t, l))
+			continue;
+		sum += weight_of(l);
+		if (!best || weight_of(l) > weight_of(best))
+			best = l;
+	}
+	for (size_t i = 0; best && i < all->n; i++) {
+		const struct loop *l = all->at[i];
+		if (is_top(t, l) && 2 * weight_of(l) >= weight_of(best) &&
+		    l->n_transfers >= l->iterations.n &&
+		    (!talks || weight_of(l) > weight_of(talks)))
+			talks = l;
+	}
+	best = talks ? talks : best;
+	*share = best && sum > 0 ? weight_of(best) / sum : 0;
+	return best;
+}
+
+static const struct loop *heaviest_inner(const struct loop_tree *t, const candidates *all,
+					 const struct loop *outer)
+{
+	const struct loop *best = NULL;
+	for (size_t i = 0; i < all->n; i++)
+		if (outer_of(t, all->at[i]) == outer &&
+		    (!best || weight_of(all->at[i]) > weight_of(best)))
+			best = all->at[i];
+	return best;
+}
+
+/*
+ * Returns whether each iteration of the loop makes a call of its own: one outside of the loops
+ * within, or in one of two loops within that both run in each iteration.
+ */
+static bool is_sure(const struct loop_tree *t, const struct loop *l)
+{
+	if (loop_place_is_sure(&t->stacks, place_of(t, l)))
+		return true;
+	size_t n = 0;
+	for (size_t i = 0; i < t->loops.n; i++) {
+		const struct loop *m = &t->loops.at[i];
+		n += loop_goes_round(m) && loop_tree_parent(t, m) == l &&
+		     (double)m->n_runs >= NEARLY_EACH * (double)l->iterations.n;
+	}
+	return n >= 2;
+}
+
+/* How a loop and the heaviest loop inside it compare. */
+struct nesting {
+	double ratio; /* iterations of the inner loop in each of the outer one */
+	double share; /* of the outer loop's time or calls, whichever is more */
+	bool closes;  /* each outer iteration ends with a wait, and the inner loop never waits */
+};
+
+static struct nesting compare(const struct loop *outer, const struct loop *inner)
+{
+	double n = (double)outer->iterations.n,
+	       own = (double)outer->n_waits - (double)inner->n_waits;
+	double time = outer->ticks ? weight_of(inner) / (weight_of(outer) + 1) : 0,
+	       calls = outer->n_calls ? (double)inner->n_calls / (double)outer->n_calls : 0;
+	return (struct nesting){ .ratio = (double)inner->iterations.n / n,
+				 .share = time > calls ? time : calls,
+				 .closes = !inner->n_waits && own >= NEARLY_EACH * n };
+}
+
+static bool is_epochs(const struct loop *outer, const struct nesting *n)
+{
+	double many = n->closes ? 4 * INNER_MANY : INNER_MANY;
+	return n->share >= MOST_OF_A_LOOP &&
+	       ((outer->iterations.n < EPOCHS_MOST && n->ratio >= BATCHES_LEAST) ||
+		n->ratio >= many);
+}
+
+/*
+ * Walks from an outermost loop to the loops inside, as long as the outer one looks like a loop of
+ * epochs or its own iterations cannot be seen.
+ */
+static const struct loop *descend(const struct loop_tree *t, const candidates *all,
+				  const struct loop *best, struct loop_choice *out)
+{
+	const struct loop *inner;
+	while ((inner = heaviest_inner(t, all, best)) != NULL) {
+		struct nesting n = compare(best, inner);
+		bool sure = is_sure(t, best), epochs = is_epochs(best, &n);
+		if (!epochs && best->iterations.n >= ITERATIONS_LEAST && sure) {
+			if (n.share < MOST_OF_A_LOOP)
+				break;
+			out->other = inner->place;
+			if (!n.closes)
+				out->confidence *= best->iterations.n < EPOCHS_MOST
+							   ? EITHER_OF_TWO_SHORT
+							   : EITHER_OF_TWO;
+			break;
+		}
+		if (best->iterations.n > 1 && sure) {
+			out->confidence *=
+				fmin(n.share, 1) *
+				(n.ratio >= INNER_MANY ? INNER_OF_TWO_MANY : INNER_OF_TWO);
+			out->other = best->place;
+		}
+		best = inner;
+	}
+	return best;
+}
+
+/* Returns whether no half of the iterations makes its calls at the same places. */
+static bool is_mixed(const struct loop *l)
+{
+	struct map counts = { 0 };
+	uint64_t most = 0;
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		uint64_t *n = map_at(&counts, l->iterations.at[i].places, NULL);
+		if (++*n > most)
+			most = *n;
+	}
+	map_free(&counts);
+	return 2 * most < l->iterations.n;
+}
+
+/* Returns whether a loop around `l` goes round without a call of its own, so nothing shows it. */
+static bool has_unseen_outer(const struct loop_tree *t, const struct loop *l)
+{
+	for (uint32_t p = place_of(t, l)->parent; p != LOOP_NONE;
+	     p = t->stacks.places.at[p].parent) {
+		const struct loop as_loop = { .place = p };
+		bool goes = p < t->loops.n && loop_goes_round(&t->loops.at[p]);
+		if (loop_may_be_step(t, &as_loop) && !(goes && is_sure(t, &t->loops.at[p])))
+			return true;
+	}
+	return false;
+}
+
+static bool by_time(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
+{
+	*out = (struct loop_choice){ .other = LOOP_NONE };
+	const struct loop *best = heaviest_top(t, all, &out->confidence);
+	if (!best)
+		return false;
+	best = descend(t, all, best, out);
+	if (is_mixed(best))
+		out->confidence *= SEVERAL_KINDS;
+	if (has_unseen_outer(t, best))
+		out->confidence *= UNSEEN_OUTER;
+	double n = (double)best->iterations.n;
+	out->confidence *= n > 2 ? 1 - pow(0.5, n / 2 - 1) : 0;
+	out->loop = best->place;
+	add_begins(&out->begins, best);
+	return best->iterations.n >= ITERATIONS_LEAST;
+}
+
+/* ---- The choice ---- */
+
+static uint64_t ticks_since(const struct loop *l, uint64_t begin)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < l->iterations.n; i++)
+		if (l->iterations.at[i].begin_ticks >= begin)
+			sum += l->iterations.at[i].end_ticks - l->iterations.at[i].begin_ticks;
+	return sum;
+}
+
+/*
+ * Returns whether the training `a` was over long ago, for example captured into a graph, and the
+ * loop `b` without an optimizer is what goes on now.
+ */
+static bool is_over(const struct loop_tree *t, const candidates *all, const struct loop_choice *a,
+		    const struct loop_choice *b)
+{
+	const struct loop *x = &t->loops.at[a->loop], *y = &t->loops.at[b->loop];
+	uint64_t begin = x->iterations.at[0].begin_ticks, now = begin;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct loop *l = all->at[i];
+		uint64_t end = l->iterations.at[l->iterations.n - 1].end_ticks;
+		now = end > now ? end : now;
+	}
+	return x != y && !y->n_steps && 5 * ticks_since(x, begin) < now - begin &&
+	       2 * ticks_since(y, begin) > now - begin;
+}
+
+bool loop_choose(struct loop_tree *t, struct loop_choice *out)
+{
+	candidates all = { 0 };
+	struct loop_choice a = { 0 }, b = { 0 };
+	collect(t, &all);
+	bool has_a = by_optimizer(t, &all, &a), has_b = by_time(t, &all, &b);
+	bool takes_b = has_b && (!has_a || is_over(t, &all, &a, &b));
+	*out = takes_b ? b : a;
+	loop_choice_free(takes_b ? &a : &b);
+	if (has_a || has_b)
+		finish(t, &all, out);
+	else
+		loop_choice_free(out);
+	vec_free(&all);
+	return has_a || has_b;
+}
+
+bool loop_choose_this(struct loop_tree *t, uint32_t index, struct loop_choice *out)
+{
+	candidates all = { 0 };
+	const struct loop *l = &t->loops.at[index];
+	*out = (struct loop_choice){ .loop = index, .other = LOOP_NONE, .confidence = 1 };
+	collect(t, &all);
+	add_begins(&out->begins, l);
+	finish(t, &all, out);
+	vec_free(&all);
+	if (out->begins.n >= 2)
+		return true;
+	loop_choice_free(out);
+	return false;
+}
+
+void loop_choice_free(struct loop_choice *c)
+{
+	vec_free(&c->begins);
+}

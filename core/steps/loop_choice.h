@@ -1,0 +1,51 @@
+/*
+ * Chooses the loop whose iterations are the steps, from the loop tree alone. With an optimizer, it
+ * is the innermost loop around the optimizer's steps. Without one, it is the outermost loop with
+ * the most time, unless that one looks like a loop of epochs. The confidence says how much speaks
+ * for the loop and against the second one.
+ */
+#ifndef CORE_LOOP_CHOICE_H
+#define CORE_LOOP_CHOICE_H
+
+#include "core/steps/loop_tree.h"
+
+/* Where a step begins, and how long it is. */
+struct loop_begin {
+	uint64_t ticks;
+	uint32_t slot;
+	uint32_t launch;     /* number of launches that the thread had made before */
+	uint32_t n_launches; /* of the thread in the step */
+};
+
+typedef VEC(struct loop_begin) loop_begins;
+
+struct loop_choice {
+	uint32_t loop;	/* index in loop_tree.loops */
+	uint32_t other; /* the loop that could be meant instead, LOOP_NONE: none */
+	double confidence;
+	bool by_optimizer;
+	/* A step is several iterations: those up to an optimizer's step. */
+	bool is_grouped;
+	/* In the order of time. Steps of all loops that the choice includes. */
+	loop_begins begins;
+	uint64_t end_ticks; /* the end of the last iteration */
+};
+
+/*
+ * Returns whether a loop was found, and describes it in `out`, which loop_choice_free() frees.
+ * Sorts the iterations of the loops by their begins.
+ */
+bool loop_choose(struct loop_tree *t, struct loop_choice *out);
+
+/*
+ * Describes the loop `index` as the steps, as loop_choose() would if no other loop came into
+ * question. Returns false if the loop has fewer than two iterations.
+ */
+bool loop_choose_this(struct loop_tree *t, uint32_t index, struct loop_choice *out);
+
+void loop_choice_free(struct loop_choice *c);
+
+/* Returns whether the loop may be one of steps: not a loop of a framework, model or optimizer. */
+bool loop_may_be_step(const struct loop_tree *t, const struct loop *l);
+
+#endif

@@ -1,0 +1,31 @@
+/* Names the loops of a tree for reports: by file, line and function. */
+#ifndef CORE_LOOP_NAMES_H
+#define CORE_LOOP_NAMES_H
+
+#include "core/steps/loop_choice.h"
+#include "core/util/arena.h"
+#include "core/util/list.h"
+
+/* All texts are in the arena that was given. */
+struct loop_name {
+	const char *file; /* "": unknown */
+	const char *function;
+	uint32_t line; /* 0: unknown */
+	uint64_t iterations;
+};
+
+struct loop_names {
+	struct loop_name step;
+	LIST(struct loop_name) outer;	 /* the loops around it, nearest first */
+	LIST(struct loop_name) inner;	 /* the loops directly inside it, heaviest first */
+	const struct loop_name *instead; /* the loop that could be meant instead; NULL: none */
+};
+
+/* Resolves names of native code, which reads debug information and may take a while. */
+void loop_names_make(struct loop_names *to, const struct loop_tree *t, const struct loop_choice *c,
+		     struct arena *a);
+
+/* Returns the index of the loop at FILE-SUFFIX:LINE that has the most iterations; -1: none. */
+int64_t loop_names_find(const struct loop_tree *t, const char *file_and_line);
+
+#endif

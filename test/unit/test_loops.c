@@ -1,0 +1,419 @@
+/*
+ * Loops from the stacks of calls: loop_stacks.h, loop_tree.h, loop_choice.h, loop_anchor.h. A
+ * function is a text: '.' is a call, '[' and ']' are a loop. Its control flow is a real one.
+ */
+#include "core/steps/loop_anchor.h"
+
+#include "core/steps/loop_stacks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LAUNCH = 1, SYNC, COPY }; /* ids of hooks */
+enum { MAIN, HELPER, STEP, FUNCTIONS };
+
+struct fixture {
+	struct dict dict;
+	struct loop_tree tree;
+	struct flow *flows[FUNCTIONS];
+	uint64_t now;
+};
+
+static void add_hook(struct dict *d, uint16_t id, uint8_t category)
+{
+	union {
+		struct dict_hook h;
+		char bytes[64];
+	} u = { .h = { .head = { DICT_MARK, DICT_HOOK, 24 }, .id = id, .category = category } };
+	strcpy(u.h.name, "f");
+	dict_add(d, &u.h.head);
+}
+
+static struct flow *flow_of(const char *text)
+{
+	struct flow_instruction at[64];
+	size_t open[16], n_open = 0, n = strlen(text);
+	for (size_t i = 0; i < n; i++) {
+		at[i] = (struct flow_instruction){ .at = i,
+						   .target = FLOW_NO_TARGET,
+						   .falls_through = true };
+		if (text[i] == '[')
+			open[n_open++] = i;
+		if (text[i] == ']')
+			at[i].target = open[--n_open];
+	}
+	at[n] = (struct flow_instruction){ .at = n, .target = FLOW_NO_TARGET };
+	return flow_new(at, n + 1, false);
+}
+
+static void start(struct fixture *f, const char *main, const char *helper)
+{
+	*f = (struct fixture){ .now = 1000 };
+	add_hook(&f->dict, LAUNCH, CAT_LAUNCH);
+	add_hook(&f->dict, SYNC, CAT_SYNC);
+	add_hook(&f->dict, COPY, CAT_MEMCPY);
+	loop_tree_start(&f->tree, &f->dict);
+	f->flows[MAIN] = flow_of(main);
+	f->flows[HELPER] = flow_of(helper);
+	f->flows[STEP] = flow_of(".");
+}
+
+static void stop(struct fixture *f)
+{
+	loop_tree_stop(&f->tree);
+	for (int i = 0; i < FUNCTIONS; i++)
+		flow_free(f->flows[i]);
+	dict_free(&f->dict);
+}
+
+/* Adds the frame of a function at a place as if it had been read from the dictionary. */
+static uint64_t frame(struct fixture *f, uint32_t function, uint32_t at)
+{
+	struct loop_stacks *s = &f->tree.stacks;
+	uint64_t raw = frame_python(function + 1, at);
+	bool is_new;
+	uint64_t *index = map_at(&s->frame_of_raw, raw, &is_new);
+	if (!is_new)
+		return raw;
+	*index = s->frames.n;
+	vec_push(&s->frames,
+		 ((struct loop_frame){ .raw = raw,
+				       .at = at,
+				       .flow = f->flows[function],
+				       .function = function,
+				       .is = LOOP_FRAME_PYTHON |
+					     (function == STEP ? LOOP_FRAME_STEP : 0) }));
+	return raw;
+}
+
+static uint32_t stack(struct fixture *f, const uint64_t *innermost_first, uint16_t n)
+{
+	union {
+		struct dict_stack s;
+		uint64_t words[8];
+	} u = { .s = { .head = { DICT_MARK, DICT_STACK, 0 }, .n = n } };
+	u.s.id = 1;
+	for (uint16_t i = 0; i < n; i++) {
+		u.s.frames[i] = innermost_first[i];
+		u.s.id = u.s.id * 131 + (uint32_t)(innermost_first[i] >> 32) * 31 +
+			 (uint32_t)innermost_first[i];
+	}
+	u.s.head.bytes = (uint32_t)(sizeof(u.s) + n * sizeof(uint64_t));
+	if (!map_find(&f->dict.stack_of_id, u.s.id))
+		dict_add(&f->dict, &u.s.head);
+	return u.s.id;
+}
+
+/* A call that takes 1 us, by thread `slot`. Launches and copies complete a trigram, `hash`. */
+static void call(struct fixture *f, uint32_t slot, uint16_t hook, uint32_t stack_id, uint64_t hash)
+{
+	struct rec_call c = { .hook = hook, .stack = stack_id, .begin_ticks = f->now };
+	if (hook == COPY)
+		c.detail = COPY_D2H;
+	f->now += 1000;
+	loop_tree_feed(&f->tree, slot, &c, hash);
+}
+
+/* A launch from a place of main, and one from a place of the function that main calls there. */
+static void launch(struct fixture *f, uint32_t at)
+{
+	uint64_t frames[] = { frame(f, MAIN, at) };
+	call(f, 1, LAUNCH, stack(f, frames, 1), 100 + at);
+}
+
+static void launch_in(struct fixture *f, uint32_t at, uint32_t function, uint32_t inner)
+{
+	uint64_t frames[] = { frame(f, function, inner), frame(f, MAIN, at) };
+	call(f, 1, LAUNCH, stack(f, frames, 2), 1000 * function + 100 * at + inner);
+}
+
+static void wait(struct fixture *f, uint32_t at)
+{
+	uint64_t frames[] = { frame(f, MAIN, at) };
+	call(f, 1, SYNC, stack(f, frames, 1), 0);
+}
+
+static const struct loop *loop_of(const struct fixture *f, size_t iterations)
+{
+	for (size_t i = 0; i < f->tree.loops.n; i++)
+		if (loop_goes_round(&f->tree.loops.at[i]) &&
+		    f->tree.loops.at[i].iterations.n == iterations)
+			return &f->tree.loops.at[i];
+	return NULL;
+}
+
+/* ---- Iterations ---- */
+
+static void test_each_iteration_is_counted(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, ".[..].", ".");
+	launch(&f, 0);
+	for (int i = 0; i < 5; i++) {
+		launch(&f, 2);
+		launch(&f, 3);
+	}
+	launch(&f, 5);
+	loop_tree_end(&f.tree);
+	const struct loop *l = loop_of(&f, 5);
+	assert_non_null(l);
+	assert_int_equal(l->n_runs, 1);
+	assert_int_equal(l->n_calls, 10);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(l->iterations.at[i].n.launches, 2);
+		assert_int_equal(l->iterations.at[i].launch, 1 + 2 * i);
+	}
+	stop(&f);
+}
+
+static void test_equal_places_begin_an_iteration(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.]", ".");
+	for (int i = 0; i < 7; i++)
+		launch(&f, 1);
+	loop_tree_end(&f.tree);
+	assert_non_null(loop_of(&f, 7));
+	stop(&f);
+}
+
+static void test_a_function_called_again_is_in_the_callers_loop(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.]", "..");
+	for (int i = 0; i < 4; i++) {
+		launch_in(&f, 1, HELPER, 0);
+		launch_in(&f, 1, HELPER, 1);
+	}
+	loop_tree_end(&f.tree);
+	const struct loop *l = loop_of(&f, 4);
+	assert_non_null(l);
+	assert_int_equal(l->n_calls, 8);
+	stop(&f);
+}
+
+static void test_nested_loops_have_their_own_iterations(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.[.].]", ".");
+	for (int i = 0; i < 6; i++) {
+		launch(&f, 1);
+		for (int k = 0; k < 4; k++)
+			launch(&f, 3);
+		wait(&f, 5);
+	}
+	loop_tree_end(&f.tree);
+	const struct loop *outer = loop_of(&f, 6), *inner = loop_of(&f, 24);
+	assert_non_null(outer);
+	assert_non_null(inner);
+	assert_int_equal(inner->n_runs, 6);
+	assert_ptr_equal(loop_tree_parent(&f.tree, inner), outer);
+	assert_null(loop_tree_parent(&f.tree, outer));
+	stop(&f);
+}
+
+static void test_a_call_without_a_stack_ends_its_thread(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.]", ".");
+	for (int i = 0; i < 3; i++)
+		launch(&f, 1);
+	call(&f, 1, LAUNCH, 0, 5);
+	for (int i = 0; i < 3; i++)
+		launch(&f, 1);
+	loop_tree_end(&f.tree);
+	assert_non_null(loop_of(&f, 3));
+	stop(&f);
+}
+
+/* ---- The choice ---- */
+
+static void check_choice(struct fixture *f, size_t steps, double least, double most)
+{
+	struct loop_choice c;
+	loop_tree_end(&f->tree);
+	assert_true(loop_choose(&f->tree, &c));
+	assert_int_equal(c.begins.n, steps);
+	assert_in_range((long)(c.confidence * 1000), (long)(least * 1000), (long)(most * 1000));
+	loop_choice_free(&c);
+}
+
+static void test_a_plain_loop_is_the_step(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[...]", ".");
+	for (int i = 0; i < 20; i++) {
+		launch(&f, 1);
+		launch(&f, 2);
+		wait(&f, 3);
+	}
+	check_choice(&f, 20, 0.95, 1);
+	stop(&f);
+}
+
+static void test_epochs_are_not_steps(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.[..]]", ".");
+	for (int i = 0; i < 3; i++) {
+		launch(&f, 1);
+		for (int k = 0; k < 30; k++) {
+			launch(&f, 3);
+			wait(&f, 4);
+		}
+	}
+	check_choice(&f, 90, 0.3, 0.99);
+	stop(&f);
+}
+
+static void test_a_step_of_four_stages(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[[..].]", ".");
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 4; k++) {
+			launch(&f, 2);
+			launch(&f, 3);
+		}
+		wait(&f, 5);
+	}
+	check_choice(&f, 100, 0.9, 1);
+	stop(&f);
+}
+
+static void test_the_loop_around_the_optimizer_is_the_step(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.[..].]", ".");
+	for (int i = 0; i < 2; i++) {
+		launch(&f, 1);
+		for (int k = 0; k < 12; k++) {
+			launch(&f, 3);
+			launch_in(&f, 4, STEP, 0);
+		}
+		wait(&f, 6);
+	}
+	check_choice(&f, 24, 0.95, 1);
+	stop(&f);
+}
+
+static void test_micro_batches_make_one_step(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	(void)state;
+	start(&f, "[..]", ".");
+	for (int i = 0; i < 40; i++) {
+		launch(&f, 1);
+		if (i % 4 == 3)
+			launch_in(&f, 2, STEP, 0);
+	}
+	loop_tree_end(&f.tree);
+	assert_true(loop_choose(&f.tree, &c));
+	assert_true(c.is_grouped);
+	assert_int_equal(c.begins.n, 10);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
+static void test_an_outer_loop_that_no_call_shows_lowers_the_confidence(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[[.]]", ".");
+	for (int i = 0; i < 50; i++)
+		launch(&f, 2);
+	check_choice(&f, 50, 0.3, 0.69);
+	stop(&f);
+}
+
+static void test_nothing_repeats(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	(void)state;
+	start(&f, "....", ".");
+	for (uint32_t i = 0; i < 4; i++)
+		launch(&f, i);
+	loop_tree_end(&f.tree);
+	assert_false(loop_choose(&f.tree, &c));
+	stop(&f);
+}
+
+/* ---- The anchor ---- */
+
+static void test_the_last_launch_of_a_step_is_its_anchor(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	struct level_choice answer;
+	(void)state;
+	start(&f, "[..].", ".");
+	for (int i = 0; i < 10; i++) {
+		launch(&f, 1);
+		launch(&f, 2);
+	}
+	launch(&f, 4);
+	loop_tree_end(&f.tree);
+	assert_true(loop_choose(&f.tree, &c));
+	assert_true(loop_anchor_find(&f.tree, &c, &answer));
+	assert_int_equal(answer.anchor, 102);
+	assert_int_equal(answer.count, 10);
+	assert_int_equal(answer.calls_per_step, 2);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
+static void test_equal_launches_have_no_anchor(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	struct level_choice answer;
+	(void)state;
+	start(&f, "[[.].]", ".");
+	for (int i = 0; i < 10; i++) {
+		for (int k = 0; k < 4; k++)
+			launch(&f, 2);
+		wait(&f, 4);
+	}
+	loop_tree_end(&f.tree);
+	assert_true(loop_choose(&f.tree, &c));
+	assert_int_equal(c.begins.n, 10);
+	assert_false(loop_anchor_find(&f.tree, &c, &answer));
+	loop_choice_free(&c);
+	stop(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_iteration_is_counted),
+		cmocka_unit_test(test_equal_places_begin_an_iteration),
+		cmocka_unit_test(test_a_function_called_again_is_in_the_callers_loop),
+		cmocka_unit_test(test_nested_loops_have_their_own_iterations),
+		cmocka_unit_test(test_a_call_without_a_stack_ends_its_thread),
+		cmocka_unit_test(test_a_plain_loop_is_the_step),
+		cmocka_unit_test(test_epochs_are_not_steps),
+		cmocka_unit_test(test_a_step_of_four_stages),
+		cmocka_unit_test(test_the_loop_around_the_optimizer_is_the_step),
+		cmocka_unit_test(test_micro_batches_make_one_step),
+		cmocka_unit_test(test_an_outer_loop_that_no_call_shows_lowers_the_confidence),
+		cmocka_unit_test(test_nothing_repeats),
+		cmocka_unit_test(test_the_last_launch_of_a_step_is_its_anchor),
+		cmocka_unit_test(test_equal_launches_have_no_anchor),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
