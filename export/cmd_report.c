@@ -14,6 +14,7 @@
 struct request {
 	bool is_json;
 	unsigned top;
+	const char *step_loop; /* of --step loop:FILE:LINE; NULL: not given */
 	VEC(const char *) paths;
 };
 
@@ -21,6 +22,19 @@ static int take_path(void *request, const char *word)
 {
 	struct request *r = request;
 	vec_push(&r->paths, word);
+	return 0;
+}
+
+/* Takes the loop of `--step loop:FILE:LINE`. The other modes need calls that were not recorded. */
+static int take_step(void *request, const struct command_option *o, const char *value)
+{
+	static const char word[] = "loop:";
+	struct request *r = request;
+	size_t n = strlen(word);
+	if (strncmp(value, word, n) != 0 || !strchr(value + n, ':'))
+		return usage_error("%s %s: expected loop:FILE:LINE, as the report names a loop",
+				   o->name, value);
+	r->step_loop = value + n;
 	return 0;
 }
 
@@ -33,10 +47,14 @@ static const struct command_option options[] = {
 	  .help = "show N rows of each list",
 	  .most = 1000000,
 	  .offset = offsetof(struct request, top) },
+	{ .name = "--step",
+	  .argument = "loop:FILE:LINE",
+	  .help = "steps are the iterations of this loop",
+	  .take = take_step },
 	{ 0 },
 };
 
-static int make(const char *path, struct report_made *made)
+static int make(const struct request *r, const char *path, struct report_made *made)
 {
 	struct stat status;
 	struct err e;
@@ -47,8 +65,8 @@ static int make(const char *path, struct report_made *made)
 		return data_error("%s: neither a run's folder nor a journal of profrun; this "
 				  "version cannot read other files",
 				  path);
-	error = S_ISDIR(status.st_mode) ? report_make(path, made, &e)
-					: report_make_from_journal(path, made, &e);
+	error = S_ISDIR(status.st_mode) ? report_make(path, r->step_loop, made, &e)
+					: report_make_from_journal(path, r->step_loop, made, &e);
 	return error ? data_error("%s", e.text) : 0;
 }
 
@@ -61,7 +79,7 @@ static void print_text(const struct request *r, const struct report_made *made)
 static int report_one(const struct request *r, const char *path, json_t *list)
 {
 	struct report_made made = { 0 };
-	int status = make(path, &made);
+	int status = make(r, path, &made);
 	if (status)
 		return status;
 	for (size_t i = 0; i < made.diagnostics.n; i++)

@@ -81,9 +81,13 @@ static void start_analysis(struct process *p)
 		p->analysis = analysis_new(driver_run(p->driver), p->output->analyses);
 }
 
+/* Steps are void: so are their traces, and what was counted of them. */
 static void on_restart(void *context)
 {
 	struct process *p = context;
+	trace_keep_forget(&p->traces, p->output->folder);
+	p->n_traces = p->n_failed = 0;
+	memset(p->files, 0, sizeof(p->files));
 	completeness_free(&p->completeness);
 	p->completeness = (struct completeness){ 0 };
 	analysis_free(p->analysis);
@@ -99,6 +103,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 		.restart = on_restart,
 		.wants_steps = output->n_formats || output->analyses,
 		.no_trace = !output->n_formats,
+		.step_loop = output->step_loop,
 	};
 	memset(p, 0, sizeof(*p));
 	p->output = output;

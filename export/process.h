@@ -23,8 +23,9 @@ struct output {
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
 	struct trace_limits limits;
-	bool analyses;	   /* keep recorded steps for a report */
-	VEC(char *) taken; /* ranks that processes have taken as their names */
+	bool analyses;	       /* keep recorded steps for a report */
+	const char *step_loop; /* see struct driver_sink */
+	VEC(char *) taken;     /* ranks that processes have taken as their names */
 };
 
 void output_free(struct output *o);

@@ -10,7 +10,8 @@
 
 /* Tables for run.json. report.json contains some of these fields under the same names. */
 extern const struct fields process_facts_fields, facts_device_fields, facts_trigger_fields,
-	facts_kept_fields, facts_corrected_fields, facts_losses_fields, facts_completeness_fields;
+	facts_kept_fields, facts_loops_fields, facts_corrected_fields, facts_losses_fields,
+	facts_completeness_fields;
 
 struct facts_overhead facts_overhead(const struct cost_found *c);
 

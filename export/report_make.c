@@ -84,9 +84,10 @@ static void take_run(struct report_made *r)
 		run->host = by_file.host;
 }
 
-static struct report_process *analyse(struct report_made *made, const char *path, struct err *e)
+static struct report_process *analyse(struct report_made *made, const char *path,
+				      const char *step_loop, struct err *e)
 {
-	struct output out = { .analyses = true };
+	struct output out = { .analyses = true, .step_loop = step_loop };
 	struct process *p = mem_zero(sizeof(*p));
 	struct report_process *report = NULL;
 	if (!process_export(p, &out, path, e)) {
@@ -113,10 +114,11 @@ static void note_damage(struct report_made *r, const char *journal, const char *
 	r->has_bad_journal = true;
 }
 
-int report_make_from_journal(const char *path, struct report_made *r, struct err *e)
+int report_make_from_journal(const char *path, const char *step_loop, struct report_made *r,
+			     struct err *e)
 {
 	start(r);
-	struct report_process *p = analyse(r, path, e);
+	struct report_process *p = analyse(r, path, step_loop, e);
 	if (!p) {
 		report_made_free(r);
 		return -EINVAL;
@@ -131,6 +133,7 @@ int report_make_from_journal(const char *path, struct report_made *r, struct err
 
 struct making {
 	struct collected collected;
+	const char *step_loop;
 	struct report_made *made;
 };
 
@@ -174,9 +177,9 @@ static void add_journal(const struct making *m, const char *path)
 	char journal[400];
 	struct err e;
 	snprintf(journal, sizeof(journal), "journal/%.300s", path_base(path));
-	struct report_process *p = stored_report(m, path, journal);
+	struct report_process *p = m->step_loop ? NULL : stored_report(m, path, journal);
 	if (!p)
-		p = analyse(m->made, path, &e);
+		p = analyse(m->made, path, m->step_loop, &e);
 	if (p) {
 		note_damage(m->made, path, p->facts.damage);
 		report_add(&m->made->report, p);
@@ -186,14 +189,14 @@ static void add_journal(const struct making *m, const char *path)
 	m->made->has_bad_journal = true;
 }
 
-int report_make(const char *folder, struct report_made *r, struct err *e)
+int report_make(const char *folder, const char *step_loop, struct report_made *r, struct err *e)
 {
 	struct journals j;
 	int error = journals_list(&j, folder, e);
 	if (error)
 		return error;
 	outfile_sweep(folder);
-	struct making m = { .made = r };
+	struct making m = { .made = r, .step_loop = step_loop };
 	start(r);
 	report_read_run(&r->report, folder);
 	collected_load(&m.collected, folder);

@@ -17,9 +17,13 @@ struct report_made {
 	bool has_bad_journal;
 };
 
-/* Return 0, or -errno with one line in `e`. After an error there is nothing to free. */
-int report_make(const char *folder, struct report_made *r, struct err *e);
-int report_make_from_journal(const char *path, struct report_made *r, struct err *e);
+/*
+ * Return 0, or -errno with one line in `e`. After an error there is nothing to free. `step_loop`:
+ * FILE-SUFFIX:LINE of the loop whose iterations are the steps; NULL: the steps that were detected.
+ */
+int report_make(const char *folder, const char *step_loop, struct report_made *r, struct err *e);
+int report_make_from_journal(const char *path, const char *step_loop, struct report_made *r,
+			     struct err *e);
 void report_made_free(struct report_made *r);
 
 #endif

@@ -280,6 +280,59 @@ static void say_count(struct textout *o, const struct facts_steps *steps)
 			 (long long)steps->trains_from);
 }
 
+static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, const char *cwd)
+{
+	if (l->line)
+		snprintf(to, bytes, "%s:%lld", report_short_path(l->file, cwd), (long long)l->line);
+	else
+		snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
+	return to;
+}
+
+/* Prints the loops around the step's loop and inside it. */
+static void say_nest(struct textout *o, const struct facts_loops *l, const char *cwd)
+{
+	char text[400], place[PLACE_BYTES];
+	size_t used = 0;
+	for (size_t i = 0; i < l->outer.n && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s the loop at %s (%lld iterations)",
+					 i ? ", in" : "it is in",
+					 write_loop(place, sizeof(place), &l->outer.at[i], cwd),
+					 (long long)l->outer.at[i].iterations);
+	for (size_t i = 0; i < l->inner.n && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s the loop at %s (%.3g iterations per step)",
+					 i	? " and"
+					 : used ? "; it contains"
+						: "it contains",
+					 write_loop(place, sizeof(place), &l->inner.at[i], cwd),
+					 (double)l->inner.at[i].iterations /
+						 (double)l->step.iterations);
+	if (used)
+		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
+}
+
+/* Prints which loop of the program the steps are the iterations of. */
+static void say_loop(struct textout *o, const struct facts_steps *steps, const char *cwd)
+{
+	const struct facts_loops *l = steps->loop;
+	char place[PLACE_BYTES], other[PLACE_BYTES];
+	if (!l)
+		return;
+	write_loop(place, sizeof(place), &l->step, cwd);
+	if (*l->step.file || *l->step.function)
+		text_say(o, REPORT_UNDER, "step = iteration of the loop at %s", place);
+	if (l->instead && l->instead->line)
+		text_say(o, REPORT_UNDER,
+			 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
+			 "--step loop:%s",
+			 write_loop(other, sizeof(other), l->instead, cwd),
+			 (long long)l->instead->iterations, other);
+	else
+		say_nest(o, l, cwd);
+}
+
 static void say_corrected(struct textout *o, const struct facts_steps *steps)
 {
 	if (!steps->corrected)
@@ -336,6 +389,7 @@ void report_steps_say(struct textout *o, const struct report_process *p, const c
 	say_slow(o, p, cwd);
 	say_drift(o, p->baseline.drift);
 	say_recorded(o, p);
+	say_loop(o, steps, cwd);
 	if (*steps->boundary)
 		text_say(o, REPORT_UNDER, "%lld CUDA call%s per step; step boundary: %s",
 			 (long long)steps->period, steps->period > 1 ? "s" : "", steps->boundary);

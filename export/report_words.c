@@ -114,15 +114,18 @@ enum {
 	LEFT_LEAST_PCT = 1, /* percent; less is not worth a line */
 };
 
+#define CLEAR 0.7 /* with less confidence, something else may be the step */
+
 char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
 {
 	bool is_auto = !strcmp(steps->detector, "auto");
 	if (!strcmp(steps->detector, "slices"))
 		snprintf(to, bytes, "slices of one second");
 	else if (is_auto || steps->period >= 0) /* other detectors are certain */
-		snprintf(to, bytes, "%s%s (%.0f %%)",
+		snprintf(to, bytes, "%s%s (%.0f %%)%s",
 			 is_auto ? "auto-detected" : "PROF_STEP=", is_auto ? "" : steps->detector,
-			 steps->confidence * 100);
+			 steps->confidence * 100,
+			 is_auto && steps->confidence < CLEAR ? ": step unclear" : "");
 	else
 		snprintf(to, bytes, "PROF_STEP=%s", steps->detector);
 	return to;

@@ -140,3 +140,13 @@ void trace_keep_free(struct trace_keep *k)
 	vec_free(&k->first);
 	vec_free(&k->newest);
 }
+
+void trace_keep_forget(struct trace_keep *k, const char *folder)
+{
+	for (size_t i = 0; i < k->first.n; i++)
+		is_removed(folder, k->first.at[i].name);
+	for (size_t i = 0; i < k->newest.n; i++)
+		is_removed(folder, k->newest.at[i].name);
+	trace_keep_free(k);
+	memset(k, 0, sizeof(*k));
+}

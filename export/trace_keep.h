@@ -53,6 +53,9 @@ void trace_keep_add(struct trace_keep *k, const struct trace_limits *limits, con
 /* Returns the names of the kept traces; the caller owns the reference. */
 json_t *trace_keep_list(const struct trace_keep *k);
 
+/* Removes all traces from `folder` and starts anew. */
+void trace_keep_forget(struct trace_keep *k, const char *folder);
+
 void trace_keep_free(struct trace_keep *k);
 
 #endif

@@ -337,6 +337,19 @@ static int parse_python(const char *where, struct config_step *out, struct err *
 	return 0;
 }
 
+static int parse_loop(const char *where, struct config_step *out, struct err *e)
+{
+	const char *colon = strrchr(where, ':');
+	char *end = NULL;
+	if (!colon || colon == where || strtol(colon + 1, &end, 10) <= 0 || *end)
+		return err_set(e, -EINVAL,
+			       "loop:%.60s: expected loop:FILE:LINE, where FILE is the end of the "
+			       "file's path, for example loop:train.py:31",
+			       where);
+	out->pattern = where;
+	return 0;
+}
+
 static int parse_optimizer(const char *rest, struct config_step *out, struct err *e)
 {
 	if (*rest)
@@ -352,13 +365,12 @@ static int refuse_step(const char *text, struct err *e)
 	snprintf(mode, sizeof(mode), "%.*s", (int)(n + (text[n] == ':')), text);
 	return err_set(e, -EINVAL,
 		       "'%.60s' is not one of "
-		       "auto|optimizer|python:FILE:FUNCTION|kernel:REGEX|nvtx:NAME|graph|sync|"
-		       "time:MS|api%s",
+		       "auto|optimizer|loop:FILE:LINE|python:FILE:FUNCTION|kernel:REGEX|nvtx:NAME|"
+		       "graph|sync|time:MS|api%s",
 		       text,
 		       spelling_did_you_mean(meant, sizeof(meant), mode,
-					     "auto|optimizer|python:|kernel:|nvtx:|graph|sync|time:"
-					     "|"
-					     "api"));
+					     "auto|optimizer|loop:|python:|kernel:|nvtx:|graph|"
+					     "sync|time:|api"));
 }
 
 int config_parse_step(const char *text, struct config_step *out, struct err *e)
@@ -370,6 +382,7 @@ int config_parse_step(const char *text, struct config_step *out, struct err *e)
 	} modes[] = {
 		{ "auto", STEP_MODE_AUTO, NULL },
 		{ "optimizer", STEP_MODE_AUTO, parse_optimizer },
+		{ "loop:", STEP_MODE_AUTO, parse_loop },
 		{ "python:", STEP_MODE_AUTO, parse_python },
 		{ "kernel:", STEP_MODE_KERNEL, parse_kernel },
 		{ "nvtx:", STEP_MODE_NVTX, parse_nvtx },

@@ -242,3 +242,18 @@ void anchors_mark(struct ingest *f, const struct launch_log *log, const struct a
 	vec_free(&x.begins);
 	vec_free(&x.hits);
 }
+
+void anchors_mark_begins(struct ingest *f, const loop_begins *begins, uint64_t end_ticks)
+{
+	f->marks.at[0] = (struct step_mark){ .number = UINT64_MAX, .is_outside = true };
+	f->saw_outside = f->is_marked = true;
+	for (size_t i = 0; i < begins->n; i++)
+		ingest_add_mark(f, &(struct step_mark){ .ticks = begins->at[i].ticks,
+							.number = i,
+							.action = action_of(f, i, true) });
+	ingest_add_mark(f, &(struct step_mark){ .ticks = end_ticks,
+						.number = UINT64_MAX,
+						.action = SCHED_NONE,
+						.is_outside = true });
+	f->last_is_whole = true;
+}

@@ -7,6 +7,7 @@
 #define CORE_ANCHORS_H
 
 #include "core/source/journal/ingest.h"
+#include "core/steps/loop_choice.h"
 
 /*
  * Returns the token of this call, the same one that the library pushes into the thread's token
@@ -87,5 +88,11 @@ struct launch_log;
  * itself. Finds the anchor in `log`, the launches of the same journal.
  */
 void anchors_mark(struct ingest *f, const struct launch_log *log, const struct anchor *a);
+
+/*
+ * Adds to `f` a mark for each step that begins at one of `begins`, in ascending order; the first of
+ * them is step 0. The last one ends at `end_ticks`. Marks that the library made are ignored.
+ */
+void anchors_mark_begins(struct ingest *f, const loop_begins *begins, uint64_t end_ticks);
 
 #endif

@@ -95,6 +95,7 @@ static void add_step(struct launch_log *log, const struct rec_step *s)
 		add_anchor(&log->anchors, s);
 		break;
 	case STEP_TRIGGERED:
+		log->has_triggers = true;
 		break;
 	case STEP_OPENING_ENDED:
 		log->opening.end_ticks = s->ticks;

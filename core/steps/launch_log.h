@@ -37,6 +37,7 @@ struct launch_log {
 	VEC(struct logged_generation) generations;
 	anchors anchors;	   /* without the withdrawn ones, oldest first */
 	anchor_generations voided; /* generations of withdrawn anchors */
+	bool has_triggers;	   /* somebody asked for steps */
 	bool has_steps;		   /* the library marked a step after step 0, or recorded step 0 */
 	/* the library recorded a complete step because the schedule or a request wanted it */
 	bool has_wanted;

@@ -44,6 +44,7 @@ void learn_stop(struct learn *l)
 	map_free(&l->thread_of_slot);
 	learn_frames_free(&l->frames);
 	learn_function_free(&l->function);
+	learn_loops_free(&l->loops);
 	vec_free(&l->hits);
 	vec_free(&l->counted);
 }
@@ -164,6 +165,18 @@ static const char *function_setting(const struct ingest *f)
 	return colon ? colon + 1 : "";
 }
 
+/* Returns what the user, or else PROF_STEP, asks of the loops. */
+static struct learn_loops_wish wish_of(const struct learn *l, const struct ingest *f)
+{
+	static const char word[] = "loop:";
+	const char *step = tables_fact(&f->dict.t, "PROF_STEP");
+	bool is_loop = step && !strncmp(step, word, strlen(word));
+	return (struct learn_loops_wish){ .loop = l->wanted_loop ? l->wanted_loop
+						  : is_loop	 ? step + strlen(word)
+								 : NULL,
+					  .optimizer = f->reader.header->steps.wants_optimizer };
+}
+
 bool learn_is_feeding(const struct learn *l)
 {
 	return !l->has_base || l->is_provisional;
@@ -230,12 +243,17 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 	uint64_t token = anchor_token(c, category);
 	struct learn_thread *t = thread_of(l, slot);
 	t->read_until_ticks = c->begin_ticks + record_duration(c);
+	uint64_t hash = token ? token_window_push_for(&t->window, token,
+						      l->has_choice ? l->choice.anchor : 0)
+			      : 0;
+	if (!wants_function(f))
+		learn_loops_feed(&l->loops, f, slot, c, hash);
+	if (!learn_is_feeding(l))
+		return;
 	if (!token) {
 		note_blocked(t, c, category);
 		return;
 	}
-	uint64_t hash =
-		token_window_push_for(&t->window, token, l->has_choice ? l->choice.anchor : 0);
 	t->n++;
 	if (l->is_overdue && c->begin_ticks < l->overdue_ticks) {
 		t->has_synced = false;
@@ -443,8 +461,9 @@ static bool publish_base(struct learn *l, struct ingest *f)
 
 static bool vote(struct learn *l, const struct ingest *f, struct level_choice *out)
 {
-	return wants_function(f) ? learn_function_vote(&l->function, false, out)
-				 : levels_vote(l->levels, out);
+	if (wants_function(f))
+		return learn_function_vote(&l->function, false, out);
+	return !wish_of(l, f).loop && levels_vote(l->levels, out);
 }
 
 static bool anchor_is_lost(const struct learn *l)
@@ -575,7 +594,7 @@ static void publish_wants_slices(const struct learn *l, struct ingest *f)
 {
 	const char *text = tables_fact(&f->dict.t, "PROF_LEARN_S");
 	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
-	bool is_long = !l->has_choice && l->first_ticks &&
+	bool is_long = !l->has_choice && l->first_ticks && !wish_of(l, f).loop &&
 		       f->read_until_ticks > l->first_ticks + timebase_ticks(&f->time, patience_ns);
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
@@ -734,11 +753,98 @@ bool learn_end_provisional(struct learn *l, struct ingest *f)
 	return false;
 }
 
+/*
+ * Lets the loops decide against an anchor of launches. If the anchor stands, but counts the
+ * iterations of a loop, then that loop decides: its boundaries are exact.
+ */
+static bool choose_loop(struct learn_loops *x, const struct learn_loops_wish *wish, uint64_t anchor,
+			double confidence)
+{
+	bool is_wanted = x->has_choice && (x->choice.by_optimizer || !wish->optimizer);
+	if (is_wanted && (wish->loop || learn_loops_outweigh(x, anchor, confidence)))
+		return true;
+	int64_t match = wish->loop ? -1 : learn_loops_match(x, anchor);
+	if (match < 0)
+		return false;
+	uint32_t other = x->has_choice ? x->choice.loop : LOOP_NONE;
+	loop_choice_free(&x->choice);
+	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
+	x->choice.confidence = confidence;
+	x->choice.other = other != (uint32_t)match ? other : LOOP_NONE;
+	return x->has_choice;
+}
+
+/*
+ * Searches the loops a last time. Returns whether they decide, rather than an anchor of launches.
+ */
+static bool loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor,
+			 double confidence)
+{
+	const struct learn_loops_wish wish = wish_of(l, f);
+	learn_loops_search(&l->loops, &wish, true);
+	l->by_loops = choose_loop(&l->loops, &wish, anchor, confidence);
+	if (l->by_loops)
+		l->choice = (struct level_choice){
+			.boundary = LEVEL_BY_LOOP,
+			.confidence = l->loops.choice.confidence,
+			.calls_per_step = learn_loops_calls_per_step(&l->loops),
+		};
+	return l->by_loops;
+}
+
+void learn_compare(struct learn *l, struct ingest *f)
+{
+	const struct learn_loops_wish wish = wish_of(l, f);
+	bool is_in_opening = f->opening.is_any && !f->opening.end_ticks;
+	if (!wants_function(f) && is_in_opening && learn_loops_is_due(&l->loops))
+		f->opening.is_disputed = learn_loops_search(&l->loops, &wish, false) &&
+					 l->has_choice &&
+					 learn_loops_match(&l->loops, l->choice.anchor) < 0;
+}
+
+static bool conclude(struct learn *l, const struct ingest *f)
+{
+	struct level_choice launches = { 0 };
+	bool is_known = l->levels && levels_conclude(l->levels, &launches);
+	bool by_loops = !l->keeps_numbers &&
+			loops_decide(l, f, launches.anchor, is_known ? launches.confidence : 0);
+	if (by_loops)
+		return true;
+	l->choice = launches;
+	return is_known && !wish_of(l, f).loop;
+}
+
 bool learn_conclude(struct learn *l, const struct ingest *f)
 {
-	if (!l->has_choice && wants_function(f))
-		l->has_choice = learn_function_vote(&l->function, true, &l->choice);
-	else if (!l->has_choice && l->levels)
-		l->has_choice = levels_conclude(l->levels, &l->choice);
+	if (!l->has_choice)
+		l->has_choice = wants_function(f)
+					? learn_function_vote(&l->function, true, &l->choice)
+					: conclude(l, f);
 	return l->has_choice;
+}
+
+bool learn_loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor, double confidence)
+{
+	return !wants_function(f) && loops_decide(l, f, anchor, confidence);
+}
+
+const struct loop_choice *learn_loop(struct learn *l, uint64_t anchor, bool *is_other)
+{
+	struct learn_loops *x = &l->loops;
+	*is_other = false;
+	if (l->by_loops)
+		return x->has_choice ? &x->choice : NULL;
+	const struct learn_loops_wish any = { 0 };
+	bool is_clear = learn_loops_search(x, &any, true);
+	int64_t match = learn_loops_match(x, anchor);
+	uint32_t clear = is_clear ? x->choice.loop : LOOP_NONE;
+	if (match < 0) {
+		*is_other = is_clear;
+		return is_clear ? &x->choice : NULL;
+	}
+	loop_choice_free(&x->choice);
+	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
+	if (clear != (uint32_t)match)
+		x->choice.other = clear;
+	return x->has_choice ? &x->choice : NULL;
 }

@@ -12,6 +12,7 @@
 #include "core/steps/anchors.h"
 #include "core/steps/learn_frames.h"
 #include "core/steps/learn_function.h"
+#include "core/steps/learn_loops.h"
 #include "core/steps/learn_midstep.h"
 #include "core/steps/levels.h"
 
@@ -39,9 +40,15 @@ struct learn {
 	struct map thread_of_slot;
 	struct learn_frames frames;
 	struct learn_function function; /* PROF_STEP=python: used instead of `levels` */
+	/* PROF_STEP=auto: decides at the end, if the process ended in its opening */
+	struct learn_loops loops;
+	/* somebody asked for steps by their numbers, so these must not be cut anew at the end */
+	bool keeps_numbers;
+	const char *wanted_loop; /* FILE-SUFFIX:LINE, in place of PROF_STEP; NULL: none */
 	struct level_choice choice;
 	/* `choice` is valid. */
 	bool has_choice;
+	bool by_loops;	     /* the process has ended, and `choice` comes from `loops` */
 	bool is_provisional; /* the choice may change, so learning continues */
 	uint32_t generation; /* generation of the anchor published last; 0: none yet */
 	/* The provisional generation with which the library counts steps; 0: none. */
@@ -85,10 +92,13 @@ struct learn {
 void learn_start(struct learn *l);
 void learn_stop(struct learn *l);
 
-/* Returns whether learn_feed() must be called for each call. */
+/* Returns whether the search for steps goes on. */
 bool learn_is_feeding(const struct learn *l);
 
-/* Takes the next call of thread `slot`. Calls of one thread must come in order. */
+/*
+ * Takes the next call of thread `slot`. Calls of one thread must come in order. Call it for all
+ * calls; once learn_is_feeding() returns false, it only completes the loops.
+ */
 void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct rec_call *c);
 
 /* Takes a STEP_COUNTED record. Adds the step's mark to `f` once the step's number is known. */
@@ -117,5 +127,27 @@ bool learn_end_provisional(struct learn *l, struct ingest *f);
  * describes them. Returns false if no steps were found.
  */
 bool learn_conclude(struct learn *l, const struct ingest *f);
+
+/*
+ * Call after each pass over new records while the process runs. Compares the steps that the
+ * launches have shown with the loops. If they differ, the opening goes on: it must contain enough
+ * of the right steps, whichever these are.
+ */
+void learn_compare(struct learn *l, struct ingest *f);
+
+/*
+ * Call once all calls of a process that ended in its opening have been fed. Returns whether the
+ * loops decide what a step is, rather than `anchor`, which has this confidence. If so, `l->choice`
+ * and `l->loops.choice` describe the steps.
+ */
+bool learn_loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor,
+			double confidence);
+
+/*
+ * Returns the loop whose iterations are the steps, owned by `l`; NULL if it is not known. `anchor`:
+ * what the steps were counted with. Sets `*is_other` if the anchor counts the iterations of no
+ * loop; then the result is the loop that is probably the step. Call once all calls have been fed.
+ */
+const struct loop_choice *learn_loop(struct learn *l, uint64_t anchor, bool *is_other);
 
 #endif

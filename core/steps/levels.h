@@ -138,8 +138,6 @@ struct level_choice {
 	 * step may differ. -1: the anchor occurred before the first step had ended.
 	 */
 	int64_t n_missed;
-	/* The anchor occurs before its step's end; so if n_missed is negative. */
-	bool is_late;
 	double confidence; /* 0 to 1: share of answers with this confidence that are right */
 	struct level_signs signs;
 	enum level_boundary boundary;

@@ -8,9 +8,13 @@ enum {
 	EPOCHS_MOST = 20,
 	/* It is, if one loop inside it has this many iterations in each of its own. */
 	BATCHES_LEAST = 8,
-	/* So is a longer loop, if one loop inside it has this many iterations in each of its own. */
+	/*
+	 * So is a longer loop, if one loop inside it has this many iterations in each of its own.
+	 */
 	INNER_MANY = 64,
-	/* Without an optimizer. With fewer iterations, nothing shows that the loop is one of steps. */
+	/*
+	 * Without an optimizer. With fewer iterations, nothing shows that the loop is one of steps.
+	 */
 	ITERATIONS_LEAST = 3,
 };
 
@@ -23,8 +27,16 @@ enum {
 #define INNER_OF_TWO_MANY   0.90
 #define SEVERAL_KINDS	    0.60
 #define UNSEEN_OUTER	    0.55
-#define MOST_OF_A_LOOP	    0.70 /* share of time or calls from which an inner loop fills an outer one */
-#define NEARLY_EACH	    0.90 /* share of iterations that counts as each of them */
+/* Share of the time or calls of a loop; with this much, an inner loop fills the outer one. */
+#define MOST_OF_A_LOOP 0.70
+/*
+ * Of two threads' loops: the time of one, as a share of the other's, from which both could be
+ * meant; the same if only one of them copies to or from the host.
+ */
+#define SIMILAR	      0.80
+#define SIMILAR_TALKS 0.50
+/* Share of the iterations that counts as each of them. */
+#define NEARLY_EACH 0.90
 
 static const struct loop_place *place_of(const struct loop_tree *t, const struct loop *l)
 {
@@ -87,12 +99,21 @@ static void collect(struct loop_tree *t, candidates *out)
 
 /* ---- Begins ---- */
 
+/*
+ * A step begins with its first launch or copy, as it does where the library counts steps. What the
+ * CPU does before belongs to the step before.
+ */
+static struct loop_begin begin_of(const struct loop_iteration *x)
+{
+	return (struct loop_begin){ x->launch_ticks ? x->launch_ticks : x->begin_ticks, x->slot,
+				    x->launch, x->n.launches };
+}
+
 static void add_begins(loop_begins *out, const struct loop *l)
 {
 	for (size_t i = 0; i < l->iterations.n; i++) {
 		const struct loop_iteration *x = &l->iterations.at[i];
-		vec_push(out, ((struct loop_begin){ x->begin_ticks, x->slot, x->launch,
-						    x->n.launches }));
+		vec_push(out, begin_of(x));
 	}
 }
 
@@ -103,8 +124,7 @@ static void add_groups(loop_begins *out, const struct loop *l)
 	for (size_t i = 0; i < l->iterations.n; i++) {
 		const struct loop_iteration *x = &l->iterations.at[i];
 		if (!is_open)
-			vec_push(out,
-				 ((struct loop_begin){ x->begin_ticks, x->slot, x->launch, 0 }));
+			vec_push(out, begin_of(x));
 		struct loop_begin *b = &out->at[out->n - 1];
 		b->n_launches = x->launch + x->n.launches - b->launch;
 		is_open = !x->n.steps;
@@ -249,7 +269,8 @@ static bool by_optimizer(const struct loop_tree *t, const candidates *all, struc
 	}
 	*out = (struct loop_choice){ .other = LOOP_NONE,
 				     .confidence = BY_OPTIMIZER,
-				     .by_optimizer = true };
+				     .by_optimizer = true,
+				     .is_seen = true };
 	for (const struct loop *l = first; (l = outer_of(t, l)) != NULL;)
 		if (steps_itself(l, best)) {
 			best = l;
@@ -285,9 +306,20 @@ static bool is_top(const struct loop_tree *t, const struct loop *l)
 	return !outer_of(t, l);
 }
 
-/* Returns the heaviest outermost loop, preferring those that copy to or from the host. */
+/* Returns whether `l` is an outermost loop with at least `share` of the time of `best`. */
+static bool is_heavy_top(const struct loop_tree *t, const struct loop *l, const struct loop *best,
+			 double share)
+{
+	return is_top(t, l) && weight_of(l) >= share * weight_of(best);
+}
+
+/*
+ * Returns the outermost loop with the most time. Of those with a similar time, which are on several
+ * threads, one that copies to or from the host comes first, and one with more iterations. Stores
+ * the share of the time in `*share`, and in `*other` another loop with nearly the same time.
+ */
 static const struct loop *heaviest_top(const struct loop_tree *t, const candidates *all,
-				       double *share)
+				       double *share, uint32_t *other)
 {
 	const struct loop *best = NULL, *talks = NULL;
 	double sum = 0;
@@ -299,15 +331,23 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const candidat
 		if (!best || weight_of(l) > weight_of(best))
 			best = l;
 	}
-	for (size_t i = 0; best && i < all->n; i++) {
+	const struct loop *heaviest = best;
+	for (size_t i = 0; i < all->n; i++) {
 		const struct loop *l = all->at[i];
-		if (is_top(t, l) && 2 * weight_of(l) >= weight_of(best) &&
-		    l->n_transfers >= l->iterations.n &&
-		    (!talks || weight_of(l) > weight_of(talks)))
+		if (!is_heavy_top(t, l, heaviest, SIMILAR_TALKS) ||
+		    l->n_transfers < l->iterations.n)
+			continue;
+		bool is_similar = talks && is_heavy_top(t, l, talks, SIMILAR) &&
+				  is_heavy_top(t, talks, l, SIMILAR);
+		if (!talks || (is_similar ? l->iterations.n > talks->iterations.n
+					  : weight_of(l) > weight_of(talks)))
 			talks = l;
 	}
 	best = talks ? talks : best;
 	*share = best && sum > 0 ? weight_of(best) / sum : 0;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->at[i] != best && is_heavy_top(t, all->at[i], best, SIMILAR))
+			*other = all->at[i]->place;
 	return best;
 }
 
@@ -427,14 +467,16 @@ static bool has_unseen_outer(const struct loop_tree *t, const struct loop *l)
 static bool by_time(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
 {
 	*out = (struct loop_choice){ .other = LOOP_NONE };
-	const struct loop *best = heaviest_top(t, all, &out->confidence);
+	const struct loop *best = heaviest_top(t, all, &out->confidence, &out->other);
 	if (!best)
 		return false;
 	best = descend(t, all, best, out);
 	if (is_mixed(best))
 		out->confidence *= SEVERAL_KINDS;
-	if (has_unseen_outer(t, best))
+	bool has_unseen = has_unseen_outer(t, best);
+	if (has_unseen)
 		out->confidence *= UNSEEN_OUTER;
+	out->is_seen = !has_unseen && is_sure(t, best);
 	double n = (double)best->iterations.n;
 	out->confidence *= n > 2 ? 1 - pow(0.5, n / 2 - 1) : 0;
 	out->loop = best->place;

@@ -26,6 +26,8 @@ struct loop_choice {
 	bool by_optimizer;
 	/* A step is several iterations: those up to an optimizer's step. */
 	bool is_grouped;
+	/* Each iteration of the loop, and of all loops around it, makes a call that shows it. */
+	bool is_seen;
 	/* In the order of time. Steps of all loops that the choice includes. */
 	loop_begins begins;
 	uint64_t end_ticks; /* the end of the last iteration */

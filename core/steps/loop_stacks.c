@@ -100,12 +100,16 @@ static void add_site(struct loop_place *p, uint64_t at, bool is_launch)
 	vec_push(&p->sites, ((struct flow_site){ at, is_launch }));
 }
 
-/* Returns the loop `number` of the frame's function, called from the frames that `outer` numbers. */
+/*
+ * Returns the loop `number` of the frame's function, called from the frames that `outer` numbers.
+ */
 static uint32_t place_of(struct loop_stacks *x, uint32_t outer, uint32_t frame, uint32_t number,
 			 bool *is_new)
 {
 	uint32_t function = x->frames.at[frame].function;
-	/* 24 bits for the function and 12 for the loop: larger ones share places, which is harmless */
+	/*
+	 * 24 bits for the function and 12 for the loop: larger ones share places, which is harmless
+	 */
 	uint64_t key = (uint64_t)outer << 36 | (uint64_t)(function & 0xffffff) << 12 |
 		       (number & 0xfff);
 	uint64_t *at = map_at(&x->place_of_key, key, is_new);
@@ -206,9 +210,9 @@ static size_t n_native(const uint64_t *raw, size_t n)
 }
 
 /*
- * Of a stack with Python frames, native frames count only inside the innermost of them. Those further
- * out are missing where the unwinder met its depth limit, and then all that is inside would look
- * different.
+ * In a stack with Python frames, native frames count only inside the innermost Python frame. Those
+ * further out are missing where the unwinder met its depth limit. The same place would then look
+ * like two.
  */
 const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id, bool is_launch)
 {
@@ -261,11 +265,13 @@ static bool is_native(const struct loop_frame *f)
 }
 
 /*
- * Two stacks differ at `level` by more than a place in one function. Returns whether the program may
- * just have gone on all the same. A native function jumps to another one at its end instead of
- * calling it. Compilers merge the calls of a library's function. A function of the interpreter, such
- * as sum(), calls Python and native functions in turn. And nothing is known of the order of opaque
- * frames.
+ * Two stacks differ at `level` by more than a place in one function. Returns whether the program
+ * may have gone on without a new iteration:
+ *
+ * - A native function may end with a jump to another function, which is then at the same level.
+ * - Compilers merge call sites in libraries.
+ * - A function of the interpreter, such as sum(), calls Python and native functions in turn.
+ * - Nothing is known about the order of opaque frames.
  */
 static bool may_go_on(const struct loop_stacks *x, const struct loop_stack *a,
 		      const struct loop_stack *b, size_t level)

@@ -6,6 +6,12 @@
 /* 96 MiB of iterations. More are counted and not kept; the opening's budget keeps runs below it. */
 enum { ITERATIONS_MOST = 1 << 20 };
 
+/*
+ * With this many calls in a row without a stack, no more stacks are expected. A single stack may be
+ * missing, such as that of a thread's first call.
+ */
+enum { WITHOUT_MOST = 8 };
+
 void loop_tree_start(struct loop_tree *t, const struct dict *d)
 {
 	*t = (struct loop_tree){ 0 };
@@ -188,27 +194,36 @@ static bool shows_structure(uint8_t category)
 	       category == CAT_MEMSET || category == CAT_SYNC;
 }
 
+static void add_launch(struct loop_thread *thread, uint64_t hash, uint64_t ticks)
+{
+	vec_push(&thread->hashes, hash);
+	thread->n.launches++;
+	/* if the iteration of a loop has one, so have those of all loops around it */
+	for (size_t i = thread->open.n; i-- > 0 && !thread->open.at[i].begun.launch_ticks;)
+		thread->open.at[i].begun.launch_ticks = ticks;
+}
+
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash)
 {
 	uint8_t category = dict_category(t->stacks.dict, c->hook);
 	if (!shows_structure(category))
 		return;
 	struct loop_thread *thread = thread_of(t, slot);
-	thread->is_over |= !c->stack;
+	thread->n_without = c->stack ? 0 : thread->n_without + 1;
+	thread->is_over |= thread->n_without == WITHOUT_MOST;
 	if (thread->is_over)
 		return;
 	t->n_fed++;
-	const struct loop_stack *s = loop_stacks_find(&t->stacks, c->stack, category == CAT_LAUNCH);
+	const struct loop_stack *s =
+		c->stack ? loop_stacks_find(&t->stacks, c->stack, category == CAT_LAUNCH) : NULL;
 	if (s) {
 		uint32_t begun = move_to(t, thread, s, c->begin_ticks);
 		count_call(thread, s, c, category, begun);
 		thread->before = s;
 		thread->last_end_ticks = c->begin_ticks + record_duration(c);
 	}
-	if (hash) {
-		vec_push(&thread->hashes, hash);
-		thread->n.launches++;
-	}
+	if (hash)
+		add_launch(thread, hash, c->begin_ticks);
 }
 
 void loop_tree_end(struct loop_tree *t)

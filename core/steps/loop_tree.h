@@ -23,8 +23,9 @@ struct loop_counts {
 
 struct loop_iteration {
 	uint64_t begin_ticks, end_ticks;
-	uint32_t slot;	 /* the thread */
-	uint32_t launch; /* number of launches that the thread had made before */
+	uint64_t launch_ticks; /* begin of its first launch or copy; 0: it has none */
+	uint32_t slot;	       /* the thread */
+	uint32_t launch;       /* number of launches that the thread had made before */
 	struct loop_counts n;
 	/* The places of its calls, as a Bloom filter: equal for iterations of one kind. */
 	uint64_t places;
@@ -53,8 +54,8 @@ struct loop_thread {
 	uint64_t last_end_ticks;
 	uint32_t step_node;   /* of the optimizer's step that the last call is in; 0: none */
 	VEC(uint64_t) hashes; /* of its launches: trigrams (core/runtime/token.h) */
-	/* A call had no stack, so what comes after it says nothing. */
-	bool is_over;
+	uint32_t n_without;   /* newest calls in a row that have no stack */
+	bool is_over;	      /* there are no stacks any more, so further calls say nothing */
 };
 
 struct loop_tree {
@@ -72,10 +73,10 @@ void loop_tree_start(struct loop_tree *t, const struct dict *d);
 void loop_tree_stop(struct loop_tree *t);
 
 /*
- * Takes the next call of thread `slot`. Calls of one thread must come in order. Ignores calls that
- * are neither launches nor copies nor synchronizations, and all calls of the thread from its first
- * such call without a stack on. `hash`: the trigram that the call completes if the library pushes it
- * into its token window, else 0.
+ * Takes the next call of thread `slot`. Calls of one thread must come in order. Only launches,
+ * copies and synchronizations count. If several of them in a row have no stack, the thread is
+ * ignored from then on. `hash`: the trigram that the call completes if the library pushes it into
+ * its token window, else 0.
  */
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash);
 

@@ -99,16 +99,6 @@ static void say_savings(struct judge *j)
 	}
 }
 
-static bool is_unit(const struct findings *f)
-{
-	return f->timeline->steps.n && f->timeline->steps.at[0].is_whole_run;
-}
-
-const char *judge_per_step(const struct findings *f)
-{
-	return is_unit(f) ? "in the whole run" : "per step";
-}
-
 static void say_utilization(struct findings *f, const struct finding_gpu *g)
 {
 	double own_ms = g->busy_ms - g->before_ms,
@@ -129,7 +119,7 @@ static void say_utilization(struct findings *f, const struct finding_gpu *g)
 /* Writes how little the savings of one step show. */
 static void say_one_step(struct findings *f)
 {
-	if (is_unit(f))
+	if (judge_is_unit(f))
 		judge_say(f, "this is one run without steps: nothing shows how much these savings "
 			     "vary");
 	else
@@ -171,7 +161,7 @@ static void give_evidence(struct judge *j)
 	for (size_t i = 0; i < f->gpus.n; i++)
 		say_utilization(f, &f->gpus.at[i]);
 	judge_say(f, "the replay without changes takes %.2f ms %s; measured: %.2f ms",
-		  f->replayed_ms, is_unit(f) ? judge_per_step(f) : "per step on average",
+		  f->replayed_ms, judge_is_unit(f) ? judge_per_step(f) : "per step on average",
 		  f->measured_ms);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/analysis/findings.h"
 #include "core/analysis/program_kind.h"
+#include "core/analysis/timeline.h"
 #include "core/verdict/resample.h"
 #include "core/whatif/whatif.h"
 
@@ -49,10 +50,17 @@ struct judge {
 /* For steps shorter than 0.5 ms, savings are worth a person's time from this share of the step. */
 static const double judge_binds = 0.10;
 
-/* ---- judge.c ---- */
+/* Returns whether the run has no steps, so that it counts as one unit. */
+static inline bool judge_is_unit(const struct findings *f)
+{
+	return f->timeline->steps.n && f->timeline->steps.at[0].is_whole_run;
+}
 
 /* Returns "per step", or "in the whole run" if the run has no steps. */
-const char *judge_per_step(const struct findings *f);
+static inline const char *judge_per_step(const struct findings *f)
+{
+	return judge_is_unit(f) ? "in the whole run" : "per step";
+}
 
 /* ---- judge_resources.c ---- */
 

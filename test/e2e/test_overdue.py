@@ -107,6 +107,7 @@ class AnotherModel(OverdueCase):
 
 class NeverCounted(OverdueCase):
     """The detected steps had ended by then: a compiler had measured kernels, 100 times each."""
+    SETTINGS = NO_OPENING  # the launches decide, not the loop that reads commands
 
     def measured(self, schedule=WINDOW):
         live = self.start(schedule, step=None)

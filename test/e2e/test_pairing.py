@@ -11,6 +11,9 @@ from trace import Trace
 
 STEPS = {"PROF_STEP": "kernel:first_10us", **EVERYTHING}
 
+# The whole run is one unit: no optimizer ends a step.
+WHOLE = dict(EVERYTHING, PROF_STEP="optimizer")
+
 
 class Pairing(Case):
     def arrows(self, run):
@@ -43,7 +46,7 @@ class Pairing(Case):
         return by_id, self.arrows(run)
 
     def test_a_run_without_steps(self):
-        by_id, by_order = self.both_ways([prog("loop"), "40"], **EVERYTHING)
+        by_id, by_order = self.both_ways([prog("loop"), "40"], **WHOLE)
         self.assertEqual(len(by_id), 2 + 40 * 6)
         self.assertEqual(by_order, by_id)
 
@@ -68,7 +71,7 @@ class Pairing(Case):
     def test_sixteen_threads(self):
         """They launch the same kernel on one stream: of two launches at the same time it is unknown
         which is whose, but each has one."""
-        by_id, by_order = self.both_ways([prog("threads"), "many"], **EVERYTHING)
+        by_id, by_order = self.both_ways([prog("threads"), "many"], **WHOLE)
         self.assertEqual(len(by_id), 16 * 102)
         self.assertEqual(len(by_order), len(by_id))
         self.assertEqual({call[:2] for call in by_order}, {call[:2] for call in by_id})

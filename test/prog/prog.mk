@@ -111,7 +111,8 @@ $(PROG)/regions_%: test/prog/regions.cu test/prog/regions.h
 # The part of the library that reads Python's frames, for ctypes. It needs no CUDA. A test wraps
 # python_layout_choose() to damage the layout.
 PYTHON_FRAMES_SRC := test/prog/python_frames.c $(wildcard preload/python*.c) preload/host_memory.c \
-	$(patsubst %,core/%.c,runtime/journal runtime/log runtime/clock source/journal/pylines)
+	$(patsubst %,core/%.c,runtime/journal runtime/journal_guard runtime/log runtime/clock \
+		source/journal/pylines)
 prog: $(PROG)/python_frames.so
 $(PROG)/python_frames.so: $(PYTHON_FRAMES_SRC) \
 		$(wildcard preload/python*.h preload/python*.def core/*/*.h)

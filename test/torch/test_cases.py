@@ -32,6 +32,14 @@ class Cases(SimCase):
         self.assertNotEqual(process["bound"]["verdict"], "unknown")
         self.assertTrue(process["lines"])
 
+    def test_requests_of_a_thread_pool(self):
+        _, (process,) = self.report("threadpool_server.py", 30)
+        steps = process["steps"]
+        self.assertEqual((steps["count"], steps["loop"]["function"]), (300, "_worker"))
+        (inner,) = steps["loop"]["inner"]
+        self.assertEqual((os.path.basename(inner["file"]), inner["iterations"]),
+                         ("threadpool_server.py", 2400))
+
     def test_one_forward_pass(self):
         run, (process,) = self.report("one_forward_pass.py", 20)
         self.assertEqual(process["steps"]["count"], 0)

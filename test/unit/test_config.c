@@ -104,6 +104,8 @@ static const struct {
 	{ "PROF_MEMORY", "no", false },
 	{ "PROF_NVTX", "off", true },
 	{ "PROF_NVTX", "no", false },
+	{ "PROF_COLLECTOR_MB", "512", true },
+	{ "PROF_COLLECTOR_MB", "0", false },
 	{ "PROF_PROGRESS", "off", true },
 	{ "PROF_PROGRESS", "no", false },
 	{ "PROF_NCCL", "off", true },

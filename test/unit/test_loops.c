@@ -1,10 +1,8 @@
 /*
- * Loops from the stacks of calls: loop_stacks.h, loop_tree.h, loop_choice.h, loop_anchor.h. A
+ * Loops from the stacks of calls: loop_stacks.h, loop_tree.h, loop_choice.h. A
  * function is a text: '.' is a call, '[' and ']' are a loop. Its control flow is a real one.
  */
-#include "core/steps/loop_anchor.h"
-
-#include "core/steps/loop_stacks.h"
+#include "core/steps/loop_choice.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -220,14 +218,32 @@ static void test_nested_loops_have_their_own_iterations(void **state)
 	stop(&f);
 }
 
-static void test_a_call_without_a_stack_ends_its_thread(void **state)
+static void test_a_missing_stack_is_skipped(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[..]", ".");
+	call(&f, 1, LAUNCH, 0, 5);
+	for (int i = 0; i < 6; i++) {
+		launch(&f, 1);
+		if (i == 2)
+			call(&f, 1, LAUNCH, 0, 5);
+		launch(&f, 2);
+	}
+	loop_tree_end(&f.tree);
+	assert_non_null(loop_of(&f, 6));
+	stop(&f);
+}
+
+static void test_calls_without_stacks_end_their_thread(void **state)
 {
 	struct fixture f;
 	(void)state;
 	start(&f, "[.]", ".");
 	for (int i = 0; i < 3; i++)
 		launch(&f, 1);
-	call(&f, 1, LAUNCH, 0, 5);
+	for (int i = 0; i < 8; i++)
+		call(&f, 1, LAUNCH, 0, 5);
 	for (int i = 0; i < 3; i++)
 		launch(&f, 1);
 	loop_tree_end(&f.tree);
@@ -353,50 +369,6 @@ static void test_nothing_repeats(void **state)
 	stop(&f);
 }
 
-/* ---- The anchor ---- */
-
-static void test_the_last_launch_of_a_step_is_its_anchor(void **state)
-{
-	struct fixture f;
-	struct loop_choice c;
-	struct level_choice answer;
-	(void)state;
-	start(&f, "[..].", ".");
-	for (int i = 0; i < 10; i++) {
-		launch(&f, 1);
-		launch(&f, 2);
-	}
-	launch(&f, 4);
-	loop_tree_end(&f.tree);
-	assert_true(loop_choose(&f.tree, &c));
-	assert_true(loop_anchor_find(&f.tree, &c, &answer));
-	assert_int_equal(answer.anchor, 102);
-	assert_int_equal(answer.count, 10);
-	assert_int_equal(answer.calls_per_step, 2);
-	loop_choice_free(&c);
-	stop(&f);
-}
-
-static void test_equal_launches_have_no_anchor(void **state)
-{
-	struct fixture f;
-	struct loop_choice c;
-	struct level_choice answer;
-	(void)state;
-	start(&f, "[[.].]", ".");
-	for (int i = 0; i < 10; i++) {
-		for (int k = 0; k < 4; k++)
-			launch(&f, 2);
-		wait(&f, 4);
-	}
-	loop_tree_end(&f.tree);
-	assert_true(loop_choose(&f.tree, &c));
-	assert_int_equal(c.begins.n, 10);
-	assert_false(loop_anchor_find(&f.tree, &c, &answer));
-	loop_choice_free(&c);
-	stop(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,7 +376,8 @@ int main(void)
 		cmocka_unit_test(test_equal_places_begin_an_iteration),
 		cmocka_unit_test(test_a_function_called_again_is_in_the_callers_loop),
 		cmocka_unit_test(test_nested_loops_have_their_own_iterations),
-		cmocka_unit_test(test_a_call_without_a_stack_ends_its_thread),
+		cmocka_unit_test(test_a_missing_stack_is_skipped),
+		cmocka_unit_test(test_calls_without_stacks_end_their_thread),
 		cmocka_unit_test(test_a_plain_loop_is_the_step),
 		cmocka_unit_test(test_epochs_are_not_steps),
 		cmocka_unit_test(test_a_step_of_four_stages),
@@ -412,8 +385,6 @@ int main(void)
 		cmocka_unit_test(test_micro_batches_make_one_step),
 		cmocka_unit_test(test_an_outer_loop_that_no_call_shows_lowers_the_confidence),
 		cmocka_unit_test(test_nothing_repeats),
-		cmocka_unit_test(test_the_last_launch_of_a_step_is_its_anchor),
-		cmocka_unit_test(test_equal_launches_have_no_anchor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

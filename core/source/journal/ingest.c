@@ -236,6 +236,8 @@ static void take_step(struct ingest *f, struct ingest_thread *t, const struct re
 		return;
 	bool is_begin = s->event == STEP_BEGIN;
 	f->opening.is_any |= is_begin && s->action == SCHED_OPENING;
+	if (f->is_marked)
+		return;
 	if (s->event == STEP_OUTSIDE || (is_begin && s->number))
 		f->last_is_whole = s->event == STEP_OUTSIDE;
 	ingest_add_mark(f, &(struct step_mark){

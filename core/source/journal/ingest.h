@@ -67,6 +67,7 @@ struct ingest_opening {
 	/* calls before this time were dropped, because no step was detected for long */
 	uint64_t dropped_ticks;
 	VEC(float) kept_ms; /* lengths of the steps passed on */
+	bool is_disputed;   /* the steps may be the wrong ones, so no number of them is enough */
 };
 
 struct ingest_counts {
@@ -115,6 +116,7 @@ struct ingest {
 	bool one_step;		/* no steps were detected: the whole run is step 0 */
 	/* of a run without steps: its first and last call or GPU work; 0: none */
 	uint64_t unit_begin_ns, unit_end_ns;
+	bool is_marked; /* all steps are marked already: the library's marks are ignored */
 	bool knows_schedule, saw_outside;
 	struct schedule schedule;
 	struct ingest_opening opening;

@@ -121,6 +121,6 @@ void ingest_note_length(struct ingest *f, double ms)
 	vec_push(&f->opening.kept_ms, (float)ms);
 	size_t n = f->opening.kept_ms.n;
 	/* not after each step, because each look sorts all lengths */
-	if ((n < 64 || !(n % 64)) && is_median_known(&f->opening))
+	if (!f->opening.is_disputed && (n < 64 || !(n % 64)) && is_median_known(&f->opening))
 		atomic_store(&f->reader.header->steps.has_enough, 1);
 }

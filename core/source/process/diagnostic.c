@@ -14,6 +14,13 @@ void explain_slices(struct driver *d)
 			patience_s ? patience_s : "60");
 }
 
+void explain_uncounted(struct driver *d)
+{
+	err_set(&d->diagnostic, 0,
+		"only the steps of the opening are counted: after it, nothing shows the iterations "
+		"of this loop; raise PROF_OPENING, or set PROF_STEP");
+}
+
 void explain_late_steps(struct driver *d)
 {
 	const struct ingest *f = d->ingest;

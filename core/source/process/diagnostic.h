@@ -16,6 +16,9 @@ void explain_slices(struct driver *d);
  */
 void explain_late_steps(struct driver *d);
 
+/* Explains why the steps after the opening are not counted, although the loop is known. */
+void explain_uncounted(struct driver *d);
+
 /* Explains why no step was recorded. */
 void explain_nothing_recorded(struct driver *d);
 

@@ -1,6 +1,9 @@
 /* See driver.h. */
 #include "core/source/process/driver_parts.h"
 
+/* Confidence of steps that a clear loop contradicts: below that of "step unclear". */
+#define UNCLEAR 0.6
+
 #include "core/runtime/clock.h"
 #include "core/source/process/driver_flight.h"
 #include "core/source/process/journals_parts.h"
@@ -36,7 +39,7 @@ void driver_take_kept(void *driver, struct model_step *m)
 static void on_call(void *context, struct ingest *f, uint32_t thread, const struct rec_call *call)
 {
 	struct driver *d = context;
-	if (driver_is_auto(d) && learn_is_feeding(&d->learn))
+	if (driver_is_auto(d))
 		learn_feed(&d->learn, f, thread, call);
 }
 
@@ -114,6 +117,7 @@ void driver_close(struct driver *d)
 	if (d->is_live)
 		atomic_store(&driver_header(d)->collector, 0);
 	vec_free(&d->triggers);
+	arena_free(&d->names);
 	flight_free(&d->flight);
 	learn_stop(&d->learn);
 	ingest_close(d->ingest);
@@ -161,6 +165,8 @@ bool driver_poll(struct driver *d)
 	ingest_read(d->ingest);
 	if (driver_is_auto(d) && learn_tell(&d->learn, d->ingest))
 		driver_fix_backwards(d);
+	if (driver_is_auto(d))
+		learn_compare(&d->learn, d->ingest);
 	if (ingest_recycle(d->ingest))
 		d->was_recycled = true;
 	describe_steps(d);
@@ -217,4 +223,29 @@ void driver_describe_told(struct driver *d)
 	driver_describe_choice(d, atomic_load(&s->confidence_permille) / 1000.0,
 			       atomic_load(&s->calls_per_step),
 			       (enum level_boundary)atomic_load(&s->boundary));
+}
+
+/* The named loop is not what was counted. */
+static void name_instead(struct driver *d)
+{
+	struct loop_name *instead = arena_zero(&d->names, sizeof(*instead));
+	*instead = d->loops.step;
+	d->loops =
+		(struct loop_names){ .step = { .file = "", .function = "" }, .instead = instead };
+}
+
+void driver_describe_loops(struct driver *d, struct learn *learn, uint64_t anchor)
+{
+	bool is_other;
+	const struct loop_choice *choice = learn_loop(learn, anchor, &is_other);
+	arena_free(&d->names);
+	d->has_loops = choice != NULL;
+	if (!choice)
+		return;
+	loop_names_make(&d->loops, &learn->loops.tree, choice, &d->names);
+	/* one of the two is wrong: what was counted, or the loop that is probably the step */
+	if (!learn->by_loops && (is_other || choice->other != LOOP_NONE) && d->confidence > UNCLEAR)
+		d->confidence = UNCLEAR;
+	if (is_other)
+		name_instead(d);
 }

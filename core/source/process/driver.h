@@ -36,6 +36,11 @@ struct driver_sink {
 	/* the caller uses recorded steps; if there are none, pass on the whole run as one step */
 	bool wants_steps;
 	bool no_trace; /* do not compute the counter of launches in flight */
+	/*
+	 * FILE-SUFFIX:LINE of the loop whose iterations are the steps, in place of what was
+	 * detected during the run; NULL: no other steps. Offline only. Valid until driver_close().
+	 */
+	const char *step_loop;
 };
 
 /*

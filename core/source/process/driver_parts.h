@@ -7,6 +7,7 @@
 #include "core/source/process/driver.h"
 #include "core/source/process/flight.h"
 #include "core/steps/learn.h"
+#include "core/steps/loop_names.h"
 
 #include <limits.h>
 
@@ -48,6 +49,10 @@ struct driver {
 	double confidence;
 	uint32_t period;	      /* calls per step, median; 0: the steps were not learned */
 	enum level_boundary boundary; /* where a learned step ends */
+	/* The loop whose iterations are the steps. Its texts are in `names`. */
+	struct loop_names loops;
+	bool has_loops;
+	struct arena names;
 };
 
 static inline struct journal_header *driver_header(const struct driver *d)
@@ -76,6 +81,17 @@ static inline bool driver_was_killed(const struct driver *d)
 	return !driver_has_ended(d);
 }
 
+/*
+ * Returns whether the process has made all its calls in the opening, and none was dropped, so that
+ * the steps can be cut anew. Not if somebody asked for steps by their numbers.
+ */
+static inline bool driver_is_all_opening(const struct driver *d)
+{
+	const struct ingest *f = d->ingest;
+	return f->opening.is_any && !f->opening.end_ticks && !d->was_recycled && !d->n_triggers &&
+	       !f->schedule.flight;
+}
+
 /* ---- driver.c ---- */
 
 /*
@@ -95,6 +111,9 @@ void driver_fix_backwards(struct driver *d);
 
 void driver_describe_choice(struct driver *d, double confidence, uint32_t period,
 			    enum level_boundary boundary);
+
+/* Takes the names of the loop whose iterations `anchor` counts, or that decided itself. */
+void driver_describe_loops(struct driver *d, struct learn *learn, uint64_t anchor);
 
 /* Takes confidence, period and boundary of the newest anchor from the journal's header. */
 void driver_describe_told(struct driver *d);

@@ -84,9 +84,36 @@ static void fill_corrected(struct facts_steps *to, const struct journal_steps *s
 	to->corrected->period_before = (int64_t)atomic_load(&shared->void_calls_per_step);
 }
 
-/* Fills in what is known only if steps were detected. */
-static void fill_found_steps(struct facts_steps *to, const struct driver *d)
+static struct facts_loop loop_of(const struct loop_name *name, struct arena *a)
 {
+	return (struct facts_loop){ .file = arena_text(a, name->file),
+				    .function = arena_text(a, name->function),
+				    .line = name->line,
+				    .iterations = (int64_t)name->iterations };
+}
+
+static struct facts_loops *loops_of(const struct loop_names *names, struct arena *a)
+{
+	struct facts_loops *to = arena_zero(a, sizeof(*to));
+	to->step = loop_of(&names->step, a);
+	list_make(a, &to->outer, names->outer.n);
+	for (size_t i = 0; i < names->outer.n; i++)
+		to->outer.at[i] = loop_of(&names->outer.at[i], a);
+	list_make(a, &to->inner, names->inner.n);
+	for (size_t i = 0; i < names->inner.n; i++)
+		to->inner.at[i] = loop_of(&names->inner.at[i], a);
+	if (names->instead) {
+		to->instead = arena_zero(a, sizeof(*to->instead));
+		*to->instead = loop_of(names->instead, a);
+	}
+	return to;
+}
+
+/* Fills in what is known only if steps were detected. */
+static void fill_found_steps(struct facts_steps *to, const struct driver *d, struct arena *a)
+{
+	if (d->has_loops)
+		to->loop = loops_of(&d->loops, a);
 	to->confidence = d->confidence;
 	to->last = (int64_t)d->ingest->last_number;
 	if (d->period) {
@@ -153,7 +180,7 @@ static void fill_steps(struct facts_steps *to, const struct driver *d, struct ar
 		to->trains_from = (int64_t)f->run.trains_from;
 	fill_corrected(to, shared, a);
 	if (has_steps)
-		fill_found_steps(to, d);
+		fill_found_steps(to, d, a);
 	if (d->n_triggers)
 		fill_triggers(to, d, a);
 	if (f->schedule.flight)

@@ -33,6 +33,19 @@ struct facts_corrected {
 	int64_t times, period_before;
 };
 
+/* A loop of the program. `file` "": unknown. `line` 0: unknown. */
+struct facts_loop {
+	const char *file, *function;
+	int64_t line, iterations;
+};
+
+/* The loop whose iterations are the steps, and the loops around and inside it. */
+struct facts_loops {
+	struct facts_loop step;
+	LIST(struct facts_loop) outer, inner; /* nearest first; heaviest first */
+	struct facts_loop *instead;	      /* the loop that could be meant instead; NULL: none */
+};
+
 struct facts_steps {
 	int64_t count;
 	const char *detector;
@@ -50,6 +63,7 @@ struct facts_steps {
 	int64_t last, trains_from; /* numbers of the newest step, and of the first training step */
 	int64_t period;		   /* calls per step, if the steps were learned */
 	const char *boundary;
+	struct facts_loops *loop; /* NULL: the loop is not known */
 	LIST(struct facts_trigger) triggers;
 	LIST(struct facts_kept) kept; /* steps that the flight recorder kept and wrote */
 };

@@ -15,6 +15,18 @@ static void note_closing_clock(struct driver *d)
 		h->clock.last = clock_point(h->clock.kind);
 }
 
+/*
+ * Returns whether loops decide what a step is. Inside the opening, the stacks show exactly where
+ * each step begins. The anchor may be a few launches off, or missing from some steps.
+ */
+static bool loops_decide(struct driver *d)
+{
+	const struct journal_steps *steps = driver_steps(d);
+	return driver_is_all_opening(d) && !reader_must_stop() &&
+	       learn_loops_decide(&d->learn, d->ingest, atomic_load(&steps->anchor),
+				  atomic_load(&steps->confidence_permille) / 1000.0);
+}
+
 static void finish(struct driver *d)
 {
 	struct err e;
@@ -29,11 +41,15 @@ static void finish(struct driver *d)
 	/* the library has overwritten a part of a recycled journal, so it cannot be reread */
 	bool is_locked = !is_auto || d->learn.has_base || d->was_recycled ||
 			 d->learn.continues_numbers || atomic_load(&driver_steps(d)->slices);
+	if (is_auto && loops_decide(d))
+		is_locked = false;
 	d->is_finished = true;
 	d->state = killed ? PROCESS_KILLED : PROCESS_ENDED;
 	d->confidence = 1;
 	if (is_auto)
 		driver_describe_told(d);
+	if (is_auto)
+		driver_describe_loops(d, &d->learn, atomic_load(&driver_steps(d)->anchor));
 	if (is_locked) {
 		ingest_finish(d->ingest, killed);
 		d->has_steps = d->ingest->last_number != UINT64_MAX;

@@ -8,6 +8,8 @@
 #include "core/source/process/driver_parts.h"
 #include "core/steps/launch_log.h"
 
+#include <errno.h>
+
 struct reread {
 	struct driver *d;
 	struct anchor anchor;	   /* the newest anchor, often the only one */
@@ -15,6 +17,9 @@ struct reread {
 	anchor_generations voided; /* generations of anchors that proved wrong */
 	struct launch_log log;
 	bool has_log;
+	/* The begins of the steps, if the loops decide; takes the place of an anchor. */
+	loop_begins begins;
+	uint64_t end_ticks;  /* of the last of them */
 	struct learn *learn; /* the first pass feeds it; NULL: nothing to learn */
 };
 
@@ -35,15 +40,30 @@ static int read_first(struct reread *r, struct err *e)
 	return launch_log_read(&r->log, r->d->path, r->learn ? &sink : NULL, e);
 }
 
+static void take_begins(struct reread *r, struct loop_choice *choice)
+{
+	r->begins = choice->begins;
+	r->end_ticks = choice->end_ticks;
+	r->anchor.uses_schedule = true;
+	memset(&choice->begins, 0, sizeof(choice->begins));
+}
+
 /* Determines from all launches what a step is. Returns false if they contain no steps. */
 static bool conclude(struct reread *r)
 {
 	struct driver *d = r->d;
 	const struct level_choice *choice = &r->learn->choice;
+	r->learn->keeps_numbers = r->log.has_triggers || d->ingest->schedule.flight;
 	bool is_known = learn_conclude(r->learn, d->ingest);
 	d->n_function_calls = r->learn->function.n_calls;
 	if (!is_known)
 		return false;
+	driver_describe_choice(d, choice->confidence, choice->calls_per_step, choice->boundary);
+	driver_describe_loops(d, r->learn, choice->anchor);
+	if (r->learn->by_loops) {
+		take_begins(r, &r->learn->loops.choice);
+		return true;
+	}
 	r->anchor = (struct anchor){ .anchor = choice->anchor,
 				     .backup = choice->backup,
 				     .backup_within = choice->backup_within,
@@ -53,21 +73,28 @@ static bool conclude(struct reread *r)
 				     .n_early_backups = choice->n_early_backups,
 				     .end = choice->end,
 				     .uses_schedule = true };
-	driver_describe_choice(d, choice->confidence, choice->calls_per_step, choice->boundary);
 	return true;
 }
 
-static int learn_anchor(struct reread *r, struct err *e)
+/*
+ * If all steps are in the opening, the loop shows exactly where they begin. What the library
+ * counted is not needed then, and may be wrong.
+ */
+static bool use_begins(struct reread *r)
 {
-	struct learn learn;
-	learn_start(&learn);
-	r->learn = &learn;
-	int error = read_first(r, e);
-	if (!error)
-		r->d->has_steps = conclude(r);
-	learn_stop(&learn);
-	r->learn = NULL;
-	return error;
+	struct driver *d = r->d;
+	bool is_all_opening = r->log.opening.is_any && !r->log.opening.end_ticks &&
+			      !r->log.has_triggers && !d->ingest->schedule.flight;
+	/* then its traces have the steps that were counted */
+	bool collector_was_killed = atomic_load(&driver_header(d)->collector);
+	if (!is_all_opening || collector_was_killed ||
+	    !learn_loops_decide(r->learn, d->ingest, r->anchor.anchor, d->confidence))
+		return false;
+	const struct level_choice *choice = &r->learn->choice;
+	driver_describe_choice(d, choice->confidence, choice->calls_per_step, choice->boundary);
+	for (uint32_t i = 1; i <= r->anchor.generation; i++)
+		vec_push(&r->voided, i);
+	return true;
 }
 
 /* Takes the newest anchor that the library received, from the journal's header. */
@@ -91,7 +118,29 @@ static void take_told(struct reread *r)
 				 !atomic_load(&s->lost),
 	};
 	driver_describe_told(d);
+	bool by_loops = use_begins(r);
+	driver_describe_loops(d, r->learn, r->anchor.anchor);
+	if (by_loops)
+		take_begins(r, &r->learn->loops.choice);
 	d->has_steps = true;
+}
+
+/* `is_told`: the library has received an anchor, so only the loops are learned. */
+static int learn_anchor(struct reread *r, bool is_told, struct err *e)
+{
+	struct learn learn;
+	learn_start(&learn);
+	learn.has_base = is_told;
+	learn.wanted_loop = r->d->sink.step_loop;
+	r->learn = &learn;
+	int error = read_first(r, e);
+	if (!error && is_told)
+		take_told(r);
+	else if (!error)
+		r->d->has_steps = conclude(r);
+	learn_stop(&learn);
+	r->learn = NULL;
+	return error;
 }
 
 /*
@@ -110,6 +159,20 @@ static void take_listed(struct reread *r)
 		r->anchor = r->earlier.at[--r->earlier.n];
 }
 
+/* Ignores all steps of the library, as the user wants those of another loop. */
+static int use_other(struct reread *r, uint32_t generation, struct err *e)
+{
+	const char *loop = r->d->sink.step_loop;
+	for (uint32_t i = 1; i <= generation; i++)
+		vec_push(&r->voided, i);
+	return r->begins.n
+		       ? 0
+		       : err_set(e, -ENOENT,
+				 "--step loop:%.100s: the recording shows no loop at this line; "
+				 "the report without --step names the loops",
+				 loop);
+}
+
 static int find_anchors(struct reread *r, struct err *e)
 {
 	struct driver *d = r->d;
@@ -121,15 +184,16 @@ static int find_anchors(struct reread *r, struct err *e)
 		explain_slices(d);
 		return 0;
 	}
-	bool is_told = generation && void_generation != generation;
-	int error = is_told ? read_first(r, e) : learn_anchor(r, e);
+	bool is_other = d->sink.step_loop,
+	     is_told = generation && void_generation != generation && !is_other;
+	int error = learn_anchor(r, is_told, e);
 	if (error)
 		return error;
-	if (is_told)
-		take_told(r);
 	if (void_generation)
 		vec_push(&r->voided, void_generation);
-	if (generation >= 2)
+	if (is_other)
+		return use_other(r, generation, e);
+	if (generation >= 2 && !r->begins.n)
 		take_listed(r);
 	return 0;
 }
@@ -139,6 +203,10 @@ static void mark_learned(struct ingest *f, const struct reread *r)
 {
 	if (r->anchor.uses_schedule && !f->schedule.off)
 		f->marks.at[0].action = (uint8_t)schedule_action(&f->schedule, 0);
+	if (r->begins.n) {
+		anchors_mark_begins(f, &r->begins, r->end_ticks);
+		return;
+	}
 	for (size_t i = 0; i < r->earlier.n; i++)
 		anchors_mark(f, &r->log, &r->earlier.at[i]);
 	anchors_mark(f, &r->log, &r->anchor);
@@ -151,6 +219,8 @@ static void reread_counted(void *context, struct ingest *f, uint32_t thread,
 {
 	const struct reread *r = context;
 	(void)thread;
+	if (f->is_marked)
+		return;
 	for (size_t i = 0; i < r->earlier.n; i++)
 		anchor_mark_counted(f, step, &r->earlier.at[i]);
 	anchor_mark_counted(f, step, &r->anchor);
@@ -256,7 +326,7 @@ static int show_whole_run(struct driver *d, struct reread *r, struct err *e)
  */
 static bool has_only_a_whole_run(const struct reread *r)
 {
-	return r->has_log && !r->anchor.anchor && !r->log.has_steps &&
+	return r->has_log && !r->anchor.anchor && !r->begins.n && !r->log.has_steps &&
 	       (!r->log.has_gpu_work || r->log.opening.is_any) &&
 	       r->d->ingest->marks.at[0].action <= SCHED_OPENING;
 }
@@ -318,7 +388,7 @@ static int reread_with(struct driver *d, struct reread *r, struct err *e)
 		ingest_train(f, r->anchor.generation);
 	if (!is_auto)
 		d->confidence = 1;
-	if (r->anchor.anchor)
+	if (r->anchor.anchor || r->begins.n)
 		mark_learned(f, r);
 	bool shows_whole = d->sink.wants_steps && !f->schedule.off;
 	f->one_step = shows_whole && has_only_a_whole_run(r);
@@ -331,7 +401,9 @@ static int reread_with(struct driver *d, struct reread *r, struct err *e)
 		explain_nothing_recorded(d);
 		return 0;
 	}
-	if (d->n_shown && r->anchor.uses_schedule)
+	if (r->begins.n && f->opening.end_ticks)
+		explain_uncounted(d);
+	else if (d->n_shown && r->anchor.uses_schedule)
 		explain_late_steps(d);
 	if (!d->sink.wants_steps || d->n_shown || d->trouble.text[0])
 		return 0;
@@ -348,6 +420,7 @@ int driver_reread_all(struct driver *d, bool is_fresh, struct err *e)
 	if (!error)
 		error = reread_with(d, &r, e);
 	launch_log_free(&r.log);
+	vec_free(&r.begins);
 	vec_free(&r.earlier);
 	vec_free(&r.voided);
 	return error;

@@ -1,0 +1,152 @@
+/* See learn_loops.h. */
+#include "core/steps/learn_loops.h"
+
+#include "core/steps/loop_names.h"
+
+enum {
+	/*
+	 * A search is due after FIRST_LOOK calls, and then when they have grown by 1/LOOK_GROWTH.
+	 */
+	FIRST_LOOK = 64,
+	LOOK_GROWTH = 8,
+	/*
+	 * Iterations of a loop without an optimizer. Nearly all loops are right from the third one
+	 * on, but a few iterations may mean nothing.
+	 */
+	ITERATIONS_WANTED = 6,
+};
+
+/* Below this, the report calls the step unclear, and the launches decide. */
+#define CLEAR 0.7
+
+/* Below this, a loop is not used at all. */
+#define POSSIBLE 0.4
+
+void learn_loops_free(struct learn_loops *x)
+{
+	loop_choice_free(&x->choice);
+	if (x->is_started)
+		loop_tree_stop(&x->tree);
+	*x = (struct learn_loops){ 0 };
+}
+
+void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
+		      const struct rec_call *c, uint64_t hash)
+{
+	if (!x->is_started) {
+		loop_tree_start(&x->tree, &f->dict);
+		x->is_started = true;
+		x->next_look = FIRST_LOOK;
+	}
+	loop_tree_feed(&x->tree, slot, c, hash);
+}
+
+static bool choose(struct learn_loops *x, const struct learn_loops_wish *wish)
+{
+	if (!wish->loop)
+		return loop_choose(&x->tree, &x->choice);
+	int64_t index = loop_names_find(&x->tree, wish->loop);
+	return index >= 0 && loop_choose_this(&x->tree, (uint32_t)index, &x->choice);
+}
+
+bool learn_loops_is_due(const struct learn_loops *x)
+{
+	return x->is_started && x->tree.n_fed >= x->next_look;
+}
+
+bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wish, bool ended)
+{
+	if (!x->is_started)
+		return false;
+	x->next_look = x->tree.n_fed + x->tree.n_fed / LOOK_GROWTH + FIRST_LOOK;
+	loop_choice_free(&x->choice);
+	if (ended)
+		loop_tree_end(&x->tree);
+	x->has_choice = choose(x, wish);
+	return x->has_choice && x->choice.confidence >= CLEAR &&
+	       (x->choice.by_optimizer || !wish->optimizer) &&
+	       (ended || x->choice.begins.n >= ITERATIONS_WANTED);
+}
+
+static uint64_t count_anchor(const struct loop_tree *t, uint64_t anchor)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < t->threads.n; i++)
+		for (size_t k = 0; k < t->threads.at[i].hashes.n; k++)
+			n += t->threads.at[i].hashes.at[k] == anchor;
+	return n;
+}
+
+/*
+ * Returns whether `n` anchors count the loop's iterations. The first and the last iteration may
+ * differ, and one in MISSES others.
+ */
+static bool counts_iterations(uint64_t n, uint64_t iterations)
+{
+	enum { ENDS = 2, MISSES = 50 };
+	uint64_t off = n > iterations ? n - iterations : iterations - n;
+	return off <= ENDS + iterations / MISSES;
+}
+
+int64_t learn_loops_match(const struct learn_loops *x, uint64_t anchor)
+{
+	uint64_t n = x->is_started && anchor ? count_anchor(&x->tree, anchor) : 0;
+	int64_t best = -1;
+	for (size_t i = 0; n && i < x->tree.loops.n; i++) {
+		const struct loop *l = &x->tree.loops.at[i];
+		if (loop_goes_round(l) && loop_may_be_step(&x->tree, l) &&
+		    counts_iterations(n, l->iterations.n) &&
+		    (best < 0 || l->ticks > x->tree.loops.at[best].ticks))
+			best = (int64_t)i;
+	}
+	return best;
+}
+
+static bool is_possible(const struct learn_loops *x)
+{
+	return x->has_choice && x->choice.confidence >= POSSIBLE &&
+	       (x->choice.by_optimizer || x->choice.begins.n >= ITERATIONS_WANTED);
+}
+
+bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double confidence)
+{
+	if (!is_possible(x))
+		return false;
+	double other = learn_loops_match(x, anchor) >= 0 ? confidence : confidence / 2;
+	return x->choice.confidence >= CLEAR ||
+	       x->choice.confidence > (x->choice.is_seen ? other : confidence);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool has_steps(const struct learn_loops *x, uint32_t slot)
+{
+	for (size_t i = 0; i < x->choice.begins.n; i++)
+		if (x->choice.begins.at[i].slot == slot)
+			return true;
+	return false;
+}
+
+/* Threads without steps of their own, such as those of the backward pass, count with their mean. */
+uint32_t learn_loops_calls_per_step(const struct learn_loops *x)
+{
+	size_t n = x->choice.begins.n, n_others = 0;
+	if (!n)
+		return 0;
+	uint32_t *sorted = mem_resize(NULL, n * sizeof(*sorted));
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = x->choice.begins.at[i].n_launches;
+	for (size_t i = 0; i < x->tree.threads.n; i++) {
+		const struct loop_thread *t = &x->tree.threads.at[i];
+		if (!has_steps(x, t->slot))
+			n_others += t->hashes.n;
+	}
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	uint32_t median = sorted[n / 2];
+	free(sorted);
+	return median + (uint32_t)((n_others + n / 2) / n);
+}

@@ -1,0 +1,61 @@
+/*
+ * Learns the steps from the loops that the stacks of calls show (core/steps/loop_tree.h). Works in
+ * the opening, where each call has a stack. One struct learn_loops per process, used by one thread.
+ */
+#ifndef CORE_LEARN_LOOPS_H
+#define CORE_LEARN_LOOPS_H
+
+#include "core/source/journal/ingest.h"
+#include "core/steps/levels.h"
+#include "core/steps/loop_choice.h"
+
+/* What the user asked for. */
+struct learn_loops_wish {
+	const char *loop; /* FILE-SUFFIX:LINE; NULL: any loop */
+	bool optimizer;	  /* only steps that an optimizer ends */
+};
+
+struct learn_loops {
+	struct loop_tree tree;
+	bool is_started;
+	uint64_t next_look; /* number of calls at which the next search is due */
+	/* The last search found a loop: `choice`. It is valid until the next search. */
+	bool has_choice;
+	struct loop_choice choice;
+};
+
+void learn_loops_free(struct learn_loops *x);
+
+/*
+ * Takes the next call of thread `slot`. `hash`: the trigram that it completes, 0 if it completes
+ * none. Ignores the thread from its first call without a stack on.
+ */
+void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
+		      const struct rec_call *c, uint64_t hash);
+
+/* Returns whether enough calls have been fed since the last search. */
+bool learn_loops_is_due(const struct learn_loops *x);
+
+/*
+ * Searches for the loop of the steps. Returns whether it is clear; `choice` may also be valid if it
+ * is not. `ended`: no more calls will come, so fewer iterations suffice.
+ */
+bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wish, bool ended);
+
+/* Returns the median number of launches and copies per step of `choice`. */
+uint32_t learn_loops_calls_per_step(const struct learn_loops *x);
+
+/*
+ * Returns the index of the loop whose iterations the anchor counts: each of them has about one. -1:
+ * there is no such loop. Call after the last search.
+ */
+int64_t learn_loops_match(const struct learn_loops *x, uint64_t anchor);
+
+/*
+ * Returns whether the last search should decide against the steps that launches have shown,
+ * `anchor` and `confidence`. It does if it is clear. Otherwise the more certain one does. Launches
+ * that count the iterations of no loop are then worth half, unless the tree may lack a loop.
+ */
+bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double confidence);
+
+#endif

@@ -1,0 +1,185 @@
+// Loops of other kinds than those of the reported programs. usage: loops KIND [STEPS]. Prints how
+// many steps it makes; some kinds have two nested loops that may both be called the step.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+__global__ void advance_30us(float *x) { x[threadIdx.x] += 1; }
+__global__ void limit_20us(float *x) { x[threadIdx.x] *= 2; }
+__global__ void reduce_15us(float *x) { x[threadIdx.x] -= 1; }
+
+static float *room()
+{
+    float *x;
+    cudaMalloc(&x, 4096);
+    return x;
+}
+
+static float read(const float *x)
+{
+    float value;
+    cudaMemcpy(&value, x, sizeof(value), cudaMemcpyDeviceToHost);
+    return value;
+}
+
+static int wanted = 60;
+
+// Three stages of the same two kernels, and a wait.
+static int stages()
+{
+    float *x = room();
+    for (int t = 0; t < wanted; t++) {
+        for (int k = 0; k < 3; k++) {
+            advance_30us<<<4, 64>>>(x);
+            limit_20us<<<4, 64>>>(x);
+        }
+        cudaDeviceSynchronize();
+    }
+    return wanted;
+}
+
+// An inner solver that reads its residual and needs 3 to 6 iterations.
+static int solver()
+{
+    float *x = room();
+    for (int t = 0; t < 40; t++) {
+        advance_30us<<<4, 64>>>(x);
+        for (int k = 0; k < 3 + t % 4; k++) {
+            limit_20us<<<4, 64>>>(x);
+            reduce_15us<<<1, 64>>>(x);
+            read(x);
+        }
+        advance_30us<<<4, 64>>>(x);
+    }
+    return 40;
+}
+
+// The same work on each device, one after the other.
+static int devices()
+{
+    int n = 0;
+    float *x[8];
+    cudaGetDeviceCount(&n);
+    for (int d = 0; d < n; d++) {
+        cudaSetDevice(d);
+        x[d] = room();
+    }
+    for (int t = 0; t < 50; t++) {
+        for (int d = 0; d < n; d++) {
+            cudaSetDevice(d);
+            advance_30us<<<4, 64>>>(x[d]);
+            limit_20us<<<4, 64>>>(x[d]);
+        }
+        for (int d = 0; d < n; d++) {
+            cudaSetDevice(d);
+            cudaDeviceSynchronize();
+        }
+    }
+    return 50;
+}
+
+static void cycle(float *x, int level)
+{
+    advance_30us<<<4, 64>>>(x);
+    if (level < 4)
+        cycle(x, level + 1);
+    limit_20us<<<4, 64>>>(x);
+}
+
+// A recursion in a loop: V-cycles of a multigrid solver.
+static int recursion()
+{
+    float *x = room();
+    for (int t = 0; t < 45; t++) {
+        cycle(x, 0);
+        read(x);
+    }
+    return 45;
+}
+
+// Stages of a pipeline behind one call site.
+static int callbacks()
+{
+    float *x = room();
+    std::vector<std::function<void()>> stages = {
+        [=] { advance_30us<<<4, 64>>>(x); },
+        [=] { limit_20us<<<4, 64>>>(x); },
+        [=] { reduce_15us<<<4, 64>>>(x); },
+    };
+    for (int t = 0; t < 70; t++) {
+        for (auto &stage : stages)
+            stage();
+        read(x);
+    }
+    return 70;
+}
+
+static void copy_and_wait(float *x, float *host)
+{
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaMemcpyAsync(host, x, 256, cudaMemcpyDeviceToHost, stream);
+    cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+}
+
+// Four equal launches, and a new thread that copies the result.
+static int threads()
+{
+    float *x = room(), *host;
+    cudaMallocHost(&host, 256);
+    for (int t = 0; t < 60; t++) {
+        for (int k = 0; k < 4; k++)
+            advance_30us<<<4, 64>>>(x);
+        std::thread(copy_and_wait, x, host).join();
+    }
+    return 60;
+}
+
+// What a step does depends on its number.
+static int branches()
+{
+    float *x = room();
+    for (int t = 0; t < 90; t++) {
+        switch (t % 3) {
+        case 0:
+            advance_30us<<<4, 64>>>(x);
+            break;
+        case 1:
+            limit_20us<<<4, 64>>>(x);
+            // fall through
+        default:
+            reduce_15us<<<4, 64>>>(x);
+        }
+        if (t % 10 == 9)
+            read(x);
+        cudaDeviceSynchronize();
+    }
+    return 90;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)();
+    } kinds[] = {
+        { "stages", stages },       { "solver", solver },   { "devices", devices },
+        { "recursion", recursion },
+        { "callbacks", callbacks },
+        { "threads", threads },     { "branches", branches },
+    };
+    wanted = argc > 2 ? atoi(argv[2]) : wanted;
+    for (auto &kind : kinds)
+        if (argc > 1 && !strcmp(argv[1], kind.name)) {
+            printf("%d\n", kind.run());
+            cudaDeviceSynchronize();
+            return 0;
+        }
+    return 2;
+}

@@ -1,0 +1,104 @@
+"""Steps that are iterations of a loop, from the stacks of the opening: the reported programs of
+test/cases, and further kinds in test/cases/loops.cu. The right numbers are in the sources.
+"""
+import json
+import os
+import unittest
+
+from harness import Case, LAUNCHER, environment, prog
+
+CASES = {
+    "rk4_stages": 500,
+    "streams_depth_first": 200,
+    "device_sync_threads": 400,
+    "two_streams_in_turn": 100,
+    "two_devices_in_turn": 200,
+}
+# two nested loops: either may be called the step if the report names the other one
+KINDS = {"stages": {60}, "solver": {40, 180}, "devices": {50}, "recursion": {45},
+         "callbacks": {70}, "branches": {90}}
+
+
+class Loops(Case):
+    def steps(self, command, **settings):
+        run = self.profiled(command, **settings)
+        self.assertEqual(run.status, 0, run.err)
+        with open(os.path.join(run.folder, "report.json")) as file:
+            (process,) = json.load(file)["processes"]
+        return run, process["steps"], process
+
+    def test_reported_programs(self):
+        for name, count in CASES.items():
+            with self.subTest(name):
+                run, steps, process = self.steps([prog("case_" + name)], PROFSIM_DEVICES="2")
+                self.assertEqual((steps["count"], steps["loop"]["iterations"]), (count, count))
+                self.assertEqual(os.path.basename(steps["loop"]["file"]), name + ".cu")
+                self.assertEqual(run.trace_steps(), [12, 13, 14])
+                self.assertGreater(process["gpu"][0]["busy_pct"], 0)
+
+    def test_other_kinds(self):
+        for kind, counts in KINDS.items():
+            with self.subTest(kind):
+                _, steps, _ = self.steps([prog("case_loops"), kind], PROFSIM_DEVICES="3")
+                self.assertIn(steps["count"], counts)
+                self.assertEqual(os.path.basename(steps["loop"]["file"]), "loops.cu")
+
+    def test_a_loop_that_no_call_shows_is_not_claimed(self):
+        """The copies are on threads of their own, so the outer loop makes no call."""
+        _, steps, _ = self.steps([prog("case_loops"), "threads"])
+        self.assertTrue(steps["count"] == 60 or steps["confidence"] < 0.7, steps)
+
+    def test_nested_loops_are_named_and_the_recording_can_be_cut_again(self):
+        run, steps, _ = self.steps([prog("case_rk4_stages")])
+        (inner,) = steps["loop"]["inner"]
+        self.assertEqual(inner["iterations"], 2000)
+        self.assertEqual(steps["loop"]["instead"], inner)
+        option = "loop:{}:{}".format(os.path.basename(inner["file"]), inner["line"])
+        text = " ".join(run.err.split())
+        self.assertIn("to choose it: --step loop:", text)
+        again = self.execute([LAUNCHER, "report", run.folder, "--json", "--step", option],
+                             run.folder, environment())
+        self.assertEqual(again.status, 0, again.err)
+        other = json.loads(again.out)["processes"][0]["steps"]
+        self.assertEqual((other["count"], other["loop"]["line"]), (2000, inner["line"]))
+
+    def test_a_loop_can_be_chosen_for_the_run(self):
+        _, steps, _ = self.steps([prog("case_rk4_stages")])
+        inner = steps["loop"]["inner"][0]
+        _, chosen, _ = self.steps([prog("case_rk4_stages")],
+                                  PROF_STEP="loop:rk4_stages.cu:%d" % inner["line"])
+        self.assertEqual(chosen["count"], 2000)
+
+    def test_an_opening_that_ends_before_the_program(self):
+        """After the opening, launches count the stages. The report must not be sure of them."""
+        command = [prog("case_loops"), "stages", "20000"]
+        run, steps, _ = self.steps(command, PROF_OPENING="1s")
+        self.assertTrue(steps["count"] == 20000 or steps["confidence"] < 0.7, steps)
+        loop = steps["loop"]["instead"]
+        self.assertEqual(loop["function"], "stages")
+        self.assertIn("step unclear", run.err)
+        run, steps, _ = self.steps(command, PROF_OPENING="1s",
+                                   PROF_STEP="loop:loops.cu:%d" % loop["line"])
+        self.assertTrue(100 < steps["count"] < 19000, steps["count"])
+        self.assertIn("only the steps of the opening are counted", run.err)
+        self.assertTrue(run.trace_steps(), run.err)
+
+    def test_a_line_without_a_loop(self):
+        run, _, _ = self.steps([prog("case_rk4_stages")])
+        again = self.execute([LAUNCHER, "report", run.folder, "--step", "loop:rk4_stages.cu:2"],
+                             run.folder, environment())
+        self.assertIn("the recording shows no loop at this line", again.err)
+        self.assertNotEqual(again.status, 0)
+        wrong = self.execute([LAUNCHER, "report", run.folder, "--step", "sync"], run.folder,
+                             environment())
+        self.assertIn("expected loop:FILE:LINE", wrong.err)
+        self.assertEqual(wrong.status, 2)
+
+    def test_the_report_made_later_is_the_same(self):
+        run, steps, _ = self.steps([prog("case_loops"), "callbacks"])
+        again = self.execute([LAUNCHER, "report", run.folder, "--json"], run.folder, environment())
+        self.assertEqual(json.loads(again.out)["processes"][0]["steps"], steps)
+
+
+if __name__ == "__main__":
+    unittest.main()
