@@ -246,7 +246,8 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 	uint64_t hash = token ? token_window_push_for(&t->window, token,
 						      l->has_choice ? l->choice.anchor : 0)
 			      : 0;
-	if (!wants_function(f))
+	/* only in the opening does each call have a stack */
+	if (!wants_function(f) && f->opening.is_any)
 		learn_loops_feed(&l->loops, f, slot, c, hash);
 	if (!learn_is_feeding(l))
 		return;

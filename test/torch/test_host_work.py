@@ -38,7 +38,9 @@ class HostWork(SimCase):
         self.assertEqual(process["idle"][0]["cause"], "host")
         self.assertEqual(idle["host"]["function"], "log_metrics")
         self.assertGreater(idle["host"]["ms_per_step"], 0.7 * took["log"])
-        self.assertEqual(process["bound"]["verdict"], "host")
+        # The spread of steps on a busy machine may leave a second cause open.
+        bound = process["bound"]
+        self.assertIn("host", [bound["verdict"], *(bound.get("between") or [])])
         largest = process["advice"][0]
         self.assertEqual(largest["function"], "log_metrics")
         self.assertGreater(largest["expected_ms_per_step"], 0.7 * took["log"])

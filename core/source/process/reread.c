@@ -29,6 +29,7 @@ static void feed(void *context, uint32_t slot, const struct rec_call *c)
 {
 	struct reread *r = context;
 	struct ingest *f = r->d->ingest;
+	f->opening.is_any |= r->log.opening.is_any;
 	if (ingest_takes_call(f, c))
 		learn_feed(r->learn, f, slot, c);
 }
