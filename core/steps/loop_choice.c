@@ -332,6 +332,9 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const candidat
 			best = l;
 	}
 	const struct loop *heaviest = best;
+	*share = 0;
+	if (!heaviest)
+		return NULL;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct loop *l = all->at[i];
 		if (!is_heavy_top(t, l, heaviest, SIMILAR_TALKS) ||
@@ -344,7 +347,8 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const candidat
 			talks = l;
 	}
 	best = talks ? talks : best;
-	*share = best && sum > 0 ? weight_of(best) / sum : 0;
+	if (sum > 0)
+		*share = weight_of(best) / sum;
 	for (size_t i = 0; i < all->n; i++)
 		if (all->at[i] != best && is_heavy_top(t, all->at[i], best, SIMILAR))
 			*other = all->at[i]->place;
