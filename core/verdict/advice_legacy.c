@@ -57,7 +57,7 @@ void advise_legacy(struct judge *j)
 	double per_step, least_ms = fmax(judge_worth_ms(j), least_share * j->step_ms), best_ms = 0;
 	size_t n = collect(j, changes, &per_step), best = 0;
 	double all_ms = n ? judge_gain_ms(j, changes, n) : 0;
-	if (all_ms < least_ms)
+	if (!n || all_ms < least_ms)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		double ms = judge_gain_ms(j, &changes[i], 1);
