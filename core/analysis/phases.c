@@ -499,12 +499,10 @@ static bool are_of_one_operator(const struct model_call *a, const struct model_c
 static void settle_before_batch(struct phases *p, const struct model_step *m, struct frames *frames)
 {
 	bool is_ahead = false;
-	const size_t n = p->calls.n;
-	if (!n)
-		return;
 	/* Two rounds, because the next step's first call follows the last call. */
-	for (size_t i = (m->is_whole_run ? 1 : 2) * n; i-- > 0;) {
-		uint32_t call = p->calls.at[i % n];
+	size_t n_left = (m->is_whole_run ? 1 : 2) * p->calls.n;
+	for (size_t i = p->calls.n; n_left-- > 0; i = i ? i : p->calls.n) {
+		uint32_t call = p->calls.at[--i];
 		uint8_t *part = &p->part_of_call.at[call];
 		if (*part == PART_UNKNOWN && is_preparing(&m->calls.at[call]))
 			continue;
