@@ -16,10 +16,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define BIT(category) (1u << CAT_##category)
 
 enum {
+	START_PAUSE_US = 50,
+	START_AT_MOST_US = 1000000,
 	TABLE_ROOM = 1 << 17, /* 2 MiB; only pages that were touched use memory */
 	TABLE_MOST = TABLE_ROOM / 4 * 3,
 	CACHE_SLOTS = 1024, /* a training step has a few hundred stacks */
@@ -107,6 +110,25 @@ static void *map_pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* This thread executes start(). A signal handler may interrupt it, and must not wait for it. */
+static THREAD_LOCAL bool is_starting;
+
+/*
+ * Waits while another thread executes start(), which takes milliseconds, so that the first calls of
+ * threads that begin together have stacks. The wait has a limit, because the other thread may need
+ * a lock that this thread holds.
+ */
+static bool wait_for_start(void)
+{
+	const struct timespec pause = { .tv_nsec = START_PAUSE_US * 1000 };
+	for (int us = 0; us < START_AT_MOST_US && !is_starting; us += START_PAUSE_US) {
+		if (atomic_load_explicit(&g.started, memory_order_acquire))
+			return g.stacks.places != NULL;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
 /* Allocates the tables and prepares the native and the Python walk. Called for the first stack, not
  * at startup, because many processes that use CUDA never record a step. Returns false if no stack
  * can be taken now. */
@@ -114,9 +136,9 @@ static bool start(void)
 {
 	if (atomic_load_explicit(&g.started, memory_order_acquire))
 		return g.stacks.places != NULL;
-	/* another thread is executing start(): this call gets no stack */
 	if (atomic_flag_test_and_set(&g.starting))
-		return false;
+		return wait_for_start();
+	is_starting = true;
 	g.walks.places = map_pages(TABLE_ROOM * sizeof(struct place));
 	g.stacks.places = g.walks.places ? map_pages(TABLE_ROOM * sizeof(struct place)) : NULL;
 	g.has_native = unwind_start(g.depth);
@@ -124,6 +146,7 @@ static bool start(void)
 		python_start(g.depth);
 	lookup_forget_error();
 	atomic_store_explicit(&g.started, true, memory_order_release);
+	is_starting = false;
 	return g.stacks.places != NULL;
 }
 

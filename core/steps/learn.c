@@ -4,6 +4,8 @@
  */
 #include "core/steps/learn.h"
 
+#include "core/steps/learn_parts.h"
+
 enum {
 	/*
 	 * After this time, the journal contains every launch that began before a step boundary,
@@ -126,11 +128,6 @@ static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8
 	t->has_synced |= category == CAT_SYNC && !t->is_within;
 }
 
-static bool wants_function(const struct ingest *f)
-{
-	return f->reader.header->steps.wants_function;
-}
-
 /*
  * Returns whether to search for another anchor in parallel. The published anchor may be wrong:
  * torch.compile launches some kernels a hundred times to measure them, and that loop may have been
@@ -139,7 +136,7 @@ static bool wants_function(const struct ingest *f)
  */
 static bool needs_seeker(const struct learn *l, const struct ingest *f)
 {
-	return !wants_function(f) && l->has_choice && !l->has_base && !l->is_provisional &&
+	return !learn_wants_function(f) && l->has_choice && !l->has_base && !l->is_provisional &&
 	       !l->continues_numbers && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_ITERATIONS;
 }
@@ -163,18 +160,6 @@ static const char *function_setting(const struct ingest *f)
 	const char *step = tables_fact(&f->dict.t, "PROF_STEP");
 	const char *colon = step ? strchr(step, ':') : NULL;
 	return colon ? colon + 1 : "";
-}
-
-/* Returns what the user, or else PROF_STEP, asks of the loops. */
-static struct learn_loops_wish wish_of(const struct learn *l, const struct ingest *f)
-{
-	static const char word[] = "loop:";
-	const char *step = tables_fact(&f->dict.t, "PROF_STEP");
-	bool is_loop = step && !strncmp(step, word, strlen(word));
-	return (struct learn_loops_wish){ .loop = l->wanted_loop ? l->wanted_loop
-						  : is_loop	 ? step + strlen(word)
-								 : NULL,
-					  .optimizer = f->reader.header->steps.wants_optimizer };
 }
 
 bool learn_is_feeding(const struct learn *l)
@@ -246,8 +231,7 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 	uint64_t hash = token ? token_window_push_for(&t->window, token,
 						      l->has_choice ? l->choice.anchor : 0)
 			      : 0;
-	/* only in the opening does each call have a stack */
-	if (!wants_function(f) && f->opening.is_any)
+	if (!learn_wants_function(f))
 		learn_loops_feed(&l->loops, f, slot, c, hash);
 	if (!learn_is_feeding(l))
 		return;
@@ -265,7 +249,7 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 		note_first(l, f, c);
 	note_anchor(l, t, hash, c);
 	update_seeker(l, f);
-	if (wants_function(f) && !l->has_choice)
+	if (learn_wants_function(f) && !l->has_choice)
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
 	else if (l->levels && (!l->has_choice || l->is_provisional || l->seeker)) {
@@ -354,8 +338,8 @@ static enum step_optimizer optimizer_of(const struct learn *l, const struct inge
 {
 	if (l->choice.signs.optimizer_unnamed)
 		return STEP_OPTIMIZER_LIKELY;
-	return l->choice.signs.has_optimizer || wants_function(f) ? STEP_OPTIMIZER_SURE
-								  : STEP_OPTIMIZER_NONE;
+	return l->choice.signs.has_optimizer || learn_wants_function(f) ? STEP_OPTIMIZER_SURE
+									: STEP_OPTIMIZER_NONE;
 }
 
 static void publish_anchor(struct learn *l, struct ingest *f)
@@ -462,9 +446,9 @@ static bool publish_base(struct learn *l, struct ingest *f)
 
 static bool vote(struct learn *l, const struct ingest *f, struct level_choice *out)
 {
-	if (wants_function(f))
+	if (learn_wants_function(f))
 		return learn_function_vote(&l->function, false, out);
-	return !wish_of(l, f).loop && levels_vote(l->levels, out);
+	return !learn_wish(l, f).loop && levels_vote(l->levels, out);
 }
 
 static bool anchor_is_lost(const struct learn *l)
@@ -595,7 +579,7 @@ static void publish_wants_slices(const struct learn *l, struct ingest *f)
 {
 	const char *text = tables_fact(&f->dict.t, "PROF_LEARN_S");
 	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
-	bool is_long = !l->has_choice && l->first_ticks && !wish_of(l, f).loop &&
+	bool is_long = !l->has_choice && l->first_ticks && !learn_wish(l, f).loop &&
 		       f->read_until_ticks > l->first_ticks + timebase_ticks(&f->time, patience_ns);
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
@@ -752,100 +736,4 @@ bool learn_end_provisional(struct learn *l, struct ingest *f)
 	void_provisional(l, f, atomic_load(&f->reader.header->steps.calls_per_step));
 	l->has_base = false;
 	return false;
-}
-
-/*
- * Lets the loops decide against an anchor of launches. If the anchor stands, but counts the
- * iterations of a loop, then that loop decides: its boundaries are exact.
- */
-static bool choose_loop(struct learn_loops *x, const struct learn_loops_wish *wish, uint64_t anchor,
-			double confidence)
-{
-	bool is_wanted = x->has_choice && (x->choice.by_optimizer || !wish->optimizer);
-	if (is_wanted && (wish->loop || learn_loops_outweigh(x, anchor, confidence)))
-		return true;
-	int64_t match = wish->loop ? -1 : learn_loops_match(x, anchor);
-	if (match < 0)
-		return false;
-	uint32_t other = x->has_choice ? x->choice.loop : LOOP_NONE;
-	loop_choice_free(&x->choice);
-	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
-	x->choice.confidence = confidence;
-	x->choice.other = other != (uint32_t)match ? other : LOOP_NONE;
-	return x->has_choice;
-}
-
-/*
- * Searches the loops a last time. Returns whether they decide, rather than an anchor of launches.
- */
-static bool loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor,
-			 double confidence)
-{
-	const struct learn_loops_wish wish = wish_of(l, f);
-	learn_loops_search(&l->loops, &wish, true);
-	l->by_loops = choose_loop(&l->loops, &wish, anchor, confidence);
-	if (l->by_loops)
-		l->choice = (struct level_choice){
-			.boundary = LEVEL_BY_LOOP,
-			.confidence = l->loops.choice.confidence,
-			.calls_per_step = learn_loops_calls_per_step(&l->loops),
-		};
-	return l->by_loops;
-}
-
-void learn_compare(struct learn *l, struct ingest *f)
-{
-	const struct learn_loops_wish wish = wish_of(l, f);
-	bool is_in_opening = f->opening.is_any && !f->opening.end_ticks;
-	if (!wants_function(f) && is_in_opening && learn_loops_is_due(&l->loops))
-		f->opening.is_disputed = learn_loops_search(&l->loops, &wish, false) &&
-					 l->has_choice &&
-					 learn_loops_match(&l->loops, l->choice.anchor) < 0;
-}
-
-static bool conclude(struct learn *l, const struct ingest *f)
-{
-	struct level_choice launches = { 0 };
-	bool is_known = l->levels && levels_conclude(l->levels, &launches);
-	bool by_loops = !l->keeps_numbers &&
-			loops_decide(l, f, launches.anchor, is_known ? launches.confidence : 0);
-	if (by_loops)
-		return true;
-	l->choice = launches;
-	return is_known && !wish_of(l, f).loop;
-}
-
-bool learn_conclude(struct learn *l, const struct ingest *f)
-{
-	if (!l->has_choice)
-		l->has_choice = wants_function(f)
-					? learn_function_vote(&l->function, true, &l->choice)
-					: conclude(l, f);
-	return l->has_choice;
-}
-
-bool learn_loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor, double confidence)
-{
-	return !wants_function(f) && loops_decide(l, f, anchor, confidence);
-}
-
-const struct loop_choice *learn_loop(struct learn *l, uint64_t anchor, bool *is_other)
-{
-	struct learn_loops *x = &l->loops;
-	*is_other = false;
-	if (l->by_loops)
-		return x->has_choice ? &x->choice : NULL;
-	const struct learn_loops_wish any = { 0 };
-	bool is_clear = learn_loops_search(x, &any, true);
-	int64_t match = learn_loops_match(x, anchor);
-	uint32_t clear = is_clear ? x->choice.loop : LOOP_NONE;
-	if (match < 0) {
-		*is_other = is_clear;
-		return is_clear ? &x->choice : NULL;
-	}
-	loop_choice_free(&x->choice);
-	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
-	if (clear != (uint32_t)match)
-		x->choice.other = clear;
-	return x->has_choice ? &x->choice : NULL;
 }

@@ -33,6 +33,10 @@ void learn_loops_free(struct learn_loops *x)
 void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
 		      const struct rec_call *c, uint64_t hash)
 {
+	const struct ingest_opening *o = &f->opening;
+	bool is_in_opening = o->is_any && (!o->end_ticks || c->begin_ticks < o->end_ticks);
+	if (!is_in_opening)
+		return;
 	if (!x->is_started) {
 		loop_tree_start(&x->tree, &f->dict);
 		x->is_started = true;
@@ -62,7 +66,7 @@ bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wi
 	loop_choice_free(&x->choice);
 	if (ended)
 		loop_tree_end(&x->tree);
-	x->has_choice = choose(x, wish);
+	x->has_choice = loop_tree_is_whole(&x->tree) && choose(x, wish);
 	return x->has_choice && x->choice.confidence >= CLEAR &&
 	       (x->choice.by_optimizer || !wish->optimizer) &&
 	       (ended || x->choice.begins.n >= ITERATIONS_WANTED);
@@ -77,25 +81,36 @@ static uint64_t count_anchor(const struct loop_tree *t, uint64_t anchor)
 	return n;
 }
 
+static size_t count_threads(const struct loop *l)
+{
+	struct map slots = { 0 };
+	for (size_t i = 0; i < l->iterations.n; i++)
+		map_at(&slots, l->iterations.at[i].slot, NULL);
+	size_t n = slots.n;
+	map_free(&slots);
+	return n;
+}
+
 /*
- * Returns whether `n` anchors count the loop's iterations. The first and the last iteration may
- * differ, and one in MISSES others.
+ * Returns whether `n` anchors count the loop's iterations. The first and the last iteration of each
+ * thread may differ, and one in MISSES others.
  */
-static bool counts_iterations(uint64_t n, uint64_t iterations)
+static bool counts_iterations(uint64_t n, const struct loop *l)
 {
 	enum { ENDS = 2, MISSES = 50 };
-	uint64_t off = n > iterations ? n - iterations : iterations - n;
-	return off <= ENDS + iterations / MISSES;
+	uint64_t all = l->iterations.n, off = n > all ? n - all : all - n;
+	return off <= ENDS * count_threads(l) + all / MISSES;
 }
 
 int64_t learn_loops_match(const struct learn_loops *x, uint64_t anchor)
 {
-	uint64_t n = x->is_started && anchor ? count_anchor(&x->tree, anchor) : 0;
+	bool is_usable = x->is_started && anchor && loop_tree_is_whole(&x->tree);
+	uint64_t n = is_usable ? count_anchor(&x->tree, anchor) : 0;
 	int64_t best = -1;
 	for (size_t i = 0; n && i < x->tree.loops.n; i++) {
 		const struct loop *l = &x->tree.loops.at[i];
 		if (loop_goes_round(l) && loop_may_be_step(&x->tree, l) &&
-		    counts_iterations(n, l->iterations.n) &&
+		    counts_iterations(n, l) &&
 		    (best < 0 || l->ticks > x->tree.loops.at[best].ticks))
 			best = (int64_t)i;
 	}

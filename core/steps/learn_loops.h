@@ -27,8 +27,8 @@ struct learn_loops {
 void learn_loops_free(struct learn_loops *x);
 
 /*
- * Takes the next call of thread `slot`. `hash`: the trigram that it completes, 0 if it completes
- * none. Ignores the thread from its first call without a stack on.
+ * Takes the next call of thread `slot`, and ignores it if it is outside of the opening. `hash`: the
+ * trigram that it completes, 0 if it completes none.
  */
 void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
 		      const struct rec_call *c, uint64_t hash);

@@ -18,7 +18,7 @@ enum {
 	ITERATIONS_LEAST = 3,
 };
 
-/* Confidences. Measured on the programs of test/steps; see docs/internals/steps.md. */
+/* Confidences, chosen by hand on about 160 programs. They are not fitted. */
 #define BY_OPTIMIZER	    0.98
 #define AROUND_OPTIMIZER    0.80
 #define EITHER_OF_TWO_SHORT 0.70

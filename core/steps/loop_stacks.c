@@ -133,7 +133,6 @@ static void add_loops(struct loop_stacks *x, struct loop_stack *s, uint32_t leve
 		struct loop_place *p = &x->places.at[id];
 		if (is_new) {
 			p->parent = s->n_loops ? s->loops[s->n_loops - 1].loop : LOOP_NONE;
-			p->depth = level;
 			p->within = within;
 		}
 		p->has_inner |= i > 0;

@@ -42,7 +42,6 @@ struct loop_place {
 	uint32_t frame;	 /* one of the frames whose calls the loop contains */
 	uint32_t number; /* in the control flow of the frame's function */
 	uint32_t parent; /* the loop around it, or LOOP_NONE */
-	uint32_t depth;	 /* number of frames outside of its frame */
 	/* What is around it: bits of enum loop_frame_is of its own and of all outer frames. */
 	uint8_t within;
 	bool has_inner; /* calls stand in loops within it, of the same function */

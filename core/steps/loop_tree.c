@@ -6,12 +6,6 @@
 /* 96 MiB of iterations. More are counted and not kept; the opening's budget keeps runs below it. */
 enum { ITERATIONS_MOST = 1 << 20 };
 
-/*
- * With this many calls in a row without a stack, no more stacks are expected. A single stack may be
- * missing, such as that of a thread's first call.
- */
-enum { WITHOUT_MOST = 8 };
-
 void loop_tree_start(struct loop_tree *t, const struct dict *d)
 {
 	*t = (struct loop_tree){ 0 };
@@ -98,7 +92,7 @@ static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint6
 		vec_push(&l->iterations, i);
 		t->n_iterations++;
 	} else {
-		l->is_full = true;
+		t->is_full = true;
 	}
 	thread->open.n--;
 	if (thread->open.n)
@@ -209,11 +203,8 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 	if (!shows_structure(category))
 		return;
 	struct loop_thread *thread = thread_of(t, slot);
-	thread->n_without = c->stack ? 0 : thread->n_without + 1;
-	thread->is_over |= thread->n_without == WITHOUT_MOST;
-	if (thread->is_over)
-		return;
 	t->n_fed++;
+	t->n_without += !c->stack;
 	const struct loop_stack *s =
 		c->stack ? loop_stacks_find(&t->stacks, c->stack, category == CAT_LAUNCH) : NULL;
 	if (s) {
@@ -224,6 +215,12 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 	}
 	if (hash)
 		add_launch(thread, hash, c->begin_ticks);
+}
+
+bool loop_tree_is_whole(const struct loop_tree *t)
+{
+	enum { MISSING = 100 };
+	return !t->is_full && t->n_without <= t->n_fed / MISSING;
 }
 
 void loop_tree_end(struct loop_tree *t)

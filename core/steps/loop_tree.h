@@ -66,7 +66,8 @@ struct loop_tree {
 	/* Results of loop_stacks_turn() by pairs of stacks, which are few. */
 	struct map turn_of_pair;
 	uint64_t n_iterations;
-	uint64_t n_fed; /* calls taken */
+	uint64_t n_fed, n_without; /* calls taken, and those of them that had no stack */
+	bool is_full;		   /* iterations were left out: too many */
 };
 
 void loop_tree_start(struct loop_tree *t, const struct dict *d);
@@ -74,11 +75,16 @@ void loop_tree_stop(struct loop_tree *t);
 
 /*
  * Takes the next call of thread `slot`. Calls of one thread must come in order. Only launches,
- * copies and synchronizations count. If several of them in a row have no stack, the thread is
- * ignored from then on. `hash`: the trigram that the call completes if the library pushes it into
- * its token window, else 0.
+ * copies and synchronizations count. `hash`: the trigram that the call completes if the library
+ * pushes it into its token window, else 0.
  */
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash);
+
+/*
+ * Returns whether the tree can be trusted. Calls without a stack may hide iterations, so at most
+ * one call in a hundred may lack it.
+ */
+bool loop_tree_is_whole(const struct loop_tree *t);
 
 /* Ends the iterations under way, for a tree that takes no more calls. */
 void loop_tree_end(struct loop_tree *t);

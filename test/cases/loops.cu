@@ -2,10 +2,13 @@
 // many steps it makes; some kinds have two nested loops that may both be called the step.
 #include <cuda_runtime.h>
 
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
+#include <queue>
 #include <thread>
 #include <vector>
 
@@ -83,6 +86,44 @@ static int devices()
     return 50;
 }
 
+static std::mutex lock;
+static std::condition_variable wake;
+static std::queue<int> requests;
+
+static void serve()
+{
+    float *x = room();
+    for (;;) {
+        std::unique_lock<std::mutex> held(lock);
+        wake.wait(held, [] { return !requests.empty(); });
+        int request = requests.front();
+        requests.pop();
+        held.unlock();
+        if (request < 0)
+            return;
+        advance_30us<<<4, 64>>>(x);
+        for (int k = 0; k < 5; k++)
+            limit_20us<<<4, 64>>>(x);
+        read(x);
+    }
+}
+
+// Requests that four threads take from a queue.
+static int pool()
+{
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++)
+        threads.emplace_back(serve);
+    for (int i = 0; i < 124; i++) {
+        std::unique_lock<std::mutex> held(lock);
+        requests.push(i < 120 ? i : -1);
+        wake.notify_one();
+    }
+    for (auto &t : threads)
+        t.join();
+    return 120;
+}
+
 static void cycle(float *x, int level)
 {
     advance_30us<<<4, 64>>>(x);
@@ -102,7 +143,7 @@ static int recursion()
     return 45;
 }
 
-// Stages of a pipeline behind one call site.
+// One call site calls all stages of a pipeline.
 static int callbacks()
 {
     float *x = room();
@@ -169,9 +210,8 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)();
     } kinds[] = {
-        { "stages", stages },       { "solver", solver },   { "devices", devices },
-        { "recursion", recursion },
-        { "callbacks", callbacks },
+        { "stages", stages },       { "solver", solver },       { "devices", devices },
+        { "pool", pool },           { "recursion", recursion }, { "callbacks", callbacks },
         { "threads", threads },     { "branches", branches },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;

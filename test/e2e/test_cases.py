@@ -25,10 +25,13 @@ class Cases(Case):
 
     def test_threads_that_make_the_first_calls_together(self):
         for name, launches in (("threads_first_call", 200), ("first_calls_async", 16 * 11)):
-            for _ in range(3):
+            for _ in range(6):
                 with self.subTest(name):
-                    _, _, facts = self.report(name)
+                    run, _, facts = self.report(name)
                     self.assert_complete(facts, launches)
+                    bare = [c for c in run.journal().calls()
+                            if c.category == "launch" and not c.stack]
+                    self.assertEqual(bare, [], "launches without a stack")
 
     def test_long_kernels_in_few_steps(self):
         run, process, facts = self.report("long_kernels_few_steps")

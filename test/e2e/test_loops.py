@@ -15,7 +15,7 @@ CASES = {
     "two_devices_in_turn": 200,
 }
 # two nested loops: either may be called the step if the report names the other one
-KINDS = {"stages": {60}, "solver": {40, 180}, "devices": {50}, "recursion": {45},
+KINDS = {"stages": {60}, "solver": {40, 180}, "devices": {50}, "pool": {120}, "recursion": {45},
          "callbacks": {70}, "branches": {90}}
 
 
@@ -95,7 +95,7 @@ class Loops(Case):
         self.assertEqual(wrong.status, 2)
 
     def test_the_report_made_later_is_the_same(self):
-        run, steps, _ = self.steps([prog("case_loops"), "callbacks"])
+        run, steps, _ = self.steps([prog("case_loops"), "pool"])
         again = self.execute([LAUNCHER, "report", run.folder, "--json"], run.folder, environment())
         self.assertEqual(json.loads(again.out)["processes"][0]["steps"], steps)
 

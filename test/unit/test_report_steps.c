@@ -367,7 +367,7 @@ static void test_no_step_recorded(void **state)
 	json_decref(root);
 }
 
-/* Steps whose work ran behind them say little of the GPU. */
+/* If the work of steps runs after them, they say little about the GPU. */
 static void test_work_after_the_steps(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),

@@ -61,12 +61,12 @@ static void test_wrapped_words(void **state)
 	(void)state;
 	struct textout o = open_text(&text, &bytes);
 	text_wrap(&o, TEXT_PLAIN, "  - ",
-		  "the first line of this text ends before the screen does, and what is behind it "
+		  "the first line of this text ends before the screen does, and what follows it "
 		  "comes below, as far in",
 		  3);
 	fclose(o.to);
 	assert_string_equal(text, "  - the first line of this text ends before the screen does, "
-				  "and what is behind\n"
+				  "and what follows\n"
 				  "    it comes below, as far in\n");
 	assert_int_equal(o.n_lines, 2);
 	free(text);

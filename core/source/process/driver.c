@@ -1,9 +1,6 @@
 /* See driver.h. */
 #include "core/source/process/driver_parts.h"
 
-/* Confidence of steps that a clear loop contradicts: below that of "step unclear". */
-#define UNCLEAR 0.6
-
 #include "core/runtime/clock.h"
 #include "core/source/process/driver_flight.h"
 #include "core/source/process/journals_parts.h"
@@ -224,6 +221,9 @@ void driver_describe_told(struct driver *d)
 			       atomic_load(&s->calls_per_step),
 			       (enum level_boundary)atomic_load(&s->boundary));
 }
+
+/* Confidence of steps that a clear loop contradicts: below that of "step unclear". */
+#define UNCLEAR 0.6
 
 /* The named loop is not what was counted. */
 static void name_instead(struct driver *d)

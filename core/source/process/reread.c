@@ -30,6 +30,7 @@ static void feed(void *context, uint32_t slot, const struct rec_call *c)
 	struct reread *r = context;
 	struct ingest *f = r->d->ingest;
 	f->opening.is_any |= r->log.opening.is_any;
+	f->opening.end_ticks = r->log.opening.end_ticks;
 	if (ingest_takes_call(f, c))
 		learn_feed(r->learn, f, slot, c);
 }
