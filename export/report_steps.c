@@ -1,6 +1,8 @@
 /* See report_steps.h. */
 #include "export/report_steps.h"
 
+#include "core/util/path.h"
+
 #include "export/report_words.h"
 
 #include <math.h>
@@ -326,9 +328,10 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 	if (l->instead && l->instead->line)
 		text_say(o, REPORT_UNDER,
 			 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
-			 "--step loop:%s",
+			 "--step loop:%s:%lld",
 			 write_loop(other, sizeof(other), l->instead, cwd),
-			 (long long)l->instead->iterations, other);
+			 (long long)l->instead->iterations, path_base(l->instead->file),
+			 (long long)l->instead->line);
 	else
 		say_nest(o, l, cwd);
 }

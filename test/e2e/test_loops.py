@@ -55,7 +55,7 @@ class Loops(Case):
         self.assertEqual(steps["loop"]["instead"], inner)
         option = "loop:{}:{}".format(os.path.basename(inner["file"]), inner["line"])
         text = " ".join(run.err.split())
-        self.assertIn("to choose it: --step loop:", text)
+        self.assertIn("to choose it: --step " + option, text)
         again = self.execute([LAUNCHER, "report", run.folder, "--json", "--step", option],
                              run.folder, environment())
         self.assertEqual(again.status, 0, again.err)

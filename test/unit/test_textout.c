@@ -66,8 +66,8 @@ static void test_wrapped_words(void **state)
 		  3);
 	fclose(o.to);
 	assert_string_equal(text, "  - the first line of this text ends before the screen does, "
-				  "and what follows\n"
-				  "    it comes below, as far in\n");
+				  "and what follows it\n"
+				  "    comes below, as far in\n");
 	assert_int_equal(o.n_lines, 2);
 	free(text);
 }
