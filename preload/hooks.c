@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) void note_own_stream(const struct r
 								  const char *symbol, size_t n)
 {
 	bool is_twin = n > 5 &&
-		       (!strcmp(symbol + n - 5, "_ptsz") || !strcmp(symbol + n - 5, "_ptds"));
+		       (!strcmp(&symbol[n - 5], "_ptsz") || !strcmp(&symbol[n - 5], "_ptds"));
 	if (is_twin || UNLIKELY(c->stream == (uintptr_t)cudaStreamPerThread))
 		hook_thread.has_own_stream = true;
 }
