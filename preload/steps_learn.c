@@ -37,6 +37,7 @@ struct iteration_anchors steps_anchors(void)
 		g->within,
 		g->thread,
 		g->apart,
+		g->every,
 	};
 }
 
@@ -53,6 +54,7 @@ static void adopt_anchor(uint32_t generation)
 	g->within = atomic_load_explicit(&g->shared->backup_within, memory_order_relaxed);
 	g->thread = atomic_load_explicit(&g->shared->anchor_thread, memory_order_relaxed);
 	g->apart = atomic_load_explicit(&g->shared->anchors_apart, memory_order_relaxed);
+	g->every = atomic_load_explicit(&g->shared->anchor_every, memory_order_relaxed);
 	g->end = atomic_load_explicit(&g->shared->end, memory_order_relaxed);
 	g->is_late = atomic_load_explicit(&g->shared->is_late, memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
@@ -91,6 +93,14 @@ static void write_base(uint64_t base)
 			.number = a.within | (uint64_t)a.apart << 32,
 			.detail = a.backup,
 		});
+	uint64_t lead = atomic_load_explicit(&g->shared->anchor_lead, memory_order_relaxed);
+	if (a.every)
+		steps_write_record(&(struct rec_step){
+			.event = STEP_EVERY,
+			.generation = g->generation,
+			.ticks = hook_ticks(),
+			.number = a.every | lead << 32,
+		});
 }
 
 static bool is_sure(void)
@@ -117,12 +127,26 @@ static bool has_recorded_all(void)
 	return g->arm.is_opening && atomic_load_explicit(&g->opening.has_gpu, memory_order_relaxed);
 }
 
+/* Returns whether the opening is over, and has recorded the first window of the schedule. */
+static bool has_recorded_first(void)
+{
+	const struct schedule *s = &g->arm.schedule;
+	uint64_t first = schedule_first_recorded(s);
+	return !g->arm.is_opening &&
+	       atomic_load_explicit(&g->opening.has_gpu, memory_order_relaxed) &&
+	       first != SCHEDULE_NEVER &&
+	       first + s->active <
+		       atomic_load_explicit(&g->shared->opening_steps, memory_order_relaxed);
+}
+
 /* Locks the steps. The collector has written the base, so step numbers are absolute from now on. */
 static void lock_steps(void)
 {
 	uint64_t base = atomic_load_explicit(&g->shared->base, memory_order_relaxed),
 		 next = base + g->own + 1;
 	write_base(base);
+	g->iteration.n_anchors -=
+		(int32_t)atomic_load_explicit(&g->shared->anchor_delay, memory_order_relaxed);
 	g->is_provisional = !is_sure();
 	g->before.arm = g->arm;
 	g->before.number = g->number;
@@ -141,7 +165,7 @@ static void lock_steps(void)
 			arm_skip(&g->arm, next - 1 - g->number);
 		atomic_store_explicit(&g->shared->schedule_shift, g->arm.shift,
 				      memory_order_relaxed);
-	} else if (has_recorded_all() && !g->begins_training) {
+	} else if ((has_recorded_all() || has_recorded_first()) && !g->begins_training) {
 		arm_locked_in_opening(&g->arm);
 	} else if (!g->has_peers || arm_is_always(&g->arm)) {
 		steps_begin_schedule(next);

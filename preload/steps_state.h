@@ -37,7 +37,7 @@ struct steps_state {
 	uint32_t calls_per_step;
 	struct iteration iteration; /* auto: whether the anchor and the backup have occurred */
 	/* of the adopted anchor: members of struct iteration_anchors */
-	uint32_t within, thread, apart;
+	uint32_t within, thread, apart, every;
 	uint64_t end; /* of the adopted anchor: as in struct journal_steps */
 	bool is_late; /* of the adopted anchor: as in struct journal_steps */
 	/* generation of the newest anchor that the library has read */

@@ -30,7 +30,26 @@ struct iteration_anchors {
 	/* An anchor ends no step if, since the previous anchor, the backup has not occurred and the
 	 * thread has made fewer than `apart` launches. 0: every anchor ends a step. */
 	uint32_t apart;
+	/* Not 0: only one anchor in `every` ends a step. There is no backup then. */
+	uint32_t every;
 };
+
+/*
+ * Returns whether the anchor number `n` since the start of the run ends a step, if one in `every`
+ * does. `lead`: number of the first one that does, or 0 if that is `every`.
+ */
+static inline bool iteration_ends_at(uint64_t n, uint32_t every, uint32_t lead)
+{
+	return every < 2 || (n >= lead && (n - lead) % every == 0);
+}
+
+/* Returns how many of the first `n` anchors end a step. */
+static inline uint64_t iteration_n_ended(uint64_t n, uint32_t every, uint32_t lead)
+{
+	if (every < 2 || n < lead)
+		return every < 2 ? n : 0;
+	return (n - lead) / every + (lead > 0);
+}
 
 /* The last occurrence of the anchor, whether or not it ended a step. */
 struct iteration_last {
@@ -61,6 +80,9 @@ struct iteration {
 	/* The step was ended although its anchor was missing. If the anchor still occurs later, it
 	 * does not end another step. */
 	bool is_counted;
+	/* Number of anchors since the last step ended, if only one in `every` ends a step. Less
+	 * than 0 if the next step ends later. */
+	int32_t n_anchors;
 };
 
 /* Returns whether the backup has occurred and the anchor is expected, or the reverse if the backup
@@ -76,6 +98,7 @@ static inline void iteration_begin(struct iteration *t, const struct iteration_a
 	atomic_store_explicit(&t->since_backup, a->backup && !a->within, memory_order_relaxed);
 	t->is_counted = false;
 	t->last.has_come = false;
+	t->n_anchors = 0;
 }
 
 /* Returns whether iteration_take() must be called for a launch of `thread` that completes `hash`.
@@ -96,10 +119,9 @@ static inline bool iteration_is_moved(struct iteration *t, const struct iteratio
 	return false;
 }
 
-/* Returns whether a launch that completes `hash` ends a step. It is launch number `at` of
- * `thread`. */
-static inline bool iteration_take(struct iteration *t, const struct iteration_anchors *a,
-				  uint32_t thread, uint32_t at, uint64_t hash)
+/* Returns whether a launch that completes `hash` is an anchor or stands for a missing one. */
+static inline bool iteration_is_anchor(struct iteration *t, const struct iteration_anchors *a,
+				       uint32_t thread, uint32_t at, uint64_t hash)
 {
 	uint32_t since = atomic_load_explicit(&t->since_backup, memory_order_relaxed);
 	bool was_counted = t->is_counted, is_backup = hash == a->backup;
@@ -117,6 +139,21 @@ static inline bool iteration_take(struct iteration *t, const struct iteration_an
 	if (is_backup)
 		return since;
 	return hash != a->anchor || !was_counted;
+}
+
+/* Returns whether a launch that completes `hash` ends a step. It is launch number `at` of
+ * `thread`. */
+static inline bool iteration_take(struct iteration *t, const struct iteration_anchors *a,
+				  uint32_t thread, uint32_t at, uint64_t hash)
+{
+	if (!iteration_is_anchor(t, a, thread, at, hash))
+		return false;
+	if (a->every < 2)
+		return true;
+	if (++t->n_anchors < (int32_t)a->every)
+		return false;
+	t->n_anchors = 0;
+	return true;
 }
 
 #endif

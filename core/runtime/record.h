@@ -158,6 +158,9 @@ enum step_event {
 	STEP_CORRECTED,
 	/* the opening ended (preload/opening.h); if a limit ended it, this may be inside a step */
 	STEP_OPENING_ENDED,
+	/* follows STEP_NUMBERED if not every anchor ends a step: `number` = `every` of struct
+	 * iteration_anchors, with anchor_lead of struct journal_steps in the upper 32 bits */
+	STEP_EVERY,
 };
 
 /* Bits of `action` in a STEP_NUMBERED. */
@@ -737,6 +740,14 @@ struct journal_steps {
 	 */
 	_Atomic uint64_t end;
 	_Atomic uint32_t is_late;
+	/*
+	 * By the collector, with each anchor: `every` of struct iteration_anchors, and `lead` of
+	 * iteration_ends_at(). With each base: after how many more anchors the next step ends than
+	 * `every` says, because the library began to count in the middle of a step.
+	 */
+	_Atomic uint32_t anchor_every, anchor_lead, anchor_delay;
+	/* by the collector, with each anchor: its steps in the opening, once that is over */
+	_Atomic uint32_t opening_steps;
 	/* by the collector: enough steps of the opening are recorded, so it may end */
 	_Atomic uint32_t has_enough;
 };

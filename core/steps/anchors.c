@@ -77,7 +77,7 @@ struct finder_thread {
 struct finder {
 	VEC(struct finder_thread) threads;
 	uint64_t anchor, backup;
-	uint32_t apart, n_early_backups;
+	uint32_t apart, n_early_backups, every, lead;
 	anchor_hits hits;     /* ticks: begin of the launch after the hit */
 	VEC(uint64_t) begins; /* ticks at which steps begin, in ascending order */
 	/*
@@ -132,6 +132,8 @@ static void find_begins(struct finder *x, bool backup_follows)
 	skip_early(&x->hits, x->n_early_backups);
 	for (size_t i = 0; i < x->hits.n; i++) {
 		const struct anchor_hit *c = &x->hits.at[i];
+		if (!iteration_ends_at(i + 1, x->every, x->lead))
+			continue;
 		if (!c->is_backup)
 			vec_push(&x->begins, c->ticks);
 		else if (i && c[-1].is_backup)
@@ -168,7 +170,8 @@ static bool ends_whole(const struct finder *x, uint64_t end)
 {
 	for (size_t i = 0; i < x->threads.n; i++) {
 		const struct finder_thread *t = &x->threads.at[i];
-		if (t->last_hit == HIT_ANCHOR ||
+		if ((t->last_hit == HIT_ANCHOR &&
+		     iteration_ends_at(x->hits.n + 1, x->every, x->lead)) ||
 		    (t->has_anchor && token_window_is_at_end(&t->window, x->anchor, end)))
 			return true;
 	}
@@ -208,6 +211,8 @@ void anchors_mark(struct ingest *f, const struct launch_log *log, const struct a
 	struct finder x = { .anchor = a->anchor,
 			    .backup = a->backup,
 			    .apart = a->apart,
+			    .every = a->every,
+			    .lead = a->lead,
 			    .n_early_backups = a->n_early_backups };
 	for (size_t i = 0; i < log->threads.n; i++)
 		find_hits(&x, &log->threads.at[i]);

@@ -45,6 +45,7 @@ void anchors_order(anchor_hits *hits, uint32_t apart);
 struct anchor {
 	uint64_t anchor, backup;
 	uint32_t backup_within, apart;
+	uint32_t every, lead; /* see iteration_ends_at() */
 	/* The base is known: STEP_COUNTED 1 begins step `base` + 1. */
 	bool has_base;
 	uint64_t base;

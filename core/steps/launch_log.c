@@ -51,6 +51,12 @@ static void set_backup(struct anchor *a, const struct rec_step *s)
 	a->apart = (uint32_t)(s->number >> 32);
 }
 
+static void set_every(struct anchor *a, const struct rec_step *s)
+{
+	a->every = (uint32_t)s->number;
+	a->lead = (uint32_t)(s->number >> 32);
+}
+
 static void remove_generation(anchors *list, uint32_t generation)
 {
 	size_t n = 0;
@@ -87,9 +93,11 @@ static void add_step(struct launch_log *log, const struct rec_step *s)
 		vec_push(&log->voided, (uint32_t)s->detail);
 		break;
 	case STEP_BACKUP:
+	case STEP_EVERY:
 		for (size_t i = 0; i < log->anchors.n; i++)
 			if (log->anchors.at[i].generation == s->generation)
-				set_backup(&log->anchors.at[i], s);
+				(s->event == STEP_BACKUP ? set_backup
+							 : set_every)(&log->anchors.at[i], s);
 		break;
 	case STEP_NUMBERED:
 		add_anchor(&log->anchors, s);

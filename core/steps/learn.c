@@ -8,11 +8,6 @@
 
 enum {
 	/*
-	 * After this time, the journal contains every launch that began before a step boundary,
-	 * whichever thread made the launch.
-	 */
-	SETTLE_NS = 20000000,
-	/*
 	 * An anchor was wrong if it has not occurred for as many calls as LOST_ITERATIONS steps
 	 * have, and for at least LOST_LEAST calls.
 	 */
@@ -304,146 +299,6 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 	}
 }
 
-/* ---- Publishing to the library ---- */
-
-/*
- * Voids the steps that were counted with the provisional anchor. The ingest still holds these
- * steps, and never exports them.
- */
-static void void_provisional(struct learn *l, struct ingest *f, uint32_t calls_per_step)
-{
-	struct journal_steps *shared = &f->reader.header->steps;
-	ingest_void(f, l->provisional_generation);
-	atomic_store(&shared->void_generation, l->provisional_generation);
-	atomic_store(&shared->void_calls_per_step, calls_per_step);
-	atomic_fetch_add(&shared->n_corrected, 1);
-	l->provisional_generation = 0;
-	l->is_lost = false; /* the library waits for the new anchor anyway */
-	f->holds_steps = false;
-}
-
-/*
- * Makes the last published anchor final. The library then stops journaling launches for learning.
- */
-static void confirm(struct learn *l, struct ingest *f)
-{
-	struct journal_steps *shared = &f->reader.header->steps;
-	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
-	atomic_store(&shared->sure_generation, atomic_load(&shared->anchor_generation));
-	l->is_provisional = f->holds_steps = false;
-	l->provisional_generation = 0;
-}
-
-static enum step_optimizer optimizer_of(const struct learn *l, const struct ingest *f)
-{
-	if (l->choice.signs.optimizer_unnamed)
-		return STEP_OPTIMIZER_LIKELY;
-	return l->choice.signs.has_optimizer || learn_wants_function(f) ? STEP_OPTIMIZER_SURE
-									: STEP_OPTIMIZER_NONE;
-}
-
-static void publish_anchor(struct learn *l, struct ingest *f)
-{
-	struct journal_steps *shared = &f->reader.header->steps;
-	if (l->provisional_generation)
-		void_provisional(l, f, atomic_load(&shared->calls_per_step));
-	l->has_choice = true;
-	l->is_provisional = l->choice.is_provisional;
-	learn_function_free(&l->function);
-	l->n_ended_before = l->choice.count + learn_midstep_count(&l->midstep, l->choice.anchor);
-	learn_midstep_end(&l->midstep);
-	l->n_since_anchor = 0;
-	l->generation = atomic_load(&shared->anchor_generation) + 1;
-	atomic_store(&shared->anchor, l->choice.anchor);
-	atomic_store(&shared->backup, l->choice.backup);
-	atomic_store(&shared->backup_within, l->choice.backup_within);
-	atomic_store(&shared->anchor_thread, l->choice.thread);
-	atomic_store(&shared->anchors_apart, l->choice.apart);
-	atomic_store(&shared->end, l->choice.end);
-	atomic_store(&shared->is_late, l->choice.n_missed < 0);
-	atomic_store(&shared->calls_per_step, l->choice.calls_per_step);
-	atomic_store(&shared->boundary, l->choice.boundary);
-	atomic_store(&shared->by_optimizer, optimizer_of(l, f));
-	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
-	if (!l->is_provisional)
-		atomic_store(&shared->sure_generation, l->generation);
-	/* release: a library that reads the new generation also reads the new anchor */
-	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
-}
-
-/*
- * Returns whether every anchor that began before `ticks` has been read. The calls of one thread are
- * read in order, so for the threads known to launch the anchor it suffices that a later call has
- * been read. Otherwise SETTLE_NS must have passed.
- */
-static bool has_settled(const struct learn *l, const struct ingest *f, uint64_t ticks)
-{
-	bool is_read = false;
-	if (f->read_until_ticks >= ticks + timebase_ticks(&f->time, SETTLE_NS))
-		return true;
-	for (size_t i = 0; i < l->threads.n; i++) {
-		const struct learn_thread *t = &l->threads.at[i];
-		if (t->slot != l->choice.thread && !t->has_anchor)
-			continue;
-		if (t->read_until_ticks <= ticks)
-			return false;
-		is_read = true;
-	}
-	return is_read;
-}
-
-/*
- * Counts the steps that ended before `first`, the start of a step's first launch. If a step has no
- * anchor, the library counts it at its backup launch. If the backup comes before the anchor, a
- * backup that is the last hit before `first` therefore counts as the end of a step.
- */
-static uint64_t count_ended(struct learn *l, uint64_t first)
-{
-	uint64_t n = 0;
-	bool backup_follows = !l->choice.backup_within,
-	     backup_pending = backup_follows && l->choice.backup_is_last;
-	anchors_order(&l->hits, l->choice.apart);
-	for (size_t i = 0; i < l->hits.n && l->hits.at[i].ticks < first; i++) {
-		bool is_backup = l->hits.at[i].is_backup;
-		n += !is_backup || backup_pending;
-		backup_pending = is_backup;
-	}
-	return n + (backup_pending && !backup_follows);
-}
-
-/*
- * Publishes the base, which is the number of steps that ended before the step that STEP_COUNTED 1
- * ends. The first anchor ended step 0. The first STEP_COUNTED that was read has number 1, or a
- * higher one if the journal was full and dropped records. The hits since the choice include the
- * dropped ones, so the base is right in both cases. Returns false if some calls up to there have
- * not been read yet.
- */
-static bool publish_base(struct learn *l, struct ingest *f)
-{
-	struct journal_steps *shared = &f->reader.header->steps;
-	const struct rec_step *first = &l->counted.at[0];
-	if (!has_settled(l, f, first->ticks))
-		return false;
-	uint64_t n = l->n_ended_before + count_ended(l, first->ticks);
-	/*
-	 * `current` does not change while the library adopts an anchor. Before the first anchor,
-	 * `current` is 0 or counts time slices. During the search for a later anchor, it may have
-	 * advanced with the previous anchor.
-	 */
-	uint64_t current = atomic_load(&shared->current);
-	uint64_t from = l->is_overdue ? l->overdue_number : l->continues_numbers ? current : 0;
-	uint64_t base = from + (n > first->number ? n - first->number : 0);
-	atomic_store(&shared->base, base > current ? base : current);
-	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
-	l->has_base = true;
-	l->is_lost = l->is_overdue = false;
-	demand_optimizer(l, f);
-	l->provisional_generation = l->is_provisional ? l->generation : 0;
-	f->holds_steps = l->is_provisional;
-	vec_free(&l->hits);
-	return true;
-}
-
 static bool vote(struct learn *l, const struct ingest *f, struct level_choice *out)
 {
 	if (learn_wants_function(f))
@@ -457,15 +312,6 @@ static bool anchor_is_lost(const struct learn *l)
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * LOST_ITERATIONS;
 }
 
-/* Drops the choice. The next choice replaces it. */
-static void forget_anchor(struct learn *l)
-{
-	l->has_choice = l->has_base = false;
-	l->hits.n = l->counted.n = 0;
-	for (size_t i = 0; i < l->threads.n; i++)
-		l->threads.at[i].has_anchor = false;
-}
-
 /*
  * Drops the anchor and all launches seen, and starts the search again, because the program does
  * other work now.
@@ -477,7 +323,7 @@ static void restart_search(struct learn *l)
 	l->function.next_look = 0;
 	l->first_ticks = 0;
 	learn_midstep_begin(&l->midstep);
-	forget_anchor(l);
+	learn_forget_anchor(l);
 }
 
 /*
@@ -504,7 +350,7 @@ static void stop_search(struct learn *l, struct ingest *f)
 	l->has_base = true;
 	l->is_lost = l->is_overdue = false;
 	demand_optimizer(l, f);
-	confirm(l, f);
+	learn_confirm(l, f);
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
 }
 
@@ -552,7 +398,7 @@ void learn_watch(struct learn *l, struct ingest *f)
 	if (l->is_provisional && l->levels && !l->is_overdue) {
 		levels_withdraw(l->levels);
 		l->is_provisional = false;
-		forget_anchor(l);
+		learn_forget_anchor(l);
 		l->generation = 0;
 		return;
 	}
@@ -642,15 +488,16 @@ static void review(struct learn *l, struct ingest *f)
 	bool is_other = now.n_changes != l->choice.n_changes;
 	if (is_other && moves_too_late(l, f, &now, false)) {
 		levels_confirm(l->levels);
-		confirm(l, f);
+		learn_confirm(l, f);
 		return;
 	}
 	l->choice = now;
 	if (is_other) {
-		forget_anchor(l);
-		publish_anchor(l, f);
-	} else if (!now.is_provisional) {
-		confirm(l, f);
+		learn_forget_anchor(l);
+		learn_dispute(l, f);
+		learn_publish(l, f);
+	} else if (!now.is_provisional && !l->is_doubted) {
+		learn_confirm(l, f);
 	}
 }
 
@@ -667,9 +514,9 @@ static bool adopt_seeker(struct learn *l, struct ingest *f, bool ended)
 	levels_free(l->levels);
 	l->levels = l->seeker;
 	l->seeker = NULL;
-	forget_anchor(l);
+	learn_forget_anchor(l);
 	l->choice = other;
-	publish_anchor(l, f);
+	learn_publish(l, f);
 	return true;
 }
 
@@ -679,7 +526,7 @@ static bool adopt_seeker(struct learn *l, struct ingest *f, bool ended)
  */
 static void publish_looked_until(const struct learn *l, struct ingest *f)
 {
-	uint64_t settle = timebase_ticks(&f->time, SETTLE_NS);
+	uint64_t settle = timebase_ticks(&f->time, LEARN_SETTLE_NS);
 	bool is_this = atomic_load(&f->reader.header->steps.overdue_ticks) == l->overdue_ticks;
 	if (l->is_overdue && is_this && f->read_until_ticks > settle)
 		atomic_store(&f->reader.header->steps.looked_ticks, f->read_until_ticks - settle);
@@ -690,13 +537,15 @@ bool learn_tell(struct learn *l, struct ingest *f)
 	publish_looked_until(l, f);
 	if (l->levels && !l->has_base && anchor_came_back(l, f))
 		stop_search(l, f);
-	if (!l->levels || !learn_is_feeding(l))
+	if (!l->levels || !learn_is_feeding(l) || learn_adopt(l, f))
 		return false;
 	if (l->is_provisional) {
 		review(l, f);
 	} else if (!l->has_choice) {
-		if (vote(l, f, &l->choice))
-			publish_anchor(l, f);
+		if (vote(l, f, &l->choice)) {
+			learn_dispute(l, f);
+			learn_publish(l, f);
+		}
 		if (!l->is_overdue)
 			publish_wants_slices(l, f);
 		return false;
@@ -713,8 +562,9 @@ bool learn_tell(struct learn *l, struct ingest *f)
 		}
 		return false;
 	}
-	if (!publish_base(l, f))
+	if (!learn_publish_base(l, f))
 		return false;
+	demand_optimizer(l, f);
 	for (size_t i = 0; i < l->counted.n; i++)
 		mark_counted(l, f, &l->counted.at[i]);
 	return true;
@@ -730,10 +580,10 @@ bool learn_end_provisional(struct learn *l, struct ingest *f)
 		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true) ||
 		       comes_too_late(l, f, &now));
 	if (stands) {
-		confirm(l, f);
+		learn_confirm(l, f);
 		return true;
 	}
-	void_provisional(l, f, atomic_load(&f->reader.header->steps.calls_per_step));
+	learn_void_provisional(l, f, atomic_load(&f->reader.header->steps.calls_per_step));
 	l->has_base = false;
 	return false;
 }

@@ -50,6 +50,7 @@ struct learn {
 	bool has_choice;
 	bool by_loops;	     /* the process has ended, and `choice` comes from `loops` */
 	bool is_provisional; /* the choice may change, so learning continues */
+	bool is_doubted;     /* the opening goes on, and its loops may contradict the choice */
 	uint32_t generation; /* generation of the anchor published last; 0: none yet */
 	/* The provisional generation with which the library counts steps; 0: none. */
 	uint32_t provisional_generation;
@@ -143,11 +144,17 @@ void learn_compare(struct learn *l, struct ingest *f);
 bool learn_loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor,
 			double confidence);
 
-/*
- * Returns the loop whose iterations are the steps, owned by `l`; NULL if it is not known. `anchor`:
- * what the steps were counted with. Sets `*is_other` if the anchor counts the iterations of no
- * loop; then the result is the loop that is probably the step. Call once all calls have been fed.
- */
-const struct loop_choice *learn_loop(struct learn *l, uint64_t anchor, bool *is_other);
+/* The loop whose iterations are the steps. */
+struct learn_named {
+	const struct loop_choice *loop; /* owned by struct learn; NULL: unknown */
+	/* The steps counted are not those of the loop that the stacks clearly show. */
+	bool is_contradicted;
+	/* Then `loop` is that loop: the steps counted are the iterations of no loop. */
+	bool is_other;
+};
+
+/* Returns the loop of the steps that were counted. Call once all calls have been fed. */
+struct learn_named learn_loop(struct learn *l, const struct ingest *f,
+			      const struct anchor_counts *counted);
 
 #endif

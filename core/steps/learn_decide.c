@@ -30,7 +30,8 @@ static bool choose_loop(struct learn_loops *x, const struct learn_loops_wish *wi
 	bool is_wanted = x->has_choice && (x->choice.by_optimizer || !wish->optimizer);
 	if (is_wanted && (wish->loop || learn_loops_outweigh(x, anchor, confidence)))
 		return true;
-	int64_t match = wish->loop ? -1 : learn_loops_match(x, anchor);
+	int64_t match = wish->loop ? -1
+				   : learn_loops_match(x, &(struct anchor_counts){ anchor, 0 });
 	if (match < 0)
 		return false;
 	uint32_t other = x->has_choice ? x->choice.loop : LOOP_NONE;
@@ -59,14 +60,54 @@ static bool loops_decide(struct learn *l, const struct ingest *f, uint64_t ancho
 	return l->by_loops;
 }
 
-void learn_compare(struct learn *l, struct ingest *f)
+void learn_dispute(struct learn *l, struct ingest *f)
 {
 	const struct learn_loops_wish wish = learn_wish(l, f);
-	bool is_in_opening = f->opening.is_any && !f->opening.end_ticks;
-	if (!learn_wants_function(f) && is_in_opening && learn_loops_is_due(&l->loops))
-		f->opening.is_disputed = learn_loops_search(&l->loops, &wish, false) &&
-					 l->has_choice &&
-					 learn_loops_match(&l->loops, l->choice.anchor) < 0;
+	if (learn_wants_function(f) || !f->opening.is_any || f->opening.end_ticks)
+		return;
+	const struct anchor_counts counted = { l->choice.anchor, l->choice.every };
+	bool is_clear = learn_loops_search(&l->loops, &wish, false);
+	l->is_doubted = (is_clear || learn_loops_is_possible(&l->loops)) &&
+			learn_loops_contradict(&l->loops, &counted);
+	f->opening.is_disputed = is_clear && l->is_doubted;
+}
+
+void learn_compare(struct learn *l, struct ingest *f)
+{
+	if (l->has_choice && learn_loops_is_due(&l->loops))
+		learn_dispute(l, f);
+}
+
+bool learn_adopt(struct learn *l, struct ingest *f)
+{
+	const struct learn_loops_wish wish = learn_wish(l, f);
+	struct learn_loops *x = &l->loops;
+	const struct anchor_counts counted = { l->choice.anchor, l->choice.every };
+	struct learn_loops_anchor a;
+	if (!f->opening.end_ticks || x->is_settled)
+		return false;
+	l->is_doubted = f->opening.is_disputed = false;
+	bool is_clear = learn_loops_search(x, &wish, false) || (wish.loop && x->has_choice),
+	     may_change = !learn_wants_function(f) && !l->continues_numbers;
+	bool is_same = l->has_choice && is_clear && !learn_loops_contradict(x, &counted);
+	if (!learn_loops_settle(x, &a) || !is_clear || !may_change || is_same)
+		return false;
+	learn_forget_anchor(l);
+	l->choice = (struct level_choice){
+		.anchor = a.hash,
+		.thread = a.thread,
+		.every = a.every,
+		.lead = a.lead,
+		.count = a.count,
+		.n_missed = a.n_missed,
+		.calls_per_step = learn_loops_calls_per_step(x),
+		.confidence = x->choice.confidence,
+		.signs.has_optimizer = x->choice.by_optimizer,
+		.boundary = LEVEL_BY_LOOP,
+	};
+	atomic_store(&f->reader.header->steps.opening_steps, (uint32_t)x->choice.begins.n);
+	learn_publish(l, f);
+	return true;
 }
 
 static bool conclude(struct learn *l, const struct ingest *f)
@@ -95,23 +136,25 @@ bool learn_loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor
 	return !learn_wants_function(f) && loops_decide(l, f, anchor, confidence);
 }
 
-const struct loop_choice *learn_loop(struct learn *l, uint64_t anchor, bool *is_other)
+struct learn_named learn_loop(struct learn *l, const struct ingest *f,
+			      const struct anchor_counts *counted)
 {
 	struct learn_loops *x = &l->loops;
-	*is_other = false;
 	if (l->by_loops)
-		return x->has_choice ? &x->choice : NULL;
-	const struct learn_loops_wish any = { 0 };
-	bool is_clear = learn_loops_search(x, &any, true);
-	int64_t match = learn_loops_match(x, anchor);
+		return (struct learn_named){ .loop = x->has_choice ? &x->choice : NULL };
+	const struct learn_loops_wish wish = learn_wish(l, f);
+	bool is_clear = learn_loops_search(x, &wish, true);
+	if (x->has_choice && !learn_loops_contradict(x, counted))
+		return (struct learn_named){ .loop = &x->choice };
+	int64_t match = learn_loops_match(x, counted);
+	if (match < 0)
+		return (struct learn_named){ .loop = is_clear ? &x->choice : NULL,
+					     .is_contradicted = is_clear,
+					     .is_other = is_clear };
 	uint32_t clear = is_clear ? x->choice.loop : LOOP_NONE;
-	if (match < 0) {
-		*is_other = is_clear;
-		return is_clear ? &x->choice : NULL;
-	}
 	loop_choice_free(&x->choice);
 	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
-	if (clear != (uint32_t)match)
-		x->choice.other = clear;
-	return x->has_choice ? &x->choice : NULL;
+	x->choice.other = clear;
+	return (struct learn_named){ .loop = x->has_choice ? &x->choice : NULL,
+				     .is_contradicted = is_clear };
 }

@@ -1,6 +1,7 @@
 /* See learn_loops.h. */
 #include "core/steps/learn_loops.h"
 
+#include "core/steps/loop_anchor.h"
 #include "core/steps/loop_names.h"
 
 enum {
@@ -27,6 +28,7 @@ void learn_loops_free(struct learn_loops *x)
 	loop_choice_free(&x->choice);
 	if (x->is_started)
 		loop_tree_stop(&x->tree);
+	vec_free(&x->after);
 	*x = (struct learn_loops){ 0 };
 }
 
@@ -35,8 +37,11 @@ void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t sl
 {
 	const struct ingest_opening *o = &f->opening;
 	bool is_in_opening = o->is_any && (!o->end_ticks || c->begin_ticks < o->end_ticks);
-	if (!is_in_opening)
+	if (!is_in_opening) {
+		if (x->is_started && !x->is_settled && hash)
+			vec_push(&x->after, hash);
 		return;
+	}
 	if (!x->is_started) {
 		loop_tree_start(&x->tree, &f->dict);
 		x->is_started = true;
@@ -72,40 +77,72 @@ bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wi
 	       (ended || x->choice.begins.n >= ITERATIONS_WANTED);
 }
 
-static uint64_t count_anchor(const struct loop_tree *t, uint64_t anchor)
+bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out)
+{
+	struct loop_anchor a;
+	bool is_found = x->has_choice && loop_anchor_find(&x->tree, &x->choice, &a);
+	if (is_found) {
+		uint64_t n = a.n;
+		for (size_t i = 0; i < x->after.n; i++)
+			n += x->after.at[i] == a.hash;
+		*out = (struct learn_loops_anchor){
+			.hash = a.hash,
+			.thread = a.thread,
+			.every = a.every,
+			.lead = a.lead,
+			.count = a.every ? n : (uint64_t)((int64_t)n + a.n_missed),
+			.n_missed = a.n_missed,
+		};
+	}
+	x->is_settled = true;
+	vec_free(&x->after);
+	return is_found;
+}
+
+static uint64_t count_steps(const struct loop_tree *t, const struct anchor_counts *counted)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < t->threads.n; i++)
 		for (size_t k = 0; k < t->threads.at[i].hashes.n; k++)
-			n += t->threads.at[i].hashes.at[k] == anchor;
-	return n;
+			n += t->threads.at[i].hashes.at[k] == counted->anchor;
+	return counted->every ? n / counted->every : n;
 }
 
-static size_t count_threads(const struct loop *l)
+/*
+ * Returns whether `n` anchors count `all` iterations on `n_threads` threads. The first and the last
+ * iteration of each thread may differ, and one in MISSES others.
+ */
+static bool is_same_count(uint64_t n, uint64_t all, size_t n_threads)
+{
+	enum { ENDS = 2, MISSES = 50 };
+	uint64_t off = n > all ? n - all : all - n;
+	return off <= ENDS * n_threads + all / MISSES;
+}
+
+static bool counts_iterations(uint64_t n, const struct loop *l)
 {
 	struct map slots = { 0 };
 	for (size_t i = 0; i < l->iterations.n; i++)
 		map_at(&slots, l->iterations.at[i].slot, NULL);
-	size_t n = slots.n;
+	size_t n_threads = slots.n;
 	map_free(&slots);
-	return n;
+	return is_same_count(n, l->iterations.n, n_threads);
 }
 
-/*
- * Returns whether `n` anchors count the loop's iterations. The first and the last iteration of each
- * thread may differ, and one in MISSES others.
- */
-static bool counts_iterations(uint64_t n, const struct loop *l)
+bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_counts *counted)
 {
-	enum { ENDS = 2, MISSES = 50 };
-	uint64_t all = l->iterations.n, off = n > all ? n - all : all - n;
-	return off <= ENDS * count_threads(l) + all / MISSES;
+	struct map slots = { 0 };
+	for (size_t i = 0; i < x->choice.begins.n; i++)
+		map_at(&slots, x->choice.begins.at[i].slot, NULL);
+	size_t n_threads = slots.n;
+	map_free(&slots);
+	return !is_same_count(count_steps(&x->tree, counted), x->choice.begins.n, n_threads);
 }
 
-int64_t learn_loops_match(const struct learn_loops *x, uint64_t anchor)
+int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_counts *counted)
 {
-	bool is_usable = x->is_started && anchor && loop_tree_is_whole(&x->tree);
-	uint64_t n = is_usable ? count_anchor(&x->tree, anchor) : 0;
+	bool is_usable = x->is_started && counted->anchor && loop_tree_is_whole(&x->tree);
+	uint64_t n = is_usable ? count_steps(&x->tree, counted) : 0;
 	int64_t best = -1;
 	for (size_t i = 0; n && i < x->tree.loops.n; i++) {
 		const struct loop *l = &x->tree.loops.at[i];
@@ -117,7 +154,7 @@ int64_t learn_loops_match(const struct learn_loops *x, uint64_t anchor)
 	return best;
 }
 
-static bool is_possible(const struct learn_loops *x)
+bool learn_loops_is_possible(const struct learn_loops *x)
 {
 	return x->has_choice && x->choice.confidence >= POSSIBLE &&
 	       (x->choice.by_optimizer || x->choice.begins.n >= ITERATIONS_WANTED);
@@ -125,9 +162,10 @@ static bool is_possible(const struct learn_loops *x)
 
 bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double confidence)
 {
-	if (!is_possible(x))
+	if (!learn_loops_is_possible(x))
 		return false;
-	double other = learn_loops_match(x, anchor) >= 0 ? confidence : confidence / 2;
+	const struct anchor_counts counted = { anchor, 0 };
+	double other = learn_loops_match(x, &counted) >= 0 ? confidence : confidence / 2;
 	return x->choice.confidence >= CLEAR ||
 	       x->choice.confidence > (x->choice.is_seen ? other : confidence);
 }

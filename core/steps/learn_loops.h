@@ -9,6 +9,12 @@
 #include "core/steps/levels.h"
 #include "core/steps/loop_choice.h"
 
+/* What counts steps: each occurrence of the anchor, or one in `every`. */
+struct anchor_counts {
+	uint64_t anchor;
+	uint32_t every;
+};
+
 /* What the user asked for. */
 struct learn_loops_wish {
 	const char *loop; /* FILE-SUFFIX:LINE; NULL: any loop */
@@ -22,16 +28,35 @@ struct learn_loops {
 	/* The last search found a loop: `choice`. It is valid until the next search. */
 	bool has_choice;
 	struct loop_choice choice;
+	/* The opening is over, and learn_adopt() has decided about this loop. */
+	bool is_settled;
+	/* Trigrams of the launches after the opening, until it is settled. */
+	VEC(uint64_t) after;
 };
 
 void learn_loops_free(struct learn_loops *x);
 
 /*
- * Takes the next call of thread `slot`, and ignores it if it is outside of the opening. `hash`: the
- * trigram that it completes, 0 if it completes none.
+ * Takes the next call of thread `slot`. Calls after the opening are no part of the tree. `hash`:
+ * the trigram that the call completes, 0 if it completes none.
  */
 void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
 		      const struct rec_call *c, uint64_t hash);
+
+/* How the library can count the steps of `choice`: fields of struct level_choice. */
+struct learn_loops_anchor {
+	uint64_t hash;
+	uint32_t thread;
+	uint32_t every, lead;
+	uint64_t count;
+	int64_t n_missed;
+};
+
+/*
+ * Returns whether the library can count the steps of the last search. Settles the search: further
+ * calls after the opening are ignored.
+ */
+bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out);
 
 /* Returns whether enough calls have been fed since the last search. */
 bool learn_loops_is_due(const struct learn_loops *x);
@@ -49,7 +74,13 @@ uint32_t learn_loops_calls_per_step(const struct learn_loops *x);
  * Returns the index of the loop whose iterations the anchor counts: each of them has about one. -1:
  * there is no such loop. Call after the last search.
  */
-int64_t learn_loops_match(const struct learn_loops *x, uint64_t anchor);
+int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_counts *counted);
+
+/* Returns whether the last search found a loop that may well be the step. */
+bool learn_loops_is_possible(const struct learn_loops *x);
+
+/* Returns whether the steps counted are not those of the last search, which found a loop. */
+bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_counts *counted);
 
 /*
  * Returns whether the last search should decide against the steps that launches have shown,

@@ -1,4 +1,4 @@
-/* Shared by learn.c and learn_decide.c only. */
+/* Shared by learn.c, learn_decide.c and learn_publish.c only. */
 #ifndef CORE_LEARN_PARTS_H
 #define CORE_LEARN_PARTS_H
 
@@ -12,5 +12,49 @@ static inline bool learn_wants_function(const struct ingest *f)
 
 /* Returns what the user, or else PROF_STEP, asks of the loops. */
 struct learn_loops_wish learn_wish(const struct learn *l, const struct ingest *f);
+
+enum {
+	/*
+	 * After this time, the journal contains every launch that began before a step boundary,
+	 * whichever thread made the launch.
+	 */
+	LEARN_SETTLE_NS = 20000000,
+};
+
+/* Drops the choice. The next choice replaces it. */
+void learn_forget_anchor(struct learn *l);
+
+/* Publishes `l->choice` to the library, and voids the steps of a provisional anchor before it. */
+void learn_publish(struct learn *l, struct ingest *f);
+
+/*
+ * Publishes the base, which is the number of steps that ended before the step that STEP_COUNTED 1
+ * ends. Returns false if some calls up to there have not been read yet.
+ */
+bool learn_publish_base(struct learn *l, struct ingest *f);
+
+/*
+ * Makes the last published anchor final. The library then stops journaling launches for learning.
+ */
+void learn_confirm(struct learn *l, struct ingest *f);
+
+/*
+ * Voids the steps that were counted with the provisional anchor. The ingest still holds these
+ * steps, and never exports them.
+ */
+void learn_void_provisional(struct learn *l, struct ingest *f, uint32_t calls_per_step);
+
+/*
+ * Searches the loops, and notes whether they contradict `l->choice`. Does nothing after the
+ * opening.
+ */
+void learn_dispute(struct learn *l, struct ingest *f);
+
+/*
+ * Call after each pass over new records. Once the opening is over, lets a clear loop decide for the
+ * rest of the run if the launches have shown other steps, or none. Returns whether it publishes the
+ * loop's anchor.
+ */
+bool learn_adopt(struct learn *l, struct ingest *f);
 
 #endif

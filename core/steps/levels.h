@@ -121,6 +121,9 @@ struct level_choice {
 	uint32_t n_early_backups; /* number of backups that occurred before the first step */
 	uint32_t thread;	  /* the thread that launches the anchor */
 	uint32_t apart;		  /* number of launches of `thread`; see struct iteration_anchors */
+	/* Not 0: not each anchor ends a step; see iteration_ends_at(). `count` and n_missed differ
+	 * then. */
+	uint32_t every, lead;
 	/*
 	 * token_pair_hash() of the last two calls of a step, if the last launches of the anchor
 	 * belong to the next step; else 0.
@@ -130,7 +133,7 @@ struct level_choice {
 	/*
 	 * Number of steps that have ended since the first event that was fed. These are the
 	 * occurrences of the anchor, those of the backup where the anchor was missing, and
-	 * n_missed.
+	 * n_missed. With `every`: the occurrences of the anchor alone.
 	 */
 	uint64_t count;
 	/*

@@ -221,8 +221,8 @@ uint64_t levels_count_early(const struct levels_store *s, const struct level_cho
 /* Returns the values of a choice that decide whether a launch ends a step. */
 static inline struct iteration_anchors levels_iteration_of(const struct level_choice *c)
 {
-	return (struct iteration_anchors){ c->anchor, c->backup, c->backup_within, c->thread,
-					   c->apart };
+	return (struct iteration_anchors){ c->anchor, c->backup, c->backup_within,
+					   c->thread, c->apart,	 c->every };
 }
 
 /* Sorts `values` in ascending order and returns the upper median. `n` must not be 0. */

@@ -15,7 +15,8 @@ WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where other
  RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE) = range(1, 18)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded on_but_copies".split()
-STEP_EVENTS = "begin outside counted triggered numbered backup cut corrected opening_ended".split()
+STEP_EVENTS = ("begin outside counted triggered numbered backup cut corrected opening_ended "
+               "every").split()
 RANGE_EVENTS = "push pop start end mark".split()
 SAMPLE_STATES = "unknown running lock gil poll io sleep blocked".split()
 LIBRARIES = "nccl cublas cublasLt cudnn".split()

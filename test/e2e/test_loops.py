@@ -69,19 +69,37 @@ class Loops(Case):
                                   PROF_STEP="loop:rk4_stages.cu:%d" % inner["line"])
         self.assertEqual(chosen["count"], 2000)
 
-    def test_an_opening_that_ends_before_the_program(self):
-        """After the opening, launches count the stages. The report must not be sure of them."""
-        command = [prog("case_loops"), "stages", "20000"]
-        run, steps, _ = self.steps(command, PROF_OPENING="1s")
-        self.assertTrue(steps["count"] == 20000 or steps["confidence"] < 0.7, steps)
-        loop = steps["loop"]["instead"]
-        self.assertEqual(loop["function"], "stages")
-        self.assertIn("step unclear", run.err)
-        run, steps, _ = self.steps(command, PROF_OPENING="1s",
-                                   PROF_STEP="loop:loops.cu:%d" % loop["line"])
-        self.assertTrue(100 < steps["count"] < 19000, steps["count"])
-        self.assertIn("only the steps of the opening are counted", run.err)
+    def after_the_opening(self, *kind, **settings):
+        """The steps of a program that is longer than its opening."""
+        run, steps, _ = self.steps([prog("case_loops"), *kind], PROF_OPENING="1s,1MB", **settings)
         self.assertTrue(run.trace_steps(), run.err)
+        return run, steps
+
+    def test_a_loop_is_counted_after_the_opening(self):
+        """No launch occurs once in each step, but each step has three rounds of the same two."""
+        run, steps = self.after_the_opening("stages", "6000")
+        self.assertEqual(steps["count"], 6000)
+        self.assertGreater(steps["confidence"], 0.7)
+        self.assertLess(steps["loop"]["iterations"], 5000)
+        self.assertEqual((run.trace_steps(), steps["schedule_shift"]), ([12, 13, 14], 0))
+        again = self.execute([LAUNCHER, "report", run.folder, "--json"], run.folder, environment())
+        self.assertEqual(json.loads(again.out)["processes"][0]["steps"], steps)
+
+    def test_the_chosen_loop_is_counted_after_the_opening(self):
+        _, steps, _ = self.steps([prog("case_loops"), "stages"])
+        (inner,) = steps["loop"]["inner"]
+        run, steps = self.after_the_opening("stages", "6000",
+                                            PROF_STEP="loop:loops.cu:%d" % inner["line"])
+        self.assertEqual((steps["count"], steps["confidence"]), (18000, 1))
+        self.assertNotIn("step unclear", run.err)
+
+    def test_a_loop_that_launches_do_not_show_is_not_counted_after_the_opening(self):
+        """No kernel is launched equally often in each iteration."""
+        _, steps, _ = self.steps([prog("case_loops"), "branches"])
+        run, chosen = self.after_the_opening("branches", "20000", PROF_STEP="loop:loops.cu:%d"
+                                             % steps["loop"]["line"])
+        self.assertTrue(100 < chosen["count"] < 19000, chosen["count"])
+        self.assertIn("only the steps of the opening are counted", run.err)
 
     def test_a_line_without_a_loop(self):
         run, _, _ = self.steps([prog("case_rk4_stages")])

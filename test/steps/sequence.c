@@ -59,7 +59,7 @@ static uint32_t sequence_boundaries(const struct sequence *s, const struct level
 				    bool *boundary)
 {
 	const struct iteration_anchors anchors = { c->anchor, c->backup, c->backup_within,
-						   c->thread, c->apart };
+						   c->thread, c->apart,	 c->every };
 	struct iteration iteration = { 0 };
 	struct token_window windows[16] = { 0 };
 	uint32_t at[16] = { 0 };

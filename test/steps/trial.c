@@ -236,7 +236,7 @@ static void judge_truth(struct judge *j, const struct sequence_result *r, struct
 static void find_boundaries(struct judge *j, const struct level_choice *c)
 {
 	const struct iteration_anchors anchors = { c->anchor, c->backup, c->backup_within,
-						   c->thread, c->apart };
+						   c->thread, c->apart,	 c->every };
 	struct iteration iteration = { 0 };
 	struct token_window windows[16] = { 0 };
 	uint32_t at[16] = { 0 };

@@ -118,6 +118,46 @@ static void test_without_a_backup(void **state)
 	assert_false(iteration_waits(&iteration));
 }
 
+/* Writes '|' below each launch that ends a step, if one anchor in `every` does. */
+static void check_every(uint32_t every, int32_t begins_at, const char *launches, const char *ends)
+{
+	const struct iteration_anchors anchors = { .anchor = 'A', .every = every };
+	struct iteration iteration = { 0 };
+	iteration_begin(&iteration, &anchors);
+	iteration.n_anchors = begins_at;
+	for (uint32_t i = 0; launches[i]; i++) {
+		bool moves = iteration_is_moved(&iteration, &anchors, 0, (uint64_t)launches[i]),
+		     is_end = moves &&
+			      iteration_take(&iteration, &anchors, 0, i, (uint64_t)launches[i]);
+		assert_int_equal(is_end, ends[i] == '|');
+	}
+}
+
+static void test_one_anchor_in_several(void **state)
+{
+	(void)state;
+	check_every(0, 0, "A..A.A", "|  | |");
+	check_every(3, 0, "A..A.A.AAA.A", "     |   |  ");
+	/* the library began to count in the middle of a step */
+	check_every(3, -2, "A..A.A.AAA.A", "        |   ");
+	check_every(3, 1, "A..A.A.AAA.A", "   |    |   ");
+}
+
+static void test_where_anchors_end_steps(void **state)
+{
+	(void)state;
+	for (uint32_t lead = 0; lead < 4; lead++) {
+		uint64_t n_ended = 0;
+		for (uint64_t n = 1; n < 50; n++) {
+			n_ended += iteration_ends_at(n, 4, lead);
+			assert_int_equal(iteration_n_ended(n, 4, lead), n_ended);
+		}
+		assert_true(iteration_ends_at(lead ? lead : 4, 4, lead));
+	}
+	assert_true(iteration_ends_at(7, 0, 0));
+	assert_int_equal(iteration_n_ended(7, 0, 0), 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +169,8 @@ int main(void)
 		cmocka_unit_test(test_a_backup_after_the_anchor),
 		cmocka_unit_test(test_anchors_that_come_early),
 		cmocka_unit_test(test_without_a_backup),
+		cmocka_unit_test(test_one_anchor_in_several),
+		cmocka_unit_test(test_where_anchors_end_steps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * Loops from the stacks of calls: loop_stacks.h, loop_tree.h, loop_choice.h. A
  * function is a text: '.' is a call, '[' and ']' are a loop. Its control flow is a real one.
  */
+#include "core/steps/loop_anchor.h"
 #include "core/steps/loop_choice.h"
 
 #include <setjmp.h>
@@ -369,6 +370,116 @@ static void test_nothing_repeats(void **state)
 	stop(&f);
 }
 
+/* ---- Anchors ---- */
+
+/*
+ * A step of main, "[....[.]...]": it launches `inner` times inside, then at `last`. The trigrams
+ * differ for different places, and from the third launch inside on they are the same.
+ */
+static void step(struct fixture *f, int inner, uint32_t last)
+{
+	launch(f, 1);
+	for (int i = 0; i < inner; i++)
+		launch(f, 6);
+	launch(f, last);
+}
+
+/* Searches the anchor of the loop that has `n` iterations. Returns whether there is one. */
+static bool find_anchor(struct fixture *f, size_t n, struct loop_anchor *out)
+{
+	struct loop_choice c;
+	const struct loop *l = loop_of(f, n);
+	assert_non_null(l);
+	assert_true(loop_choose_this(&f->tree, l->place, &c));
+	bool found = loop_anchor_find(&f->tree, &c, out);
+	loop_choice_free(&c);
+	return found;
+}
+
+static void test_the_anchor_is_the_last_launch_of_each_step(void **state)
+{
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[....[.]...]", ".");
+	for (int i = 0; i < 31; i++)
+		step(&f, 2 + i % 3, 8);
+	assert_true(find_anchor(&f, 30, &a));
+	assert_int_equal(a.hash, 108);
+	assert_int_equal(a.every, 0);
+	assert_int_equal(a.n, 31);
+	assert_int_equal(a.n_missed, 0);
+	stop(&f);
+}
+
+/* The ends of the steps differ, so the only common launch is the first one. */
+static void test_an_anchor_at_the_begin_ends_the_step_before(void **state)
+{
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[....[.]...]", ".");
+	for (uint32_t i = 0; i < 31; i++)
+		step(&f, 5, 8 + i % 3);
+	assert_true(find_anchor(&f, 30, &a));
+	assert_int_equal(a.hash, 101);
+	assert_int_equal(a.n_missed, -1);
+	stop(&f);
+}
+
+static void test_few_steps_have_no_anchor(void **state)
+{
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[....[.]...]", ".");
+	for (int i = 0; i < 16; i++)
+		step(&f, 2, 8);
+	assert_false(find_anchor(&f, 15, &a));
+	stop(&f);
+}
+
+/* Makes `n` steps of `rounds` launches that complete the same trigram; the first has one less. */
+static void equal_rounds(struct fixture *f, int n, int rounds)
+{
+	for (int i = 0; i < n; i++) {
+		for (int k = i ? 0 : 1; k < rounds; k++)
+			launch(f, 2);
+		wait(f, 4);
+	}
+}
+
+static void test_one_anchor_in_several_ends_a_step(void **state)
+{
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[[.].]", ".");
+	equal_rounds(&f, 40, 4);
+	assert_true(find_anchor(&f, 39, &a));
+	assert_int_equal(a.hash, 102);
+	assert_int_equal(a.every, 4);
+	/* three launches end step 0, and then four end each step */
+	assert_int_equal(a.lead, 3);
+	assert_int_equal(a.n_missed, 0);
+	stop(&f);
+}
+
+/* With one round more in one step, all later steps would end in the middle of an iteration. */
+static void test_rounds_that_differ_are_no_anchor(void **state)
+{
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[[.].]", ".");
+	equal_rounds(&f, 20, 4);
+	launch(&f, 2);
+	launch(&f, 2);
+	equal_rounds(&f, 20, 4);
+	assert_false(find_anchor(&f, 39, &a));
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +496,11 @@ int main(void)
 		cmocka_unit_test(test_micro_batches_make_one_step),
 		cmocka_unit_test(test_an_outer_loop_that_no_call_shows_lowers_the_confidence),
 		cmocka_unit_test(test_nothing_repeats),
+		cmocka_unit_test(test_the_anchor_is_the_last_launch_of_each_step),
+		cmocka_unit_test(test_an_anchor_at_the_begin_ends_the_step_before),
+		cmocka_unit_test(test_few_steps_have_no_anchor),
+		cmocka_unit_test(test_one_anchor_in_several_ends_a_step),
+		cmocka_unit_test(test_rounds_that_differ_are_no_anchor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,7 +225,8 @@ static void take_step(struct ingest *f, struct ingest_thread *t, const struct re
 	}
 	if (s->event == STEP_NUMBERED && s->action & NUMBERED_TRAINING)
 		ingest_train(f, s->generation);
-	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_CORRECTED)
+	if (s->event == STEP_NUMBERED || s->event == STEP_BACKUP || s->event == STEP_EVERY ||
+	    s->event == STEP_CORRECTED)
 		return;
 	if (s->event == STEP_TRIGGERED) {
 		if (f->sink.triggered)

@@ -130,6 +130,8 @@ void driver_fix_backwards(struct driver *d)
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
 		.apart = atomic_load(&s->anchors_apart),
+		.every = atomic_load(&s->anchor_every),
+		.lead = atomic_load(&s->anchor_lead),
 		.is_late = atomic_load(&s->is_late),
 		.has_base = true,
 		.base = atomic_load(&s->base),
@@ -234,18 +236,18 @@ static void name_instead(struct driver *d)
 		(struct loop_names){ .step = { .file = "", .function = "" }, .instead = instead };
 }
 
-void driver_describe_loops(struct driver *d, struct learn *learn, uint64_t anchor)
+void driver_describe_loops(struct driver *d, struct learn *learn,
+			   const struct anchor_counts *counted)
 {
-	bool is_other;
-	const struct loop_choice *choice = learn_loop(learn, anchor, &is_other);
+	const struct learn_named named = learn_loop(learn, d->ingest, counted);
 	arena_free(&d->names);
-	d->has_loops = choice != NULL;
-	if (!choice)
+	d->has_loops = named.loop != NULL;
+	if (!named.loop)
 		return;
-	loop_names_make(&d->loops, &learn->loops.tree, choice, &d->names);
+	loop_names_make(&d->loops, &learn->loops.tree, named.loop, &d->names);
 	/* one of the two is wrong: what was counted, or the loop that is probably the step */
-	if (!learn->by_loops && (is_other || choice->other != LOOP_NONE) && d->confidence > UNCLEAR)
+	if (named.is_contradicted && d->confidence > UNCLEAR)
 		d->confidence = UNCLEAR;
-	if (is_other)
+	if (named.is_other)
 		name_instead(d);
 }

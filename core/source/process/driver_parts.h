@@ -112,8 +112,9 @@ void driver_fix_backwards(struct driver *d);
 void driver_describe_choice(struct driver *d, double confidence, uint32_t period,
 			    enum level_boundary boundary);
 
-/* Takes the names of the loop whose iterations `anchor` counts, or that decided itself. */
-void driver_describe_loops(struct driver *d, struct learn *learn, uint64_t anchor);
+/* Takes the names of the loop whose iterations `counted` counts, or that decided itself. */
+void driver_describe_loops(struct driver *d, struct learn *learn,
+			   const struct anchor_counts *counted);
 
 /* Takes confidence, period and boundary of the newest anchor from the journal's header. */
 void driver_describe_told(struct driver *d);

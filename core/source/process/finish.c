@@ -27,6 +27,14 @@ static bool loops_decide(struct driver *d)
 				  atomic_load(&steps->confidence_permille) / 1000.0);
 }
 
+static void describe_loops(struct driver *d)
+{
+	const struct journal_steps *steps = driver_steps(d);
+	const struct anchor_counts counted = { atomic_load(&steps->anchor),
+					       atomic_load(&steps->anchor_every) };
+	driver_describe_loops(d, &d->learn, &counted);
+}
+
 static void finish(struct driver *d)
 {
 	struct err e;
@@ -49,7 +57,7 @@ static void finish(struct driver *d)
 	if (is_auto)
 		driver_describe_told(d);
 	if (is_auto)
-		driver_describe_loops(d, &d->learn, atomic_load(&driver_steps(d)->anchor));
+		describe_loops(d);
 	if (is_locked) {
 		ingest_finish(d->ingest, killed);
 		d->has_steps = d->ingest->last_number != UINT64_MAX;

@@ -61,7 +61,7 @@ static bool conclude(struct reread *r)
 	if (!is_known)
 		return false;
 	driver_describe_choice(d, choice->confidence, choice->calls_per_step, choice->boundary);
-	driver_describe_loops(d, r->learn, choice->anchor);
+	driver_describe_loops(d, r->learn, &(struct anchor_counts){ choice->anchor, 0 });
 	if (r->learn->by_loops) {
 		take_begins(r, &r->learn->loops.choice);
 		return true;
@@ -110,6 +110,8 @@ static void take_told(struct reread *r)
 		.backup = atomic_load(&s->backup),
 		.backup_within = atomic_load(&s->backup_within),
 		.apart = atomic_load(&s->anchors_apart),
+		.every = atomic_load(&s->anchor_every),
+		.lead = atomic_load(&s->anchor_lead),
 		.end = atomic_load(&s->end),
 		.is_late = atomic_load(&s->is_late),
 		.has_base = atomic_load(&s->base_generation) == generation,
@@ -121,7 +123,8 @@ static void take_told(struct reread *r)
 	};
 	driver_describe_told(d);
 	bool by_loops = use_begins(r);
-	driver_describe_loops(d, r->learn, r->anchor.anchor);
+	driver_describe_loops(d, r->learn,
+			      &(struct anchor_counts){ r->anchor.anchor, r->anchor.every });
 	if (by_loops)
 		take_begins(r, &r->learn->loops.choice);
 	d->has_steps = true;

@@ -1,0 +1,245 @@
+/* See loop_anchor.h. */
+#include "core/steps/loop_anchor.h"
+
+#include "core/runtime/iteration.h"
+#include "core/runtime/token.h"
+
+enum {
+	/*
+	 * With fewer steps, a trigram that occurs once in each of them may not do so later, for
+	 * example if a validation is still to come.
+	 */
+	STEPS_LEAST = 20,
+	/* The first steps may differ from the others. */
+	STEPS_FIRST = 2,
+	/* Of the others, one in MISSES may, if each step has the anchor once. */
+	MISSES = 50,
+};
+
+/* A step and its launches: those numbered from `first` up to `end` of a thread. */
+struct span {
+	const struct loop_thread *thread;
+	uint32_t first, end;
+	bool is_open; /* the thread has no further step yet, so this one may go on */
+};
+
+typedef VEC(struct span) spans;
+
+/* A trigram, and where it occurs. */
+struct candidate {
+	uint64_t hash;
+	uint32_t thread;
+	uint32_t every;		/* how often it occurs in a step */
+	uint64_t n, n_in_steps; /* how often it occurs at all, and in steps */
+	uint64_t n_alike;	/* number of typical steps that have `every` of it */
+	/* Number of launches from a step's begin to the first one, and from the last one to the
+	 * step's end: sums over the steps in `n_alike`. */
+	uint64_t from_begin, from_end;
+	uint32_t first_step; /* number of the first step with it */
+	/* The step looked at: how often it has it, and the numbers of those launches. */
+	uint32_t n_here, first_here, last_here;
+};
+
+struct finder {
+	spans steps;
+	size_t n_typical;
+	struct map index; /* trigram -> index in `all` */
+	VEC(struct candidate) all;
+};
+
+static const struct loop_thread *thread_of_slot(const struct loop_tree *t, uint32_t slot)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		if (t->threads.at[i].slot == slot)
+			return &t->threads.at[i];
+	return NULL;
+}
+
+static bool is_typical(const struct finder *x, size_t step)
+{
+	const struct span *s = &x->steps.at[step];
+	return step >= STEPS_FIRST && !s->is_open && s->end > s->first;
+}
+
+/* A thread's step ends where its next one begins. */
+static void list_steps(struct finder *x, const struct loop_tree *t, const loop_begins *begins)
+{
+	struct map last_of_slot = { 0 };
+	for (size_t i = 0; i < begins->n; i++) {
+		const struct loop_begin *b = &begins->at[i];
+		const struct loop_thread *thread = thread_of_slot(t, b->slot);
+		uint32_t n = thread ? (uint32_t)thread->hashes.n : b->launch;
+		bool is_new;
+		uint64_t *last = map_at(&last_of_slot, b->slot, &is_new);
+		if (!is_new) {
+			x->steps.at[*last].end = b->launch;
+			x->steps.at[*last].is_open = false;
+		}
+		*last = x->steps.n;
+		vec_push(&x->steps, ((struct span){ thread, b->launch, n, true }));
+	}
+	map_free(&last_of_slot);
+	for (size_t i = 0; i < x->steps.n; i++)
+		x->n_typical += is_typical(x, i);
+}
+
+static struct candidate *candidate_of(struct finder *x, uint64_t hash)
+{
+	uint64_t *at = map_find(&x->index, hash);
+	return at ? &x->all.at[*at] : NULL;
+}
+
+/* Takes the trigrams of a step in the middle of the run as candidates. */
+static void list_candidates(struct finder *x)
+{
+	size_t middle = x->steps.n / 2;
+	while (middle < x->steps.n && !is_typical(x, middle))
+		middle++;
+	if (middle == x->steps.n)
+		return;
+	const struct span *s = &x->steps.at[middle];
+	for (uint32_t k = s->first; k < s->end; k++) {
+		uint64_t hash = s->thread->hashes.at[k];
+		bool is_new;
+		uint64_t *at = map_at(&x->index, hash, &is_new);
+		if (is_new) {
+			*at = x->all.n;
+			vec_push(&x->all, (struct candidate){ .hash = hash });
+		}
+		x->all.at[*at].every++;
+	}
+}
+
+static void take_launch(struct candidate *c, const struct span *s, uint32_t step, uint32_t launch)
+{
+	if (!c->n_in_steps++)
+		c->first_step = step;
+	if (!c->n_here++)
+		c->first_here = launch;
+	c->last_here = launch;
+	c->thread = s->thread->slot;
+}
+
+static void end_step(struct candidate *c, const struct span *s, bool is_alike)
+{
+	if (is_alike && c->n_here == c->every) {
+		c->n_alike++;
+		c->from_begin += c->first_here - s->first;
+		c->from_end += s->end - 1 - c->last_here;
+	}
+	c->n_here = 0;
+}
+
+static void count_in_steps(struct finder *x)
+{
+	for (size_t i = 0; i < x->steps.n; i++) {
+		const struct span *s = &x->steps.at[i];
+		for (uint32_t k = s->first; k < s->end; k++) {
+			struct candidate *c = candidate_of(x, s->thread->hashes.at[k]);
+			if (c)
+				take_launch(c, s, (uint32_t)i, k);
+		}
+		for (uint32_t k = s->first; k < s->end; k++) {
+			struct candidate *c = candidate_of(x, s->thread->hashes.at[k]);
+			if (c && c->n_here)
+				end_step(c, s, is_typical(x, i));
+		}
+	}
+}
+
+static void count_all(struct finder *x, const struct loop_tree *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++)
+		for (size_t k = 0; k < t->threads.at[i].hashes.n; k++) {
+			struct candidate *c = candidate_of(x, t->threads.at[i].hashes.at[k]);
+			if (c)
+				c->n++;
+		}
+}
+
+/* ---- The best ---- */
+
+static bool is_late(const struct candidate *c)
+{
+	return c->every == 1 && c->from_begin < c->from_end;
+}
+
+static bool is_on_one_thread(const struct finder *x)
+{
+	for (size_t i = 0; i < x->steps.n; i++)
+		if (x->steps.at[i].thread != x->steps.at[0].thread)
+			return false;
+	return true;
+}
+
+/*
+ * One anchor in several must occur in all steps alike: after one that is missing, all further steps
+ * would end at another place.
+ */
+static bool is_usable(const struct finder *x, const struct candidate *c)
+{
+	uint64_t n = x->n_typical, missing = n - c->n_alike, outside = c->n - c->n_in_steps;
+	if (c->hash == TOKEN_EXCHANGE)
+		return false;
+	if (c->every == 1)
+		return missing <= n / MISSES && outside <= n / MISSES;
+	return !missing && !outside && is_on_one_thread(x);
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	if (a->every != b->every)
+		return a->every < b->every;
+	if (a->n_alike != b->n_alike)
+		return a->n_alike > b->n_alike;
+	if (is_late(a) != is_late(b))
+		return is_late(b);
+	return is_late(a) ? a->from_begin < b->from_begin : a->from_end < b->from_end;
+}
+
+static const struct candidate *best_of(const struct finder *x)
+{
+	const struct candidate *best = NULL;
+	for (size_t i = 0; i < x->all.n; i++) {
+		const struct candidate *c = &x->all.at[i];
+		if (is_usable(x, c) && (!best || is_better(c, best)))
+			best = c;
+	}
+	return best;
+}
+
+/* Sets which of the anchors end a step: the last ones of the steps after the first ones do. */
+static void align(const struct finder *x, struct loop_anchor *out)
+{
+	const struct span *s = &x->steps.at[STEPS_FIRST];
+	uint64_t n = 0;
+	for (uint32_t k = 0; k < s->first; k++)
+		n += s->thread->hashes.at[k] == out->hash;
+	out->lead = (uint32_t)(n % out->every);
+	out->n_missed = STEPS_FIRST - (int64_t)iteration_n_ended(n, out->every, out->lead);
+}
+
+bool loop_anchor_find(const struct loop_tree *t, const struct loop_choice *c,
+		      struct loop_anchor *out)
+{
+	struct finder x = { 0 };
+	list_steps(&x, t, &c->begins);
+	list_candidates(&x);
+	count_in_steps(&x);
+	count_all(&x, t);
+	const struct candidate *best = x.n_typical >= STEPS_LEAST ? best_of(&x) : NULL;
+	if (best)
+		*out = (struct loop_anchor){
+			.hash = best->hash,
+			.thread = best->thread,
+			.n = best->n,
+			.every = best->every > 1 ? best->every : 0,
+			.n_missed = (int64_t)best->first_step - is_late(best),
+		};
+	if (best && out->every)
+		align(&x, out);
+	vec_free(&x.steps);
+	vec_free(&x.all);
+	map_free(&x.index);
+	return best;
+}

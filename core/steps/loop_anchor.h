@@ -1,0 +1,30 @@
+/*
+ * Finds an anchor for the steps of a loop: a trigram (core/runtime/token.h) that each iteration
+ * completes equally often, so that the library can count them without stacks.
+ */
+#ifndef CORE_LOOP_ANCHOR_H
+#define CORE_LOOP_ANCHOR_H
+
+#include "core/steps/loop_choice.h"
+
+struct loop_anchor {
+	uint64_t hash;
+	uint32_t thread; /* one that completes it */
+	uint64_t n;	 /* how often it occurs in the tree */
+	/* Not 0: each step has `every` of them; see iteration_ends_at(). */
+	uint32_t every, lead;
+	/*
+	 * Number of steps that ended before the first one that the anchor ends. -1: the anchor is
+	 * nearer to the begin of a step, so it ends the step before, and the first one ends none.
+	 */
+	int64_t n_missed;
+};
+
+/*
+ * Returns whether the steps `c` of the tree have an anchor, and describes it in `out`. Prefers one
+ * that each step has once, and of these the one nearest to the end of a step.
+ */
+bool loop_anchor_find(const struct loop_tree *t, const struct loop_choice *c,
+		      struct loop_anchor *out);
+
+#endif
