@@ -148,9 +148,11 @@ struct learn_named learn_loop(struct learn *l, const struct ingest *f,
 		return (struct learn_named){ .loop = &x->choice };
 	int64_t match = learn_loops_match(x, counted);
 	if (match < 0)
-		return (struct learn_named){ .loop = is_clear ? &x->choice : NULL,
-					     .is_contradicted = is_clear,
-					     .is_other = is_clear };
+		return (struct learn_named){
+			.loop = is_clear ? &x->choice : NULL,
+			.is_contradicted = is_clear || learn_loops_see_none(x),
+			.is_other = is_clear,
+		};
 	uint32_t clear = is_clear ? x->choice.loop : LOOP_NONE;
 	loop_choice_free(&x->choice);
 	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);

@@ -154,6 +154,15 @@ int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_count
 	return best;
 }
 
+bool learn_loops_see_none(const struct learn_loops *x)
+{
+	bool is_known = x->is_started && x->tree.n_fed && loop_tree_is_whole(&x->tree);
+	for (size_t i = 0; is_known && i < x->tree.loops.n; i++)
+		if (loop_goes_round(&x->tree.loops.at[i]))
+			return false;
+	return is_known;
+}
+
 bool learn_loops_is_possible(const struct learn_loops *x)
 {
 	return x->has_choice && x->choice.confidence >= POSSIBLE &&

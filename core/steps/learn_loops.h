@@ -76,6 +76,12 @@ uint32_t learn_loops_calls_per_step(const struct learn_loops *x);
  */
 int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_counts *counted);
 
+/*
+ * Returns whether the stacks are known, and show no loop at all. Then what recurs is in recursion,
+ * in callbacks, or on threads that live for a step or for a part of one.
+ */
+bool learn_loops_see_none(const struct learn_loops *x);
+
 /* Returns whether the last search found a loop that may well be the step. */
 bool learn_loops_is_possible(const struct learn_loops *x);
 

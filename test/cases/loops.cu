@@ -205,6 +205,26 @@ static int branches()
     return n;
 }
 
+// Each iteration makes all its calls on two new threads.
+static int lives()
+{
+    float *x = room();
+    for (int t = 0; t < wanted; t++) {
+        std::vector<std::thread> workers;
+        for (int k = 0; k < 2; k++)
+            workers.emplace_back([=] {
+                float value = 1;
+                cudaMemcpy(x + k, &value, sizeof(value), cudaMemcpyHostToDevice);
+                advance_30us<<<4, 64>>>(x);
+                limit_20us<<<4, 64>>>(x);
+                read(x);
+            });
+        for (auto &worker : workers)
+            worker.join();
+    }
+    return wanted;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -213,7 +233,7 @@ int main(int argc, char **argv)
     } kinds[] = {
         { "stages", stages },       { "solver", solver },       { "devices", devices },
         { "pool", pool },           { "recursion", recursion }, { "callbacks", callbacks },
-        { "threads", threads },     { "branches", branches },
+        { "threads", threads },     { "branches", branches },   { "lives", lives },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;
     for (auto &kind : kinds)

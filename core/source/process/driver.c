@@ -224,7 +224,10 @@ void driver_describe_told(struct driver *d)
 			       (enum level_boundary)atomic_load(&s->boundary));
 }
 
-/* Confidence of steps that a clear loop contradicts: below that of "step unclear". */
+/*
+ * Confidence of steps that the loops contradict: what was counted is wrong, or the loop is. It is
+ * below that of "step unclear".
+ */
 #define UNCLEAR 0.6
 
 /* The named loop is not what was counted. */
@@ -242,12 +245,11 @@ void driver_describe_loops(struct driver *d, struct learn *learn,
 	const struct learn_named named = learn_loop(learn, d->ingest, counted);
 	arena_free(&d->names);
 	d->has_loops = named.loop != NULL;
+	if (named.is_contradicted && d->confidence > UNCLEAR)
+		d->confidence = UNCLEAR;
 	if (!named.loop)
 		return;
 	loop_names_make(&d->loops, &learn->loops.tree, named.loop, &d->names);
-	/* one of the two is wrong: what was counted, or the loop that is probably the step */
-	if (named.is_contradicted && d->confidence > UNCLEAR)
-		d->confidence = UNCLEAR;
 	if (named.is_other)
 		name_instead(d);
 }
