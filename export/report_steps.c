@@ -296,6 +296,7 @@ static void say_nest(struct textout *o, const struct facts_loops *l, const char 
 {
 	char text[400], place[PLACE_BYTES];
 	size_t used = 0;
+	double per_step = isnan(l->per_step) ? 1 : l->per_step;
 	for (size_t i = 0; i < l->outer.n && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 					 "%s the loop at %s (%lld iterations)",
@@ -309,7 +310,7 @@ static void say_nest(struct textout *o, const struct facts_loops *l, const char 
 					 : used ? "; it contains"
 						: "it contains",
 					 write_loop(place, sizeof(place), &l->inner.at[i], cwd),
-					 (double)l->inner.at[i].iterations /
+					 (double)l->inner.at[i].iterations * per_step /
 						 (double)l->step.iterations);
 	if (used)
 		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
@@ -323,8 +324,14 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 	if (!l)
 		return;
 	write_loop(place, sizeof(place), &l->step, cwd);
-	if (*l->step.file || *l->step.function)
+	bool is_named = *l->step.file || *l->step.function;
+	if (is_named && isnan(l->per_step))
 		text_say(o, REPORT_UNDER, "step = iteration of the loop at %s", place);
+	else if (is_named)
+		text_say(o, REPORT_UNDER,
+			 "step = iterations of the loop at %s up to an optimizer's step, %.3g on "
+			 "average",
+			 place, l->per_step);
 	if (l->instead && l->instead->line)
 		text_say(o, REPORT_UNDER,
 			 "the loop at %s (%lld iterations) could be meant, too; to choose it: "

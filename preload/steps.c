@@ -258,6 +258,7 @@ static bool wants_gpu(enum sched_action action)
 static void end_opening(uint64_t ticks)
 {
 	g->arm.is_opening = false;
+	atomic_store_explicit(&g->shared->opening_end_ticks, ticks, memory_order_release);
 	steps_write(STEP_OPENING_ENDED, g->number, ticks);
 }
 

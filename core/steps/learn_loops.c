@@ -35,8 +35,9 @@ void learn_loops_free(struct learn_loops *x)
 void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
 		      const struct rec_call *c, uint64_t hash)
 {
-	const struct ingest_opening *o = &f->opening;
-	bool is_in_opening = o->is_any && (!o->end_ticks || c->begin_ticks < o->end_ticks);
+	/* The record of the end may be read after calls that other threads made later. */
+	uint64_t end = atomic_load(&f->reader.header->steps.opening_end_ticks);
+	bool is_in_opening = f->opening.is_any && (!end || c->begin_ticks < end);
 	if (!is_in_opening) {
 		if (x->is_started && !x->is_settled && hash)
 			vec_push(&x->after, hash);
@@ -110,13 +111,15 @@ static uint64_t count_steps(const struct loop_tree *t, const struct anchor_count
 
 /*
  * Returns whether `n` anchors count `all` iterations on `n_threads` threads. The first and the last
- * iteration of each thread may differ, and one in MISSES others.
+ * iteration of each thread may differ, but at most one in ENDS_PART, and one in MISSES others.
  */
 static bool is_same_count(uint64_t n, uint64_t all, size_t n_threads)
 {
-	enum { ENDS = 2, MISSES = 50 };
-	uint64_t off = n > all ? n - all : all - n;
-	return off <= ENDS * n_threads + all / MISSES;
+	enum { ENDS = 2, MISSES = 50, ENDS_PART = 4 };
+	uint64_t off = n > all ? n - all : all - n, ends = ENDS * n_threads;
+	if (ends > all / ENDS_PART)
+		ends = all / ENDS_PART;
+	return off <= ends + all / MISSES;
 }
 
 static bool counts_iterations(uint64_t n, const struct loop *l)

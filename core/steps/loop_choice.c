@@ -146,7 +146,10 @@ static void note_end(struct loop_choice *out, const struct loop *l)
 			out->end_ticks = l->iterations.at[i].end_ticks;
 }
 
-/* Adds the same loop of the source where it was called from other places. */
+/*
+ * Adds the same loop of the source where it was called from other places. In training, it is only
+ * the same if an optimizer steps in it: the function may also validate.
+ */
 static void add_same(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
 {
 	const struct loop *l = &t->loops.at[out->loop];
@@ -156,6 +159,7 @@ static void add_same(const struct loop_tree *t, const candidates *all, struct lo
 		const struct loop *m = all->at[i];
 		const struct loop_place *q = place_of(t, m);
 		if (m == l || q->number != p->number || is_around(t, m, l) || is_around(t, l, m) ||
+		    (out->by_optimizer && !m->n_steps) ||
 		    t->stacks.frames.at[q->frame].function != function)
 			continue;
 		add_begins(&out->begins, m);

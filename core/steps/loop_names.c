@@ -104,6 +104,8 @@ void loop_names_make(struct loop_names *to, const struct loop_tree *t, const str
 	struct namer x = { .tree = t, .arena = a };
 	const struct loop *step = &t->loops.at[c->loop];
 	*to = (struct loop_names){ .step = name_of(&x, step) };
+	if (c->is_grouped && c->begins.n)
+		to->per_step = (double)step->iterations.n / (double)c->begins.n;
 	name_outer(&x, to, step);
 	name_inner(&x, to, step);
 	if (c->other != LOOP_NONE) {

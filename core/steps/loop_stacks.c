@@ -92,12 +92,13 @@ static uint32_t frame_index(struct loop_stacks *x, uint64_t raw)
 
 /* ---- Stacks ---- */
 
-static void add_site(struct loop_place *p, uint64_t at, bool is_launch)
+static void add_site(struct loop_stacks *x, struct loop_place *p, uint64_t at, bool is_launch)
 {
 	for (size_t i = 0; i < p->sites.n; i++)
 		if (p->sites.at[i].at == at)
 			return;
 	vec_push(&p->sites, ((struct flow_site){ at, is_launch }));
+	x->n_sites++;
 }
 
 /*
@@ -137,7 +138,7 @@ static void add_loops(struct loop_stacks *x, struct loop_stack *s, uint32_t leve
 		}
 		p->has_inner |= i > 0;
 		if (!i)
-			add_site(p, f->at,
+			add_site(x, p, f->at,
 				 is_launch && !(f->is & LOOP_FRAME_PYTHON) && level + 3 >= s->n);
 		s->loops[s->n_loops++] = (struct loop_at){ level, id };
 	}
@@ -245,6 +246,36 @@ static const struct loop_frame *frame_at(const struct loop_stacks *x, const stru
 	return &x->frames.at[s->frames[level]];
 }
 
+static const struct loop_place *place_at(const struct loop_stacks *x, const struct loop_stack *s,
+					 uint32_t level, uint32_t number)
+{
+	for (size_t i = 0; i < s->n_loops; i++) {
+		const struct loop_place *p = &x->places.at[s->loops[i].loop];
+		if (s->loops[i].level == level && p->number == number)
+			return p;
+	}
+	return NULL;
+}
+
+/*
+ * Returns whether each iteration of the loop makes a call at another place than frame `level`. If
+ * so, and if no such call came between two calls at the frame's place, the loop did not go round
+ * between them: a function in C called Python code several times, as sum() and map() do.
+ */
+static bool passes_others(const struct loop_stacks *x, const struct loop_stack *s, uint32_t level,
+			  uint32_t number)
+{
+	const struct loop_frame *f = frame_at(x, s, level);
+	const struct loop_place *p = place_at(x, s, level, number);
+	VEC(struct flow_site) others = { 0 };
+	for (size_t i = 0; p && i < p->sites.n; i++)
+		if (p->sites.at[i].at != f->at)
+			vec_push(&others, p->sites.at[i]);
+	bool passes = others.n && flow_is_always(f->flow, number, others.at, others.n);
+	vec_free(&others);
+	return passes;
+}
+
 /* The function at or outside of frame `level` was called again. */
 static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
 				     size_t level)
@@ -252,8 +283,12 @@ static struct loop_turn called_again(const struct loop_stacks *x, const struct l
 	while (level-- > 0) {
 		const struct loop_frame *f = frame_at(x, s, level);
 		uint32_t number;
-		if (f->flow && flow_loops_around(f->flow, f->at, &number, 1))
-			return (struct loop_turn){ (uint32_t)level, number, true };
+		if (!f->flow || !flow_loops_around(f->flow, f->at, &number, 1))
+			continue;
+		bool is_python = f->is & LOOP_FRAME_PYTHON;
+		if (is_python && passes_others(x, s, (uint32_t)level, number))
+			break;
+		return (struct loop_turn){ (uint32_t)level, number, true };
 	}
 	return (struct loop_turn){ 0 };
 }

@@ -73,6 +73,7 @@ struct loop_stacks {
 	VEC(struct flow *) flows; /* of Python code */
 	struct map frame_of_raw, function_of_key, node_of_frame, place_of_key, stack_of_id;
 	uint32_t n_nodes, n_functions;
+	uint32_t n_sites; /* of all places; grows with new stacks */
 };
 
 void loop_stacks_init(struct loop_stacks *x, const struct dict *d);
@@ -91,7 +92,8 @@ struct loop_turn {
  * Compares the stacks of two calls that one thread made in a row. They first differ at some frame.
  * If the function of that frame leads from the first place to the second one, the program only went
  * on. If not, the innermost loop around both began an iteration. Without such a loop, the function
- * was called again: then the innermost loop around the nearest outer call that has one.
+ * was called again: then the innermost loop around the nearest outer call that has one, unless a
+ * function in C, such as sum(), called it again. The answer may change as n_sites grows.
  */
 struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
 				  const struct loop_stack *b);

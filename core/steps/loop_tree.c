@@ -112,6 +112,10 @@ static struct loop_turn turn_of(struct loop_tree *t, const struct loop_stack *a,
 				const struct loop_stack *b)
 {
 	bool is_new;
+	if (t->n_sites != t->stacks.n_sites) {
+		t->n_sites = t->stacks.n_sites;
+		map_free(&t->turn_of_pair);
+	}
 	uint64_t pair = (uint64_t)a->nodes[a->n - 1] << 32 | b->nodes[b->n - 1];
 	uint64_t *known = map_at(&t->turn_of_pair, pair, &is_new);
 	if (is_new) {

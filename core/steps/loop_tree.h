@@ -54,8 +54,6 @@ struct loop_thread {
 	uint64_t last_end_ticks;
 	uint32_t step_node;   /* of the optimizer's step that the last call is in; 0: none */
 	VEC(uint64_t) hashes; /* of its launches: trigrams (core/runtime/token.h) */
-	uint32_t n_without;   /* newest calls in a row that have no stack */
-	bool is_over;	      /* there are no stacks any more, so further calls say nothing */
 };
 
 struct loop_tree {
@@ -63,8 +61,9 @@ struct loop_tree {
 	VEC(struct loop) loops;
 	VEC(struct loop_thread) threads;
 	struct map thread_of_slot;
-	/* Results of loop_stacks_turn() by pairs of stacks, which are few. */
+	/* Results of loop_stacks_turn() by pairs of stacks, which are few, for this n_sites. */
 	struct map turn_of_pair;
+	uint32_t n_sites;
 	uint64_t n_iterations;
 	uint64_t n_fed, n_without; /* calls taken, and those of them that had no stack */
 	bool is_full;		   /* iterations were left out: too many */

@@ -252,6 +252,39 @@ static void test_a_tree_with_many_missing_stacks_is_not_whole(void **state)
 	stop(&f);
 }
 
+/* Adds the calls of a step of main, "[...]", in which sum() at 2 launches `n` times. */
+static void step_with_sum(struct fixture *f, int n)
+{
+	launch(f, 1);
+	for (int i = 0; i < n; i++)
+		launch(f, 2);
+	launch(f, 3);
+}
+
+static void test_c_code_that_calls_again_is_no_iteration(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[...]", "...");
+	for (int i = 0; i < 20; i++)
+		step_with_sum(&f, 5);
+	loop_tree_end(&f.tree);
+	assert_non_null(loop_of(&f, 20));
+	stop(&f);
+	/* and a function that it calls */
+	start(&f, "[...]", "...");
+	for (int i = 0; i < 20; i++) {
+		launch(&f, 1);
+		for (int k = 0; k < 5; k++) {
+			launch_in(&f, 2, HELPER, 0);
+			launch_in(&f, 2, HELPER, 2);
+		}
+	}
+	loop_tree_end(&f.tree);
+	assert_non_null(loop_of(&f, 20));
+	stop(&f);
+}
+
 /* ---- The choice ---- */
 
 static void check_choice(struct fixture *f, size_t steps, double least, double most)
@@ -489,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_nested_loops_have_their_own_iterations),
 		cmocka_unit_test(test_a_missing_stack_is_skipped),
 		cmocka_unit_test(test_a_tree_with_many_missing_stacks_is_not_whole),
+		cmocka_unit_test(test_c_code_that_calls_again_is_no_iteration),
 		cmocka_unit_test(test_a_plain_loop_is_the_step),
 		cmocka_unit_test(test_epochs_are_not_steps),
 		cmocka_unit_test(test_a_step_of_four_stages),

@@ -96,6 +96,7 @@ static struct facts_loops *loops_of(const struct loop_names *names, struct arena
 {
 	struct facts_loops *to = arena_zero(a, sizeof(*to));
 	to->step = loop_of(&names->step, a);
+	to->per_step = names->per_step > 0 ? names->per_step : NAN;
 	list_make(a, &to->outer, names->outer.n);
 	for (size_t i = 0; i < names->outer.n; i++)
 		to->outer.at[i] = loop_of(&names->outer.at[i], a);

@@ -42,6 +42,7 @@ struct facts_loop {
 /* The loop whose iterations are the steps, and the loops around and inside it. */
 struct facts_loops {
 	struct facts_loop step;
+	double per_step; /* iterations per step if a step is several; NAN: it is one */
 	LIST(struct facts_loop) outer, inner; /* nearest first; heaviest first */
 	struct facts_loop *instead;	      /* the loop that could be meant instead; NULL: none */
 };
