@@ -1,4 +1,4 @@
-# step: loop at line 22; iterations 160
+# step: loop at line 22; iterations 161
 """Batched evaluation: one model, four data sets, the predictions gathered on the host, metrics from
 all of them at the end."""
 import argparse
