@@ -284,7 +284,7 @@ static void say_count(struct textout *o, const struct facts_steps *steps)
 
 static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, const char *cwd)
 {
-	if (l->line)
+	if (l->line > 0)
 		snprintf(to, bytes, "%s:%lld", report_short_path(l->file, cwd), (long long)l->line);
 	else
 		snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
@@ -332,7 +332,7 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 			 "step = iterations of the loop at %s up to an optimizer's step, %.3g on "
 			 "average",
 			 place, l->per_step);
-	if (l->instead && l->instead->line)
+	if (l->instead && l->instead->line > 0)
 		text_say(o, REPORT_UNDER,
 			 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
 			 "--step loop:%s:%lld",

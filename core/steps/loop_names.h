@@ -16,7 +16,7 @@ struct loop_name {
 
 struct loop_names {
 	struct loop_name step;
-	/* A step is this many iterations on average: those up to an optimizer's step. 0: it is one. */
+	/* Mean number of iterations per step: those up to an optimizer's step. 0: one is a step. */
 	double per_step;
 	LIST(struct loop_name) outer;	 /* the loops around it, nearest first */
 	LIST(struct loop_name) inner;	 /* the loops directly inside it, heaviest first */

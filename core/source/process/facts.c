@@ -88,7 +88,7 @@ static struct facts_loop loop_of(const struct loop_name *name, struct arena *a)
 {
 	return (struct facts_loop){ .file = arena_text(a, name->file),
 				    .function = arena_text(a, name->function),
-				    .line = name->line,
+				    .line = name->line ? (int64_t)name->line : -1,
 				    .iterations = (int64_t)name->iterations };
 }
 

@@ -34,6 +34,7 @@ struct facts_corrected {
 };
 
 /* A loop of the program. `file` "": unknown. `line` 0: unknown. */
+/* A loop of the program. `line`: -1 if it is not known. */
 struct facts_loop {
 	const char *file, *function;
 	int64_t line, iterations;
