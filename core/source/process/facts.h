@@ -33,8 +33,7 @@ struct facts_corrected {
 	int64_t times, period_before;
 };
 
-/* A loop of the program. `file` "": unknown. `line` 0: unknown. */
-/* A loop of the program. `line`: -1 if it is not known. */
+/* A loop of the program. `file` "": unknown. `line` -1: unknown. */
 struct facts_loop {
 	const char *file, *function;
 	int64_t line, iterations;
