@@ -162,14 +162,35 @@ static bool is_launching(struct sampled *s, uint32_t n_work, uint64_t at_ns)
 	return s->has_launched && at_ns - s->launched_ns < IDLE_S * 1000000000ull;
 }
 
-/* Returns the number of the chain's stack; 0: there are no frames, or none is known yet. */
-static uint32_t stack_of(const struct sampled_chain *chain)
+/* Returns the number of the thread's stack; 0: there are no frames, or none is known yet. */
+static uint32_t stack_of(const struct sampled_chain *chain, bool with_native)
 {
-	uint32_t n = python_sample_resolve(chain, g.frames), first = 0;
+	uint32_t n = chain->n ? python_sample_resolve(chain, g.frames) : 0, first = 0;
 	/* an innermost frame whose code object is not known may follow with the next sample */
 	while (first < n && !g.frames[first].code)
 		first++;
-	return first < n ? stack_of_python(&g.frames[first], n - first) : 0;
+	if (n && first == n)
+		return 0;
+	return stack_of_sample(&(struct stack_python){ .frames = &g.frames[first],
+						       .n = n - first,
+						       .evaluator = chain->evaluator,
+						       .is_by_name = chain->is_by_name },
+			       with_native);
+}
+
+/* Walks the native stack of a blocked thread. Returns false if there is none. */
+static bool walk_blocked(const struct host_state *now)
+{
+	/* A walk looks up the address before `ip`, as for a return address. */
+	struct unwind_regs regs = { now->pc + now->is_fault, now->sp, UNWIND_BP_UNKNOWN };
+	return now->sp && now->pc && stack_walk_sample(&regs, NULL);
+}
+
+/* Returns whether the thread is blocked as it was before. So it has not moved, or has come back to
+ * the same place. */
+static bool is_still_blocked(struct sampled *s, const struct host_state *before)
+{
+	return host_state_read(s->tid, &s->file).print == before->print;
 }
 
 /* The word that says whether the thread's collector runs, to be read into `to`; reads nothing if it
@@ -242,10 +263,11 @@ static void take_sample(const struct entry *e, struct sampled *s, const struct o
 	bool has_moved = now.state <= SAMPLE_RUNNING || now.print != s->print ||
 			 chain != s->chain || !is_same_moment(before, &s->moment);
 	if (has_moved) {
+		bool has_native = walk_blocked(&now);
 		/* On a busy machine this thread may lose its CPU between any two reads. So the
 		 * collector may have been found idle before, and the frames within it. */
 		collects |= confirm_frames(e, s, &after);
-		s->stack = g.chain.n ? stack_of(&g.chain) : 0;
+		s->stack = stack_of(&g.chain, has_native && is_still_blocked(s, &now));
 	}
 	s->print = now.print;
 	s->chain = chain;
