@@ -143,6 +143,10 @@ struct report_host {
 	const char *source, *kind;
 	double self_ms, total_ms;
 	int64_t samples;
+	/* a library's function that the line called, and the library's file; "": none */
+	const char *native_function, *native_library;
+	/* if no line is known: those of the CUDA calls before and after; NULL: unknown */
+	struct report_place *after, *before;
 };
 
 struct report_module {

@@ -47,6 +47,15 @@ static struct report_place *called_from(struct filler *x, uint32_t site)
 	return p;
 }
 
+static struct report_place *place_or_null(struct filler *x, uint32_t site)
+{
+	if (!site)
+		return NULL;
+	struct report_place *p = arena_zero(x->arena, sizeof(*p));
+	*p = fill_place(x, site);
+	return p;
+}
+
 /* Returns NAN if there are no GPU times, else `value`. */
 static double device(const struct filler *x, double value)
 {
@@ -327,6 +336,10 @@ static void fill_host(struct filler *x, struct report_process *p)
 			.self_ms = from->self_ms,
 			.total_ms = from->total_ms,
 			.samples = (int64_t)from->samples,
+			.native_function = fill_text(x, from->native_function),
+			.native_library = fill_text(x, from->native_library),
+			.after = place_or_null(x, from->after),
+			.before = place_or_null(x, from->before),
 		};
 	}
 }

@@ -361,15 +361,37 @@ TABLE(lines, report_line, .note = note_of_line);
 #undef AT
 #define AT(m) offsetof(struct report_host, m)
 
+static const struct report_host *host_of(const struct row *r)
+{
+	return (const struct report_host *)(const void *)r->item;
+}
+
+static void cell_host_place(const struct row *r, size_t member)
+{
+	char place[PLACE_BYTES];
+	(void)member;
+	table_cell(r->t, "%s", report_host_place(place, sizeof(place), host_of(r), r->v->cwd));
+}
+
+/* Writes the library's function below a line of native code. What blocks a line needs no such
+ * note. */
+static void note_of_host(const struct row *r)
+{
+	char note[PLACE_BYTES];
+	const struct report_host *h = host_of(r);
+	if (!strcmp(h->kind, "native") && *report_host_native(note, sizeof(note), h))
+		table_note(r->t, note + 1);
+}
+
 static const struct list_column host_columns[] = {
-	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+	{ "line", COLUMN_PLACE, cell_host_place, AT(place) },
 	{ "self ms", COLUMN_NUMBER, cell_ms, AT(self_ms) },
 	{ "total", COLUMN_NUMBER, cell_ms, AT(total_ms) },
 	{ "kind", COLUMN_WORD, cell_text, AT(kind) },
 	{ "samples", COLUMN_NUMBER, cell_integer, AT(samples) },
 	{ "", COLUMN_TEXT, cell_text, AT(source) },
 };
-TABLE(host, report_host,
+TABLE(host, report_host, .note = note_of_host,
       .legend = "From samples of the launching threads while they were in no CUDA call. total: "
 		"includes functions called from the line.");
 

@@ -14,6 +14,7 @@ enum {
 struct moment {
 	const struct timeline_sample *members[MEMBERS_MOST];
 	size_t n;
+	uint32_t after; /* the line of the lane's call before */
 };
 
 struct sweep {
@@ -22,6 +23,7 @@ struct sweep {
 	const struct timeline_step *step;
 	struct lane_samples *out;
 	uint64_t *until_ns; /* by lane: when its calls that have begun end */
+	uint32_t *site;	    /* by lane: the line of the call that ends then */
 	struct moment *moment;
 	bool follows; /* `ends` and `tail` are those of the step right before */
 };
@@ -46,11 +48,11 @@ static bool is_better(const struct timeline_sample *a, const struct timeline_sam
 {
 	if (is_running(a) != is_running(b))
 		return is_running(a);
-	return a->stack && !b->stack;
+	return a->known > b->known;
 }
 
-/* Adds the sample that stands for the moment. A thread without Python frames works for the thread
- * that waits for it, so it gets that thread's line. */
+/* Adds the sample that stands for the moment. A thread without lines of the user or of Python works
+ * for the thread that waits for it, so it gets that thread's line. */
 static void close_moment(struct sweep *w, uint32_t lane)
 {
 	struct moment *m = &w->moment[lane];
@@ -61,12 +63,14 @@ static void close_moment(struct sweep *w, uint32_t lane)
 		if (is_better(m->members[i], best))
 			best = m->members[i];
 	for (size_t i = 0; i < m->n; i++)
-		if (m->members[i]->stack)
+		if (m->members[i]->known >= (lender ? lender->known : STACK_OF_PYTHON))
 			lender = m->members[i];
-	const struct timeline_sample *from = best->stack || !lender ? best : lender;
+	const struct timeline_sample *from = best->known >= STACK_OF_PYTHON || !lender ? best
+										       : lender;
 	vec_push(&w->out->at, (struct lane_sample){ .ns = best->ns,
 						    .stack = from->stack,
 						    .site = from->site,
+						    .after = from->stack ? 0 : m->after,
 						    .lane = lane,
 						    .kind = best->kind,
 						    .fetches = from->fetches,
@@ -84,6 +88,8 @@ static void add_sample(struct sweep *w, const struct timeline_sample *s)
 		is_over |= m->members[i]->thread == s->thread;
 	if (m->n && (is_over || s->ns - m->members[0]->ns > MOMENT_NS))
 		close_moment(w, lane);
+	if (!m->n)
+		m->after = w->site[lane];
 	m->members[m->n++] = s;
 }
 
@@ -93,16 +99,21 @@ static void sweep(struct sweep *w)
 {
 	const struct timeline *t = w->t;
 	size_t call = w->step->first_call;
-	for (uint32_t lane = 0; w->follows && lane < w->lanes->n; lane++)
+	for (uint32_t lane = 0; w->follows && lane < w->lanes->n; lane++) {
 		w->until_ns[lane] = w->out->ends.at[lane].end_ns;
+		w->site[lane] = w->out->ends.at[lane].site;
+	}
 	for (size_t i = 0; w->follows && i < w->out->tail.n; i++)
 		vec_push(&w->out->at, w->out->tail.at[i]);
 	for (size_t i = w->step->first_sample; i < t->samples.n; i++) {
 		const struct timeline_sample *s = &t->samples.at[i];
 		for (; call < t->calls.n && t->calls.at[call].begin_ns <= s->ns; call++) {
 			const struct timeline_call *c = &t->calls.at[call];
-			uint64_t *until_ns = &w->until_ns[w->lanes->of_thread[c->thread]];
-			*until_ns = c->end_ns > *until_ns ? c->end_ns : *until_ns;
+			uint32_t lane = w->lanes->of_thread[c->thread];
+			if (c->end_ns < w->until_ns[lane])
+				continue;
+			w->until_ns[lane] = c->end_ns;
+			w->site[lane] = c->site;
 		}
 		if (w->until_ns[w->lanes->of_thread[s->thread]] <= s->ns)
 			add_sample(w, s);
@@ -294,8 +305,8 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 	struct before_call found = { 0 };
 	while (*at < end && s->at.at[*at].ns < last.end_ns)
 		++*at;
-	for (from = *at; *at < end && s->at.at[*at].ns < c->begin_ns;)
-		++*at;
+	for (from = *at; *at < end && s->at.at[*at].ns < c->begin_ns; ++*at)
+		s->at.at[*at].before = s->at.at[*at].stack ? 0 : c->site;
 	if (c->begin_ns < last.end_ns + BETWEEN_LEAST_NS)
 		return found;
 	uint64_t key = last.stack ? (uint64_t)last.stack << 32 | c->stack : 0;
@@ -306,6 +317,19 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 	else if (*at == from && key && map_find(&s->known, key))
 		found = unpack(*map_find(&s->known, key));
 	return found;
+}
+
+/* The samples after a lane's last call, from at[lane] on, come before the next step's first call:
+ * that step is assumed to begin like this one. */
+static void find_after_calls(struct sweep *w, const size_t *at)
+{
+	struct lane_samples *s = w->out;
+	for (size_t i = w->step->first_call + w->step->n_calls; i-- > w->step->first_call;) {
+		const struct timeline_call *c = &w->t->calls.at[i];
+		uint32_t lane = w->lanes->of_thread[c->thread];
+		for (size_t k = at[lane]; k < s->first.at[lane + 1]; k++)
+			s->at.at[k].before = s->at.at[k].stack ? 0 : c->site;
+	}
 }
 
 /* Finds what the CPU did before each call. Leaves the lanes' last calls in `ends`. */
@@ -330,8 +354,9 @@ static void find_before_calls(struct sweep *w)
 			from.end_ns = w->step->begin_ns;
 		vec_push(&s->before, find_before(s, from, c, lane, &at[lane]));
 		if (c->end_ns >= last->end_ns)
-			*last = (struct lane_end){ c->end_ns, c->stack };
+			*last = (struct lane_end){ c->end_ns, c->stack, c->site };
 	}
+	find_after_calls(w, at);
 	free(at);
 }
 
@@ -358,6 +383,7 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 		.step = &t->steps.at[t->steps.n - 1],
 		.out = s,
 		.until_ns = mem_zero(lanes->n * sizeof(*w.until_ns)),
+		.site = mem_zero(lanes->n * sizeof(*w.site)),
 		.moment = mem_zero(lanes->n * sizeof(*w.moment)),
 	};
 	w.follows = s->ends.n == lanes->n && s->number + 1 == w.step->number;
@@ -371,5 +397,6 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 	find_before_calls(&w);
 	keep_tail(&w);
 	free(w.until_ns);
+	free(w.site);
 	free(w.moment);
 }

@@ -1,0 +1,72 @@
+"""Host samples of native code: the lines of C++ functions that are blocked between two CUDA calls.
+
+test/prog/host_native.cpp does known work. Without optimization, the unwinder has to find the ends
+of frames without bp; with optimization, functions are inlined.
+"""
+import json
+import unittest
+
+from harness import EVERYTHING, Case, prog
+
+KINDS = {"sleep_part": "sleep", "wait_part": "lock", "read_part": "io"}
+CALLED = {"sleep_part": "usleep", "wait_part": "pthread_mutex_lock", "read_part": "read"}
+POINTS = 5
+# each synchronization ends a step
+SETTINGS = {**EVERYTHING, "PROF_STEP": "sync"}
+
+
+class HostNative(Case):
+    def sampled(self, program, *arguments, **settings):
+        """Returns the times that the program measured, and its process in report.json."""
+        run = self.profiled([prog(program), *map(str, arguments)], **{**SETTINGS, **settings})
+        self.assertEqual(run.status, 0, run.err)
+        report = json.loads(self.tool("report", run.folder, "--json").out)
+        return json.loads(run.out), report["processes"][0], run
+
+    def repeatedly(self, check):
+        """Checks with more iterations if it fails: on a busy machine samples are few and far
+        between."""
+        for iterations in (40, 80):
+            try:
+                return check(iterations)
+            except AssertionError as error:
+                print(f"# {iterations} iterations: {error}")
+        return check(160)
+
+    def check_blocked(self, program, n):
+        took, process, _ = self.sampled(program, n, *KINDS)
+        rows = process["host"]
+        all_ms = sum(row["self_ms_per_step"] for row in rows)
+        for name, kind in KINDS.items():
+            own = [row for row in rows if row["function"] == name]
+            self.assertTrue(all(row["file"].endswith("host_native.cpp") for row in own))
+            seen = 100 * sum(row["total_ms_per_step"] for row in own) / all_ms
+            true = 100 * took[name] / sum(took.values())
+            self.assertAlmostEqual(seen, true, delta=POINTS,
+                                   msg=f"{name}: {seen:.1f} % of the samples, {true:.1f} % of "
+                                   f"the time")
+            right = [row for row in own if row["kind"] == kind]
+            # a thread that has slept waits for a CPU: it then counts as running
+            self.assertGreater(sum(row["total_ms_per_step"] for row in right),
+                               0.5 * 1e3 * took[name] / n, f"{name}: {rows}")
+        whole = [row for row in rows if row["function"] == "main"]
+        self.assertGreater(sum(row["total_ms_per_step"] for row in whole), 0.9 * all_ms, rows)
+
+    def test_blocked(self):
+        """A blocked thread's time belongs to the user's functions, whole stacks included."""
+        for program in ("host_native_O0", "host_native_O2"):
+            with self.subTest(program=program):
+                self.repeatedly(lambda n: self.check_blocked(program, n))
+
+    def test_called(self):
+        """A row names the library's function that its line called."""
+        _, process, _ = self.sampled("host_native_O2", 40, *KINDS)
+        for name, kind in KINDS.items():
+            row = next(row for row in process["host"]
+                       if row["kind"] == kind and row["self_ms_per_step"] > 0)
+            self.assertIn(CALLED[name], row["native_function"])
+            self.assertTrue(row["native_library"].startswith(("libc.", "libpthread")))
+
+
+if __name__ == "__main__":
+    unittest.main()
