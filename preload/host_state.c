@@ -134,3 +134,14 @@ struct host_state host_state_read(uint32_t tid, int *file)
 					     : state[2] == 'D' ? SAMPLE_IO
 							       : SAMPLE_BLOCKED };
 }
+
+/* The file has three numbers: CPU time, time of waiting for a CPU, and the number of arrivals. */
+uint64_t host_state_arrivals(uint32_t tid, int *file)
+{
+	char text[96], *at = text;
+	if (!read_file(tid, "schedstat", file, text, sizeof(text)))
+		return 0;
+	strtoull(at, &at, 10);
+	strtoull(at, &at, 10);
+	return strtoull(at, NULL, 10);
+}

@@ -20,6 +20,9 @@ struct host_state {
  * sample, -1: not open. */
 struct host_state host_state_read(uint32_t tid, int *file);
 
+/* Returns how often the kernel has put the thread on a CPU; 0: unknown. `file`: as above. */
+uint64_t host_state_arrivals(uint32_t tid, int *file);
+
 /* Interprets the text of /proc/TID/syscall. For host_state_read() and its test. */
 struct host_state host_state_parse(const char *text);
 

@@ -11,6 +11,7 @@
 #include "preload/python.h"
 #include "preload/stack_merge.h"
 #include "preload/stack_modules.h"
+#include "preload/unwind_objects.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -412,6 +413,18 @@ unsigned stack_walk_sample(const struct unwind_regs *regs, const struct stack_wi
 		unwind_other(t->native, regs, window, t->native_frames, most, &sampling.flags);
 	has_read_code();
 	return sampling.n_native;
+}
+
+bool stack_sample_is_own(void)
+{
+	static struct object own;
+	const struct stack_thread *t = sampling.thread;
+	if (!own.end)
+		object_find((uintptr_t)&stack_sample_is_own, &own);
+	for (unsigned i = 0; t && i < sampling.n_native; i++)
+		if (t->native_frames[i].ip - own.start < own.end - own.start)
+			return true;
+	return false;
 }
 
 /* Puts the native frames into t->frames that lie within the evaluator's frame. Returns how many. */

@@ -9,6 +9,7 @@
 #include "core/runtime/config.h"
 #include "preload/unwind.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The registers of the wrapper's caller. __builtin_frame_address makes the compiler set up a frame
@@ -36,6 +37,10 @@ struct stack_window;
 /* Walks the native stack of another thread (unwind_other()) and keeps its frames for the next
  * stack_of_sample(). Returns the number of frames; 0 also while a library is being unloaded. */
 unsigned stack_walk_sample(const struct unwind_regs *regs, const struct stack_window *window);
+
+/* Returns whether profrun's code is on the stack that stack_walk_sample() walked: the thread is in a
+ * CUDA call. */
+bool stack_sample_is_own(void);
 
 /* What the sampling thread knows of a thread's Python frames. */
 struct stack_python {

@@ -33,6 +33,7 @@ struct walk_state {
 	uint32_t n, n_words;
 	bool is_interrupted;  /* at.key is an interrupted instruction, not a call */
 	bool is_copied;	      /* the window is a copy of the stack */
+	bool is_given;	      /* no more may be copied: the thread may have gone on */
 	bool was_slow;	      /* a step needed libunwind instead of a rule */
 	bool was_interrupted; /* the walk contains a signal frame */
 	bool was_guessed;     /* a step was a guess */
@@ -68,7 +69,8 @@ static bool make_readable(struct walk_state *g, uint64_t at, uint64_t bytes)
 {
 	if (is_readable(g, at, bytes))
 		return true;
-	return g->is_copied && stack_copy(g->at.sp, g->w->copy, STACK_COPY_BYTES, &g->window) &&
+	return g->is_copied && !g->is_given &&
+	       stack_copy(g->at.sp, g->w->copy, STACK_COPY_BYTES, &g->window) &&
 	       is_readable(g, at, bytes);
 }
 
@@ -98,7 +100,7 @@ static enum outcome step_signal(struct walk_state *g, struct walk_step *step)
 	g->is_interrupted = g->was_interrupted = true;
 	if (sp <= from || sp >= g->window.hi) {
 		g->is_copied = true;
-		if (!stack_copy(sp, g->w->copy, STACK_COPY_BYTES, &g->window))
+		if (g->is_given || !stack_copy(sp, g->w->copy, STACK_COPY_BYTES, &g->window))
 			return CUT;
 	}
 	g->at.sp = sp;
@@ -530,6 +532,7 @@ void walk_other(struct walker *w, const struct unwind_regs *regs, const struct s
 	uint32_t base = 0;
 	enum outcome outcome = CUT;
 	g.is_copied = true;
+	g.is_given = window;
 	if (window)
 		g.window = *window;
 	if (window || stack_copy(regs->sp, w->copy, FIRST_COPY_BYTES, &g.window))

@@ -14,7 +14,6 @@ enum {
 struct moment {
 	const struct timeline_sample *members[MEMBERS_MOST];
 	size_t n;
-	uint32_t after; /* the line of the lane's call before */
 };
 
 struct sweep {
@@ -23,7 +22,6 @@ struct sweep {
 	const struct timeline_step *step;
 	struct lane_samples *out;
 	uint64_t *until_ns; /* by lane: when its calls that have begun end */
-	uint32_t *site;	    /* by lane: the line of the call that ends then */
 	struct moment *moment;
 	bool follows; /* `ends` and `tail` are those of the step right before */
 };
@@ -36,6 +34,7 @@ void lane_samples_free(struct lane_samples *s)
 	vec_free(&s->ends);
 	vec_free(&s->tail);
 	map_free(&s->known);
+	map_free(&s->running);
 }
 
 static bool is_running(const struct timeline_sample *s)
@@ -70,7 +69,6 @@ static void close_moment(struct sweep *w, uint32_t lane)
 	vec_push(&w->out->at, (struct lane_sample){ .ns = best->ns,
 						    .stack = from->stack,
 						    .site = from->site,
-						    .after = from->stack ? 0 : m->after,
 						    .lane = lane,
 						    .kind = best->kind,
 						    .fetches = from->fetches,
@@ -88,8 +86,6 @@ static void add_sample(struct sweep *w, const struct timeline_sample *s)
 		is_over |= m->members[i]->thread == s->thread;
 	if (m->n && (is_over || s->ns - m->members[0]->ns > MOMENT_NS))
 		close_moment(w, lane);
-	if (!m->n)
-		m->after = w->site[lane];
 	m->members[m->n++] = s;
 }
 
@@ -99,21 +95,16 @@ static void sweep(struct sweep *w)
 {
 	const struct timeline *t = w->t;
 	size_t call = w->step->first_call;
-	for (uint32_t lane = 0; w->follows && lane < w->lanes->n; lane++) {
+	for (uint32_t lane = 0; w->follows && lane < w->lanes->n; lane++)
 		w->until_ns[lane] = w->out->ends.at[lane].end_ns;
-		w->site[lane] = w->out->ends.at[lane].site;
-	}
 	for (size_t i = 0; w->follows && i < w->out->tail.n; i++)
 		vec_push(&w->out->at, w->out->tail.at[i]);
 	for (size_t i = w->step->first_sample; i < t->samples.n; i++) {
 		const struct timeline_sample *s = &t->samples.at[i];
 		for (; call < t->calls.n && t->calls.at[call].begin_ns <= s->ns; call++) {
 			const struct timeline_call *c = &t->calls.at[call];
-			uint32_t lane = w->lanes->of_thread[c->thread];
-			if (c->end_ns < w->until_ns[lane])
-				continue;
-			w->until_ns[lane] = c->end_ns;
-			w->site[lane] = c->site;
+			uint64_t *until_ns = &w->until_ns[w->lanes->of_thread[c->thread]];
+			*until_ns = c->end_ns > *until_ns ? c->end_ns : *until_ns;
 		}
 		if (w->until_ns[w->lanes->of_thread[s->thread]] <= s->ns)
 			add_sample(w, s);
@@ -298,6 +289,31 @@ static struct before_call most_frequent(const struct lane_sample *samples, size_
 	return found;
 }
 
+/*
+ * Notes the lines of the calls before and after the sample. A running thread without a stack gets
+ * the stack of the last one that was sampled between the same lines. So each function gets the part
+ * of the running time that it has of the samples with stacks.
+ */
+static void set_between(struct lane_samples *s, struct lane_sample *x, uint32_t after,
+			uint32_t before)
+{
+	uint64_t key = (uint64_t)after << 32 | before;
+	if (!x->stack) {
+		x->after = after;
+		x->before = before;
+	}
+	if (x->kind != HOST_NATIVE || !key)
+		return;
+	if (x->stack) {
+		*map_at(&s->running, key, NULL) = (uint64_t)x->stack << 32 | x->site;
+	} else if (map_find(&s->running, key)) {
+		uint64_t found = *map_find(&s->running, key);
+		x->stack = (uint32_t)(found >> 32);
+		x->site = (uint32_t)found;
+		x->after = x->before = 0;
+	}
+}
+
 static struct before_call find_before(struct lane_samples *s, struct lane_end last,
 				      const struct timeline_call *c, uint32_t lane, size_t *at)
 {
@@ -306,7 +322,7 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 	while (*at < end && s->at.at[*at].ns < last.end_ns)
 		++*at;
 	for (from = *at; *at < end && s->at.at[*at].ns < c->begin_ns; ++*at)
-		s->at.at[*at].before = s->at.at[*at].stack ? 0 : c->site;
+		set_between(s, &s->at.at[*at], last.site, c->site);
 	if (c->begin_ns < last.end_ns + BETWEEN_LEAST_NS)
 		return found;
 	uint64_t key = last.stack ? (uint64_t)last.stack << 32 | c->stack : 0;
@@ -324,12 +340,16 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 static void find_after_calls(struct sweep *w, const size_t *at)
 {
 	struct lane_samples *s = w->out;
+	uint32_t *first =
+		mem_zero(w->lanes->n * sizeof(*first)); /* by lane: its first call's line */
 	for (size_t i = w->step->first_call + w->step->n_calls; i-- > w->step->first_call;) {
 		const struct timeline_call *c = &w->t->calls.at[i];
-		uint32_t lane = w->lanes->of_thread[c->thread];
-		for (size_t k = at[lane]; k < s->first.at[lane + 1]; k++)
-			s->at.at[k].before = s->at.at[k].stack ? 0 : c->site;
+		first[w->lanes->of_thread[c->thread]] = c->site;
 	}
+	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+		for (size_t k = at[lane]; k < s->first.at[lane + 1]; k++)
+			set_between(s, &s->at.at[k], s->ends.at[lane].site, first[lane]);
+	free(first);
 }
 
 /* Finds what the CPU did before each call. Leaves the lanes' last calls in `ends`. */
@@ -383,7 +403,6 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 		.step = &t->steps.at[t->steps.n - 1],
 		.out = s,
 		.until_ns = mem_zero(lanes->n * sizeof(*w.until_ns)),
-		.site = mem_zero(lanes->n * sizeof(*w.site)),
 		.moment = mem_zero(lanes->n * sizeof(*w.moment)),
 	};
 	w.follows = s->ends.n == lanes->n && s->number + 1 == w.step->number;
@@ -397,6 +416,5 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 	find_before_calls(&w);
 	keep_tail(&w);
 	free(w.until_ns);
-	free(w.site);
 	free(w.moment);
 }

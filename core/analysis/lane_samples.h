@@ -53,6 +53,9 @@ struct lane_samples {
 	/* what was sampled between two calls with these stacks: the same is assumed where the next
 	 * such time is too short to be sampled */
 	struct map known;
+	/* the stack and the line of the last running thread whose stack was sampled between two
+	 * lines: perf samples less often than the threads' states are read */
+	struct map running;
 };
 
 void lane_samples_free(struct lane_samples *s);

@@ -4,9 +4,13 @@ test/prog/host_native.cpp does known work. Without optimization, the unwinder ha
 of frames without bp; with optimization, functions are inlined.
 """
 import json
+import os
+import subprocess
+import sys
 import unittest
 
-from harness import EVERYTHING, Case, prog
+from harness import EVERYTHING, ROOT, Case, prog
+from test_python_frames import INTERPRETERS
 
 KINDS = {"sleep_part": "sleep", "wait_part": "lock", "read_part": "io"}
 CALLED = {"sleep_part": "usleep", "wait_part": "pthread_mutex_lock", "read_part": "read"}
@@ -57,6 +61,70 @@ class HostNative(Case):
         for program in ("host_native_O0", "host_native_O2"):
             with self.subTest(program=program):
                 self.repeatedly(lambda n: self.check_blocked(program, n))
+
+    def share(self, rows, name):
+        """Percent of the CPU time between CUDA calls that the function has."""
+        return 100 * sum(row["total_ms_per_step"] for row in rows if row["function"] == name) / \
+            sum(row["self_ms_per_step"] for row in rows)
+
+    def check_running(self, program, n):
+        took, process, run = self.sampled(program, n)
+        if "by perf" not in run.journal().info["native host stacks"]:
+            self.skipTest(run.journal().info["native host stacks"])
+        rows = process["host"]
+        for name in took:
+            self.assertAlmostEqual(self.share(rows, name), 100 * took[name] / sum(took.values()),
+                                   delta=POINTS, msg=name)
+        spin = [row for row in rows if row["function"] == "spin_part"]
+        self.assertTrue(all(row["kind"] == "native" for row in spin), spin)
+        self.assertGreater(self.share(rows, "main"), 90, rows)
+
+    def test_running(self):
+        """A running thread's time belongs to the function that spins, where perf is allowed."""
+        for program in ("host_native_O0", "host_native_O2"):
+            with self.subTest(program=program):
+                self.repeatedly(lambda n: self.check_running(program, n))
+
+    def check_woken(self, n):
+        cpu = min(os.sched_getaffinity(0))
+        pinned = f"import os, sys; os.sched_setaffinity(0, {{{cpu}}}); " \
+            "os.execv(sys.argv[1], sys.argv[1:])"
+        busy = subprocess.Popen([sys.executable, "-c", "import os\n"
+                                 f"os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])
+        try:
+            run = self.profiled([sys.executable, "-c", pinned, prog("host_native_O2"), str(n),
+                                 "sleep_part", "spin_part"], **SETTINGS)
+        finally:
+            busy.kill()
+            busy.wait()
+        self.assertEqual(run.status, 0, run.err)
+        report = json.loads(self.tool("report", run.folder, "--json").out)
+        rows = report["processes"][0]["host"]
+        took = json.loads(run.out)
+        self.assertAlmostEqual(self.share(rows, "sleep_part"),
+                               100 * took["sleep_part"] / sum(took.values()), delta=POINTS)
+
+    def test_woken(self):
+        """A thread that has slept, and waits for a CPU since, is still where it slept."""
+        self.repeatedly(self.check_woken)
+
+    def test_python_that_calls_c(self):
+        """The time is that of the C function, and within the Python function that called it."""
+        minors = [minor for minor in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+                  if minor in INTERPRETERS]
+        for minor in minors:
+            version, python = INTERPRETERS[minor][0]
+            with self.subTest(version=version):
+                run = self.profiled([python, os.path.join(ROOT, "test/prog/host_ctypes.py"),
+                                     prog("host_extension.so"), "60"], **SETTINGS)
+                self.assertEqual(run.status, 0, run.err)
+                rows = json.loads(self.tool("report", run.folder, "--json").out)
+                rows = rows["processes"][0]["host"]
+                slept = [row for row in rows if row["kind"] == "sleep"]
+                self.assertEqual((slept[0]["function"], os.path.basename(slept[0]["file"])),
+                                 ("nap_deeper", "host_extension.c"))
+                for name in ("nap_in_c", "call_c", "main"):
+                    self.assertGreater(self.share(rows, name), 80, (name, rows))
 
     def test_called(self):
         """A row names the library's function that its line called."""

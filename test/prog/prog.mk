@@ -170,3 +170,8 @@ $(PROG_HOST_NATIVE): $(PROG)/host_native_%: test/prog/host_native.cpp $(PROG_SIM
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -$* -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) \
 		-lpthread -o $@
+
+prog: $(PROG)/host_extension.so
+$(PROG)/host_extension.so: test/prog/host_extension.c
+	$(call say,CC,$@)
+	$(prog_build) -shared -fPIC $< -o $@
