@@ -274,6 +274,8 @@ struct report_process {
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_line) lines;
 	LIST(struct report_host) host;
+	const char *
+		native_host_stacks; /* which were available, and why others were not; "": unknown */
 	LIST(struct report_copy) copies;
 	LIST(struct report_collective) collectives;
 	struct report_memory memory;

@@ -320,8 +320,11 @@ static void fill_lines(struct filler *x, struct report_process *p)
 
 static void fill_host(struct filler *x, struct report_process *p)
 {
+	const struct timeline *t = x->f->timeline;
+	const char *native = t && t->tables ? tables_fact(t->tables, "native host stacks") : NULL;
 	enum { ROWS_MOST = 500 };
 	size_t n = x->f->host.n;
+	p->native_host_stacks = native ? fill_text(x, native) : "";
 	list_make(x->arena, &p->host, n < ROWS_MOST ? n : ROWS_MOST);
 	for (size_t i = 0; i < p->host.n; i++) {
 		const struct finding_host *from = &x->f->host.at[i];

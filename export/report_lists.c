@@ -368,18 +368,21 @@ static const struct report_host *host_of(const struct row *r)
 
 static void cell_host_place(const struct row *r, size_t member)
 {
-	char place[PLACE_BYTES];
-	(void)member;
-	table_cell(r->t, "%s", report_host_place(place, sizeof(place), host_of(r), r->v->cwd));
+	if (host_of(r)->after)
+		table_cell(r->t, "(between two calls)");
+	else
+		cell_place_or_dash(r, member);
 }
 
-/* Writes the library's function below a line of native code. What blocks a line needs no such
- * note. */
+/* Writes below a row without a line between which calls it lies, and below native code the
+ * library's function that its line called. */
 static void note_of_host(const struct row *r)
 {
 	char note[PLACE_BYTES];
 	const struct report_host *h = host_of(r);
-	if (!strcmp(h->kind, "native") && *report_host_native(note, sizeof(note), h))
+	if (h->after)
+		table_note(r->t, report_host_place(note, sizeof(note), h, r->v->cwd));
+	else if (*report_host_native(note, sizeof(note), h))
 		table_note(r->t, note + 1);
 }
 

@@ -59,7 +59,7 @@ char *report_host_place(char *to, size_t bytes, const struct report_host *h, con
 char *report_host_native(char *to, size_t bytes, const struct report_host *h)
 {
 	to[0] = 0;
-	if (*h->native_function)
+	if (*h->native_function && !strcmp(h->kind, "native"))
 		snprintf(to, bytes, " in %s (%s)", h->native_function, h->native_library);
 	return to;
 }

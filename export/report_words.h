@@ -26,7 +26,8 @@ char *report_place(char *to, size_t bytes, const struct report_place *p, const c
  * after are known. */
 char *report_host_place(char *to, size_t bytes, const struct report_host *h, const char *cwd);
 
-/* Writes " in FUNCTION (LIBRARY)", the library's function that a host row's line called, or "". */
+/* Writes " in FUNCTION (LIBRARY)", the library's function in which a host row's line ran, or "".
+ * What blocks a line needs no name. */
 char *report_host_native(char *to, size_t bytes, const struct report_host *h);
 
 /* Writes the library's line below the user's line in the stack, "in trainer.py:1911

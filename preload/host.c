@@ -493,6 +493,16 @@ static void sample_while_recording(void)
 	}
 }
 
+/* Notes which native stacks were available. */
+static void note_native(void)
+{
+	char text[160];
+	if (!atomic_load(&g.n_samples))
+		return;
+	host_native_describe(text, sizeof(text));
+	journal_put_info("native host stacks", text);
+}
+
 static bool has_threads(void)
 {
 	for (size_t i = 0; i < THREADS_MOST; i++)
@@ -516,6 +526,7 @@ static void *sampler(void *unused)
 	host_memory_forget();
 	do {
 		sample_while_recording();
+		note_native();
 		close_files();
 		journal_release(&hook_thread.writer);
 		g.writer = hook_thread.writer;
@@ -588,7 +599,7 @@ void host_configure(const struct config *config)
 
 void host_finish(void)
 {
-	char text[160];
+	char text[96];
 	uint64_t n = atomic_load(&g.n_samples);
 	atomic_store(&g.finished, true);
 	if (!g.hz)
@@ -596,10 +607,7 @@ void host_finish(void)
 	snprintf(text, sizeof(text), "%llu at %u Hz, %llu unreadable", (unsigned long long)n, g.hz,
 		 (unsigned long long)atomic_load(&g.n_unreadable));
 	journal_put_info("host samples", text);
-	if (!n)
-		return;
-	host_native_describe(text, sizeof(text));
-	journal_put_info("native host stacks", text);
+	note_native();
 }
 
 void host_forget(void)

@@ -19,8 +19,7 @@ enum { REG_BP = PERF_REG_ARM64_X29, REG_SP = PERF_REG_ARM64_SP, REG_IP = PERF_RE
 #endif
 
 enum {
-	/* The stacks of C++ programs' launching threads are rarely larger. Outer frames are missing
-	 * then. The kernel copies 8 KiB in some 1 us. */
+	/* of larger stacks, the outer frames are missing */
 	STACK_BYTES = 8192,
 	PAGE = 4096,
 	/* 64 KiB have room for seven samples. The sampling thread takes them out once per period. A

@@ -1,9 +1,9 @@
 /*
  * Stacks of running threads, by perf_event_open(2): while such a thread runs, the kernel copies its
- * registers and the top of its stack into a ring once per period of its CPU time. It does so in user
- * code only. The thread is not stopped, but its CPU is interrupted for some microseconds. Whether
- * this is allowed depends on the system (kernel.perf_event_paranoid, containers). Used only by the
- * sampling thread (host.h), whose descriptors must be its own.
+ * registers and the top of its stack into a ring once per period of its CPU time. It does so in
+ * user code only. The thread is not stopped, but its CPU is interrupted for some microseconds.
+ * Whether this is allowed depends on the system (kernel.perf_event_paranoid, containers). Used only
+ * by the sampling thread (host.h), whose descriptors must be its own.
  */
 #ifndef PRELOAD_HOST_PERF_H
 #define PRELOAD_HOST_PERF_H

@@ -38,8 +38,8 @@ struct stack_window;
  * stack_of_sample(). Returns the number of frames; 0 also while a library is being unloaded. */
 unsigned stack_walk_sample(const struct unwind_regs *regs, const struct stack_window *window);
 
-/* Returns whether profrun's code is on the stack that stack_walk_sample() walked: the thread is in a
- * CUDA call. */
+/* Returns whether profrun's code is on the stack that stack_walk_sample() walked: the thread is in
+ * a CUDA call. */
 bool stack_sample_is_own(void);
 
 /* What the sampling thread knows of a thread's Python frames. */
