@@ -1,7 +1,8 @@
 // Known work of the CPU between two CUDA calls, for the tests of host samples of native code.
 //   host_native ITERATIONS [PART...]        default: all parts
 // Each iteration calls the functions of the parts, one after the other, and then copies to the GPU
-// and synchronizes. Prints, as JSON, how many seconds each part took.
+// and synchronizes. Prints, as JSON, how many seconds each part took. With ON_CPU=N, the main
+// thread runs on that CPU only, and after all others.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <ctime>
 #include <functional>
 #include <mutex>
+#include <sched.h>
 #include <thread>
 #include <unistd.h>
 
@@ -109,6 +111,20 @@ static bool is_wanted(const char *name, int argc, char **argv)
 	return argc == 2;
 }
 
+// Called after the first CUDA call, so that profrun's threads run on any CPU.
+static void pin()
+{
+	const char *cpu = std::getenv("ON_CPU");
+	cpu_set_t set;
+	if (!cpu)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(std::atoi(cpu), &set);
+	sched_param none = {};
+	if (sched_setaffinity(0, sizeof(set), &set) || sched_setscheduler(0, SCHED_IDLE, &none))
+		std::exit(1);
+}
+
 static void must(cudaError_t status)
 {
 	if (status) {
@@ -128,6 +144,7 @@ int main(int argc, char **argv)
 	std::thread(help).detach();
 	must(cudaMalloc(&device, sizeof(host)));
 	must(cudaStreamCreate(&stream));
+	pin();
 	for (int i = 0; i < std::atoi(argv[1]); i++) {
 		for (int k = 0; k < PARTS; k++) {
 			if (!is_wanted(parts[k].name, argc, argv))
