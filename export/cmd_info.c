@@ -126,7 +126,7 @@ static void print_process(const struct process *p, const struct report_run *run,
 	const struct driver *d = p->driver;
 	const struct tables *t = driver_run(d)->tables;
 	const char *command = tables_fact(t, "command"), *rank = tables_fact(t, "rank"),
-		   *cupti = tables_fact(t, "cupti");
+		   *cupti = tables_fact(t, "cupti"), *native = tables_fact(t, "native host stacks");
 	struct arena arena = { 0 };
 	struct process_facts facts;
 	struct driver_details details;
@@ -151,6 +151,8 @@ static void print_process(const struct process *p, const struct report_run *run,
 	print_captured(&facts);
 	print_counts(&facts, &details);
 	print_stacks(&details);
+	if (native)
+		print_out("  samples    native host stacks: %s\n", native);
 	print_losses(&facts.losses, &details);
 	print_out("  clock      %s%s\n", details.has_tsc ? "time-stamp counter" : "CLOCK_MONOTONIC",
 		  details.guesses_clock ? "(its rate is estimated)" : "");

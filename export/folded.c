@@ -44,7 +44,7 @@ static void begin_line(struct folded *f, const char *what)
 }
 
 /* Returns how many frames to show: without the native frames that start the Python interpreter,
- * which samples do not have. */
+ * which samples of Python code do not have. */
 static size_t count_shown(const struct frame_list *list)
 {
 	size_t n = list->n;
@@ -95,7 +95,7 @@ static void add_samples(struct folded *f)
 			continue;
 		begin_line(f, is_blocked(x->kind) ? "blocked" : "CPU");
 		add_stack(f, x->stack);
-		if (x->kind != HOST_PYTHON)
+		if (x->kind != HOST_PYTHON && (x->kind != HOST_NATIVE || !x->stack))
 			add_frame(f, host_kinds[x->kind].noun);
 		end_line(f, x->weight_ns);
 	}

@@ -143,6 +143,10 @@ struct report_host {
 	const char *source, *kind;
 	double self_ms, total_ms;
 	int64_t samples;
+	/* a library's function that the line called, and the library's file; "": none */
+	const char *native_function, *native_library;
+	/* if no line is known: those of the CUDA calls before and after; NULL: unknown */
+	struct report_place *after, *before;
 };
 
 struct report_module {
@@ -270,6 +274,8 @@ struct report_process {
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_line) lines;
 	LIST(struct report_host) host;
+	const char *
+		native_host_stacks; /* which were available, and why others were not; "": unknown */
 	LIST(struct report_copy) copies;
 	LIST(struct report_collective) collectives;
 	struct report_memory memory;

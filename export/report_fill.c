@@ -47,6 +47,15 @@ static struct report_place *called_from(struct filler *x, uint32_t site)
 	return p;
 }
 
+static struct report_place *place_or_null(struct filler *x, uint32_t site)
+{
+	if (!site)
+		return NULL;
+	struct report_place *p = arena_zero(x->arena, sizeof(*p));
+	*p = fill_place(x, site);
+	return p;
+}
+
 /* Returns NAN if there are no GPU times, else `value`. */
 static double device(const struct filler *x, double value)
 {
@@ -311,8 +320,11 @@ static void fill_lines(struct filler *x, struct report_process *p)
 
 static void fill_host(struct filler *x, struct report_process *p)
 {
+	const struct timeline *t = x->f->timeline;
+	const char *native = t && t->tables ? tables_fact(t->tables, "native host stacks") : NULL;
 	enum { ROWS_MOST = 500 };
 	size_t n = x->f->host.n;
+	p->native_host_stacks = native ? fill_text(x, native) : "";
 	list_make(x->arena, &p->host, n < ROWS_MOST ? n : ROWS_MOST);
 	for (size_t i = 0; i < p->host.n; i++) {
 		const struct finding_host *from = &x->f->host.at[i];
@@ -327,6 +339,10 @@ static void fill_host(struct filler *x, struct report_process *p)
 			.self_ms = from->self_ms,
 			.total_ms = from->total_ms,
 			.samples = (int64_t)from->samples,
+			.native_function = fill_text(x, from->native_function),
+			.native_library = fill_text(x, from->native_library),
+			.after = place_or_null(x, from->after),
+			.before = place_or_null(x, from->before),
 		};
 	}
 }

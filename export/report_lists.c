@@ -361,15 +361,40 @@ TABLE(lines, report_line, .note = note_of_line);
 #undef AT
 #define AT(m) offsetof(struct report_host, m)
 
+static const struct report_host *host_of(const struct row *r)
+{
+	return (const struct report_host *)(const void *)r->item;
+}
+
+static void cell_host_place(const struct row *r, size_t member)
+{
+	if (host_of(r)->after)
+		table_cell(r->t, "(between two calls)");
+	else
+		cell_place_or_dash(r, member);
+}
+
+/* Writes below a row without a line between which calls it lies, and below native code the
+ * library's function that its line called. */
+static void note_of_host(const struct row *r)
+{
+	char note[PLACE_BYTES];
+	const struct report_host *h = host_of(r);
+	if (h->after)
+		table_note(r->t, report_host_place(note, sizeof(note), h, r->v->cwd));
+	else if (*report_host_native(note, sizeof(note), h))
+		table_note(r->t, note + 1);
+}
+
 static const struct list_column host_columns[] = {
-	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+	{ "line", COLUMN_PLACE, cell_host_place, AT(place) },
 	{ "self ms", COLUMN_NUMBER, cell_ms, AT(self_ms) },
 	{ "total", COLUMN_NUMBER, cell_ms, AT(total_ms) },
 	{ "kind", COLUMN_WORD, cell_text, AT(kind) },
 	{ "samples", COLUMN_NUMBER, cell_integer, AT(samples) },
 	{ "", COLUMN_TEXT, cell_text, AT(source) },
 };
-TABLE(host, report_host,
+TABLE(host, report_host, .note = note_of_host,
       .legend = "From samples of the launching threads while they were in no CUDA call. total: "
 		"includes functions called from the line.");
 

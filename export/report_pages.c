@@ -75,6 +75,18 @@ static void say_modules(const struct report_view *v)
 	text_wrap(v->out, TEXT_DIM, "  ", note, 2);
 }
 
+static void say_host(const struct report_view *v)
+{
+	const struct report_process *p = v->process;
+	char note[256];
+	report_list_say(v, &report_list_host, p->host.at, p->host.n,
+			"CPU time between CUDA calls, per step");
+	if (!p->host.n || !*p->native_host_stacks)
+		return;
+	snprintf(note, sizeof(note), "Native host stacks: %s.", p->native_host_stacks);
+	text_wrap(v->out, TEXT_DIM, "  ", note, 2);
+}
+
 static void row_of_phase(struct text_table *t, const char *indent, const char *name, double host_ms,
 			 double gpu_ms)
 {
@@ -285,7 +297,7 @@ static const struct part {
 	{ .say = say_phases },
 	LISTED(syncs, report_list_syncs, "Synchronization, ms per step"),
 	LISTED(lines, report_list_lines, "Time by line, per step"),
-	LISTED(host, report_list_host, "CPU time between CUDA calls, per step"),
+	{ .say = say_host },
 	{ .say = say_modules },
 	LISTED(operators, report_list_operators, "Operators, ms per step"),
 	LISTED(kernels, report_list_kernels, "Kernels, ms per step"),

@@ -96,16 +96,18 @@ static bool is_bound_by(const struct report_bound *b, const char *resource)
 static void say_host_lines(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	char ms[NUMBER_BYTES], samples[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
+	char native[TEXT_BYTES];
 	size_t n = is_bound_by(&p->bound, "host") && !o->terse ? p->host.n : 0, said = 0;
 	for (size_t i = 0; i < n && said < HOST_LINES_SAID; i++) {
 		const struct report_host *h = &p->host.at[i];
 		if (!strcmp(h->kind, "loader"))
 			continue;
 		said++;
-		report_place(place, sizeof(place), &h->place, cwd);
-		text_say(o, REPORT_UNDER, "%s ms  %s  %s, %s samples",
+		report_host_place(place, sizeof(place), h, cwd);
+		text_say(o, REPORT_UNDER, "%s ms  %s  %s%s, %s samples",
 			 report_ms(ms, sizeof(ms), h->self_ms),
 			 text_fit(fitted, sizeof(fitted), place, STALL_PLACE, CUT_HEAD), h->kind,
+			 report_host_native(native, sizeof(native), h),
 			 report_count(samples, sizeof(samples), h->samples));
 	}
 }

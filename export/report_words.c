@@ -32,6 +32,38 @@ char *report_place(char *to, size_t bytes, const struct report_place *p, const c
 	return to;
 }
 
+/* Writes the file's name and the line, or the function. */
+static void write_short(char *to, size_t bytes, const struct report_place *p)
+{
+	if (*p->file && p->line >= 0)
+		snprintf(to, bytes, "%s:%lld", path_base(p->file), (long long)p->line);
+	else
+		snprintf(to, bytes, "%s", *p->function ? p->function : "(unknown)");
+}
+
+char *report_host_place(char *to, size_t bytes, const struct report_host *h, const char *cwd)
+{
+	char after[256], before[256];
+	if (*h->place.file || *h->place.function)
+		return report_place(to, bytes, &h->place, cwd);
+	if (!h->after || !h->before) {
+		snprintf(to, bytes, "-");
+		return to;
+	}
+	write_short(after, sizeof(after), h->after);
+	write_short(before, sizeof(before), h->before);
+	snprintf(to, bytes, "between %s and %s", after, before);
+	return to;
+}
+
+char *report_host_native(char *to, size_t bytes, const struct report_host *h)
+{
+	to[0] = 0;
+	if (*h->native_function && !strcmp(h->kind, "native"))
+		snprintf(to, bytes, " in %s (%s)", h->native_function, h->native_library);
+	return to;
+}
+
 char *report_inner(char *to, size_t bytes, const struct report_place *inner)
 {
 	to[0] = 0;

@@ -22,6 +22,14 @@ const char *report_short_path(const char *file, const char *cwd);
 /* Writes "train.py:42", "at::native::copy" or "(unknown)". Returns `to`. */
 char *report_place(char *to, size_t bytes, const struct report_place *p, const char *cwd);
 
+/* Writes the place of a host row: its line, or "between A and B" if only the CUDA calls before and
+ * after are known. */
+char *report_host_place(char *to, size_t bytes, const struct report_host *h, const char *cwd);
+
+/* Writes " in FUNCTION (LIBRARY)", the library's function in which a host row's line ran, or "".
+ * What blocks a line needs no name. */
+char *report_host_native(char *to, size_t bytes, const struct report_host *h);
+
 /* Writes the library's line below the user's line in the stack, "in trainer.py:1911
  * Trainer._run_epoch", or "" if `inner` is NULL. Returns `to`. */
 char *report_inner(char *to, size_t bytes, const struct report_place *inner);

@@ -72,7 +72,10 @@ static void walk_functions(struct samples *s, size_t first, size_t end, size_t d
 		}
 		walk_slice_named(s->w, TRACE_CATEGORY_SAMPLE, frame->function, s->at[i].begin_ns,
 				 s->at[n - 1].end_ns);
-		snprintf(line, sizeof(line), "%s:%u", path_base(frame->file), frame->line);
+		if (frame->line)
+			snprintf(line, sizeof(line), "%s:%u", path_base(frame->file), frame->line);
+		else
+			snprintf(line, sizeof(line), "%s", frame->module);
 		walk_text(s->w, TRACE_ARG_LINE, line);
 		walk_uint(s->w, TRACE_ARG_SAMPLES, n - i);
 		walk_begin(s->w);
@@ -84,8 +87,8 @@ static void walk_functions(struct samples *s, size_t first, size_t end, size_t d
 /* Returns what the thread did, NULL if it ran. */
 static const char *state_of(const struct model_sample *s)
 {
-	enum host_kind kind = host_kind_of(s->state, s->flags, s->stack, 0);
-	return kind == HOST_PYTHON || kind == HOST_NATIVE ? NULL : host_kinds[kind].noun;
+	enum host_kind kind = host_kind_of(s->state, s->flags, true, 0);
+	return kind == HOST_PYTHON ? NULL : host_kinds[kind].noun;
 }
 
 /* Walks `n` samples that belong together. Each one lasts from the middle between it and the sample

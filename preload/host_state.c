@@ -1,7 +1,8 @@
 /*
  * See host_state.h. /proc/self/task/TID/syscall contains "running", or the number of the system
- * call that blocks the thread, its arguments, and the stack pointer; or "-1" if the thread is
- * blocked outside a system call, in a page fault. One read takes 3 us. A kernel without this file
+ * call that blocks the thread, its six arguments, the stack pointer and the program counter; or
+ * "-1" and these two if the thread is blocked outside a system call, in a page fault. One read
+ * takes 3 us. A kernel without this file
  * (CONFIG_HAVE_ARCH_TRACEHOOK) has /proc/self/task/TID/stat, which says only whether it is blocked.
  */
 #include "preload/host_state.h"
@@ -57,6 +58,18 @@ static bool is_sleep(long number, uint64_t first_argument)
 	return number == SYS_pselect6 && !first_argument;
 }
 
+/* Reads the last two numbers of the text. */
+static void parse_place(const char *text, struct host_state *s)
+{
+	const char *pc = strrchr(text, ' '), *sp = pc;
+	while (sp && sp > text && sp[-1] != ' ')
+		sp--;
+	if (!pc || sp == text)
+		return;
+	s->sp = strtoull(sp, NULL, 16);
+	s->pc = strtoull(pc, NULL, 16);
+}
+
 struct host_state host_state_parse(const char *text)
 {
 	struct host_state s = { .state = SAMPLE_UNKNOWN };
@@ -66,8 +79,12 @@ struct host_state host_state_parse(const char *text)
 	long number = strtol(text, &end, 10);
 	if (end == text || *end != ' ')
 		return s;
-	if (number < 0)
-		return (struct host_state){ .state = SAMPLE_IO };
+	parse_place(text, &s);
+	if (number < 0) {
+		s.state = SAMPLE_IO;
+		s.is_fault = true;
+		return s;
+	}
 	uint64_t first = strtoull(end, NULL, 16);
 	s.state = SAMPLE_BLOCKED;
 	s.system_call = (uint32_t)number;
@@ -116,4 +133,15 @@ struct host_state host_state_read(uint32_t tid, int *file)
 	return (struct host_state){ .state = state[2] == 'R'   ? SAMPLE_RUNNING
 					     : state[2] == 'D' ? SAMPLE_IO
 							       : SAMPLE_BLOCKED };
+}
+
+/* The file has three numbers: CPU time, time of waiting for a CPU, and the number of arrivals. */
+uint64_t host_state_arrivals(uint32_t tid, int *file)
+{
+	char text[96], *at = text;
+	if (!read_file(tid, "schedstat", file, text, sizeof(text)))
+		return 0;
+	strtoull(at, &at, 10);
+	strtoull(at, &at, 10);
+	return strtoull(at, NULL, 10);
 }

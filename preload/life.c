@@ -408,6 +408,7 @@ int dlclose(void *handle)
 	}
 	if (!next)
 		return -1;
+	stack_objects_go();
 	int result = next(handle);
 	stack_objects_gone();
 	return result;

@@ -181,6 +181,8 @@ static void follow(struct reading *r, uint64_t frame, struct sample_memory *m,
 		m->frames[m->n++] = frame;
 		if (f.code)
 			out->frames[out->n++] = f;
+		else if (!out->evaluator && l->frame_owner != ABSENT) /* a shim: in the C frame */
+			out->evaluator = frame;
 		frame = word_at(bytes + l->frame_previous);
 	}
 	out->is_whole = !frame;
@@ -196,7 +198,8 @@ bool python_sample_read(struct sample_memory *m, uint64_t state, const struct ho
 	uint64_t top = 0, frame = 0;
 	size_t n = n_more, n_first;
 	out->n = 0;
-	out->is_whole = false;
+	out->is_whole = out->is_by_name = false;
+	out->evaluator = 0;
 	if (n_more)
 		memcpy(pieces, more, n_more * sizeof(*more));
 	if (!l || !state || api->is_finalizing())
@@ -210,6 +213,8 @@ bool python_sample_read(struct sample_memory *m, uint64_t state, const struct ho
 	if (l->cframe_frame != ABSENT && m->cframe)
 		pieces[n++] =
 			(struct host_piece){ &frame, m->cframe + l->cframe_frame, sizeof(frame) };
+	else if (l->cframe_frame == ABSENT && l->thread_cframe != ABSENT) /* 3.10 */
+		pieces[n++] = (struct host_piece){ &out->evaluator, state + l->thread_cframe, 8 };
 	n_first = n;
 	n += expect_frames(r, m, pieces + n, HOST_PIECES_MOST - n);
 	size_t done = host_memory_read(pieces, n);
@@ -228,6 +233,9 @@ bool python_sample_read(struct sample_memory *m, uint64_t state, const struct ho
 		if (!top || !host_memory_copy(&frame, top + l->cframe_frame, sizeof(frame)))
 			return true;
 	}
+	if (l->frame_owner == ABSENT && l->cframe_frame != ABSENT) /* 3.11 */
+		out->evaluator = m->cframe;
+	out->is_by_name = l->frame_owner == ABSENT && l->thread_cframe == ABSENT;
 	follow(r, frame, m, out);
 	return true;
 }

@@ -25,7 +25,9 @@ struct sampled_frame {
 
 struct sampled_chain {
 	uint32_t n;
-	bool is_whole; /* all frames were read, out to the outermost one */
+	bool is_whole;	    /* all frames were read, out to the outermost one */
+	bool is_by_name;    /* the version has no such address (3.8, 3.9) */
+	uint64_t evaluator; /* an address within the innermost evaluator's C frame; 0: unknown */
 	struct sampled_frame frames[SAMPLE_FRAMES_MOST]; /* innermost first */
 };
 

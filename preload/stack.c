@@ -11,8 +11,10 @@
 #include "preload/python.h"
 #include "preload/stack_merge.h"
 #include "preload/stack_modules.h"
+#include "preload/unwind_objects.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -351,31 +353,122 @@ HOT uint32_t stack_take(const struct unwind_regs *regs)
 
 /* ---- Samples ---- */
 
-uint32_t stack_of_python(const struct python_frame *frames, uint32_t n)
+/* The sampling thread's state. It is kept when that thread ends, because the next one continues. */
+static struct {
+	struct stack_thread *thread;
+	unsigned n_native;
+	uint32_t flags;
+	atomic_bool reads_code;
+	_Atomic uint32_t n_unloading; /* dlclose() calls that have not returned */
+} sampling;
+
+/*
+ * A thread's own stack keeps the code on it mapped, but the stack of a thread that goes on does
+ * not. So code is read only while no library is being unloaded. Both sides write first and then
+ * read what the other one wrote (sequentially consistent), so at least one of them sees the
+ * other.
+ */
+static bool may_read_code(void)
 {
-	/* kept when the sampling thread ends, because the next one continues */
-	static struct stack_thread *t;
-	if (!t && start())
-		t = map_pages(sizeof(*t));
-	if (!t || n > FRAMES_MOST)
+	atomic_store(&sampling.reads_code, true);
+	if (!atomic_load(&sampling.n_unloading))
+		return true;
+	atomic_store(&sampling.reads_code, false);
+	return false;
+}
+
+static void has_read_code(void)
+{
+	atomic_store_explicit(&sampling.reads_code, false, memory_order_release);
+}
+
+void stack_objects_go(void)
+{
+	/* Before glibc 2.35, the sampling thread may need the loader's lock, which this thread may
+	 * hold: it must not wait for good. */
+	enum { YIELDS_MOST = 2000 };
+	atomic_fetch_add(&sampling.n_unloading, 1);
+	for (int i = 0; i < YIELDS_MOST && atomic_load(&sampling.reads_code); i++)
+		sched_yield();
+}
+
+static struct stack_thread *sampling_thread(void)
+{
+	if (!sampling.thread && start())
+		sampling.thread = map_pages(sizeof(*sampling.thread));
+	if (sampling.thread && !sampling.thread->native && g.has_native)
+		sampling.thread->native = unwind_thread_new();
+	return sampling.thread;
+}
+
+unsigned stack_walk_sample(const struct unwind_regs *regs, const struct stack_window *window)
+{
+	struct stack_thread *t = sampling_thread();
+	sampling.n_native = 0;
+	sampling.flags = 0;
+	if (!t || !t->native || !may_read_code())
+		return 0;
+	unsigned most = g.depth < UNWIND_DEPTH_MOST ? g.depth : UNWIND_DEPTH_MOST;
+	sampling.n_native =
+		unwind_other(t->native, regs, window, t->native_frames, most, &sampling.flags);
+	has_read_code();
+	return sampling.n_native;
+}
+
+bool stack_sample_is_own(void)
+{
+	static struct object own;
+	const struct stack_thread *t = sampling.thread;
+	if (!own.end)
+		object_find((uintptr_t)&stack_sample_is_own, &own);
+	for (unsigned i = 0; t && i < sampling.n_native; i++)
+		if (t->native_frames[i].ip - own.start < own.end - own.start)
+			return true;
+	return false;
+}
+
+/* Puts the native frames into t->frames that lie within the evaluator's frame. Returns how many. */
+static unsigned put_native(struct stack_thread *t, const struct stack_python *python)
+{
+	unsigned n = 0;
+	if ((python->n && !python->evaluator && !python->is_by_name) || !may_read_code())
+		return 0;
+	for (; n < sampling.n_native; n++) {
+		const struct unwind_frame *f = &t->native_frames[n];
+		if (python->evaluator && python->evaluator < f->cfa)
+			break;
+		t->frames[n] = stack_modules_frame(f->ip);
+	}
+	has_read_code();
+	return n;
+}
+
+uint32_t stack_of_sample(const struct stack_python *python, bool with_native)
+{
+	struct stack_thread *t = sampling_thread();
+	uint32_t flags = STACK_TRUNCATED;
+	if (!t || python->n > PYTHON_DEPTH_MOST)
 		return 0;
 	if (atomic_exchange_explicit(&g.sampler_forgets, false, memory_order_relaxed))
 		t->last_id = 0;
-	for (uint32_t i = 0; i < n; i++)
-		t->frames[i] = frame_python(frames[i].code, frames[i].lasti);
-	/* the native frames are missing */
-	return number_of(t, n, STACK_TRUNCATED);
+	unsigned n = with_native ? put_native(t, python) : 0;
+	if (n && (!python->n || python->is_by_name))
+		flags = sampling.flags | (python->is_by_name ? STACK_BY_NAME : 0u);
+	for (uint32_t i = 0; i < python->n; i++)
+		t->frames[n++] = frame_python(python->frames[i].code, python->frames[i].lasti);
+	return n ? number_of(t, n, flags) : 0;
 }
 
 /* ---- The rest of a process's life ---- */
 
 void stack_objects_gone(void)
 {
-	if (!atomic_load_explicit(&g.started, memory_order_acquire))
-		return;
-	atomic_fetch_add_explicit(&g.generation, 1, memory_order_relaxed);
-	unwind_objects_gone();
-	stack_modules_gone();
+	if (atomic_load_explicit(&g.started, memory_order_acquire)) {
+		atomic_fetch_add_explicit(&g.generation, 1, memory_order_relaxed);
+		unwind_objects_gone();
+		stack_modules_gone();
+	}
+	atomic_fetch_sub(&sampling.n_unloading, 1);
 }
 
 void stack_finish(void)
@@ -398,6 +491,8 @@ static void forget_table(struct table *table)
 
 void stack_forget(void)
 {
+	atomic_store(&sampling.n_unloading, 0);
+	atomic_store(&sampling.reads_code, false);
 	if (!atomic_load(&g.started)) {
 		/* the thread that was executing start() does not exist in the child */
 		atomic_flag_clear(&g.starting);

@@ -9,6 +9,7 @@
 #include "core/runtime/config.h"
 #include "preload/unwind.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The registers of the wrapper's caller. __builtin_frame_address makes the compiler set up a frame
@@ -27,11 +28,39 @@ struct stack_thread;
  * inside a hooked call (hook_thread.depth above 0). */
 uint32_t stack_take(const struct unwind_regs *regs);
 
+/*
+ * Samples: stacks of other threads. For the sampling thread (host.h), and no other.
+ */
 struct python_frame;
+struct stack_window;
 
-/* Returns the number of a stack of Python frames alone, innermost first; 0 if it could not be
- * stored. For the sampling thread, and no other. */
-uint32_t stack_of_python(const struct python_frame *frames, uint32_t n);
+/* Walks the native stack of another thread (unwind_other()) and keeps its frames for the next
+ * stack_of_sample(). Returns the number of frames; 0 also while a library is being unloaded. */
+unsigned stack_walk_sample(const struct unwind_regs *regs, const struct stack_window *window);
+
+/* Returns whether profrun's code is on the stack that stack_walk_sample() walked: the thread is in
+ * a CUDA call. */
+bool stack_sample_is_own(void);
+
+/* What the sampling thread knows of a thread's Python frames. */
+struct stack_python {
+	const struct python_frame *frames; /* innermost first */
+	uint32_t n;
+	/* an address within the C frame of the innermost evaluator; 0: unknown */
+	uint64_t evaluator;
+	bool is_by_name; /* the reader finds the evaluator (STACK_BY_NAME) */
+};
+
+/*
+ * Returns the number of a stack of Python frames and, if `with_native` is set, of the frames of the
+ * last stack_walk_sample(). With Python frames, only native frames that Python called are used.
+ * Returns 0 if there are no frames, or if the stack could not be stored.
+ */
+uint32_t stack_of_sample(const struct stack_python *python, bool with_native);
+
+/* Called before objects may be unmapped; stack_objects_gone() must follow. Waits until the sampling
+ * thread reads no code, but not long. */
+void stack_objects_go(void);
 
 /* Bits (1u << CAT_*) of the categories whose calls take a stack: in recorded steps, and in all
  * steps. */

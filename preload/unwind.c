@@ -68,6 +68,7 @@ static size_t lay_out(struct unwind_thread *t, char *data)
 		{ (void **)&t->memo.seen, MEMO_SEEN * sizeof(*t->memo.seen) },
 		{ (void **)&t->memo.ring, MEMO_RING_BYTES },
 		{ (void **)&w->copy, STACK_COPY_BYTES },
+		{ (void **)&w->known, sizeof(*w->known) },
 	};
 	size_t at = 0;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
@@ -249,6 +250,18 @@ unsigned unwind_frames(struct unwind_thread *t, const struct unwind_regs *regs,
 	*flags |= trail->flags | (n < trail->n ? STACK_TRUNCATED : 0);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->is_busy = false;
+	return n;
+}
+
+unsigned unwind_other(struct unwind_thread *t, const struct unwind_regs *regs,
+		      const struct stack_window *window, struct unwind_frame *out, unsigned most,
+		      uint32_t *flags)
+{
+	const struct walk_trail *trail = &t->walker.trail;
+	walk_other(&t->walker, regs, window,
+		   atomic_load_explicit(&g.generation, memory_order_acquire));
+	unsigned n = copy_frames(trail, out, most);
+	*flags |= trail->flags | (n < trail->n ? STACK_TRUNCATED : 0);
 	return n;
 }
 

@@ -55,6 +55,21 @@ void unwind_keep(struct unwind_thread *t, uint64_t number, uint64_t with, uint32
 unsigned unwind_frames(struct unwind_thread *t, const struct unwind_regs *regs,
 		       struct unwind_frame *out, unsigned most, uint32_t *flags);
 
+/* A `bp` that is no address: the register's value is unknown. */
+enum { UNWIND_BP_UNKNOWN = 1 };
+
+struct stack_window;
+
+/*
+ * Walks the stack of another thread from `regs` and copies its frames, as unwind_frames() does.
+ * `window`: a copy of that stack (unwind_objects.h); NULL: the kernel copies it now, and the thread
+ * must not move meanwhile, or the frames are wrong. `t` belongs to the calling thread, which must
+ * make no other walk with it. Not on the hot path.
+ */
+unsigned unwind_other(struct unwind_thread *t, const struct unwind_regs *regs,
+		      const struct stack_window *window, struct unwind_frame *out, unsigned most,
+		      uint32_t *flags);
+
 /* Called when objects were unmapped: makes everything learned stale. Any thread; takes effect at
  * each thread's next walk. */
 void unwind_objects_gone(void);

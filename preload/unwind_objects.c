@@ -98,13 +98,13 @@ bool memory_copy(uint64_t from, void *to, size_t bytes)
 	return copied == (ssize_t)bytes;
 }
 
-bool stack_copy(uint64_t sp, uint64_t *buffer, struct stack_window *out)
+bool stack_copy(uint64_t sp, uint64_t *buffer, size_t bytes, struct stack_window *out)
 {
 	/* one element per page, because the kernel copies an element completely or not at all */
 	enum { PAGE = 4096, PAGES = STACK_COPY_BYTES / PAGE };
-	struct iovec from[PAGES], to = { buffer, STACK_COPY_BYTES };
+	struct iovec from[PAGES], to = { buffer, bytes };
 	sp &= ~7ull;
-	uint64_t at = sp, end = sp + STACK_COPY_BYTES;
+	uint64_t at = sp, end = sp + bytes;
 	unsigned n = 0;
 	for (; n < PAGES && at < end; n++) {
 		uint64_t next = (at | (PAGE - 1)) + 1;

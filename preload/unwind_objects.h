@@ -38,9 +38,10 @@ bool memory_copy(uint64_t from, void *to, size_t bytes);
 
 enum { STACK_COPY_BYTES = 32 * 1024 };
 
-/* Copies the stack from `sp` on into `buffer` and sets `out` to the copied range. For stacks other
- * than the thread's own (fibers, alternate signal stacks), whose end is unknown. The kernel copies
- * the memory, so an unmapped page only ends the copy. Returns false if nothing could be read. */
-bool stack_copy(uint64_t sp, uint64_t *buffer, struct stack_window *out);
+/* Copies up to `bytes` bytes of the stack from `sp` on into `buffer`, at most STACK_COPY_BYTES, and
+ * sets `out` to the copied range. For stacks other than the thread's own (fibers, alternate signal
+ * stacks), whose end is unknown. The kernel copies the memory, so an unmapped page only ends the
+ * copy. Returns false if nothing could be read. */
+bool stack_copy(uint64_t sp, uint64_t *buffer, size_t bytes, struct stack_window *out);
 
 #endif

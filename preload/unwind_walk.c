@@ -7,6 +7,7 @@
 
 #include "core/runtime/record.h"
 #include "preload/hook.h"
+#include "preload/unwind_bp.h"
 #include "preload/unwind_learn.h"
 #include "preload/unwind_machine.h"
 #include "preload/unwind_rules.h"
@@ -32,6 +33,7 @@ struct walk_state {
 	uint32_t n, n_words;
 	bool is_interrupted;  /* at.key is an interrupted instruction, not a call */
 	bool is_copied;	      /* the window is a copy of the stack */
+	bool is_given;	      /* no more may be copied: the thread may have gone on */
 	bool was_slow;	      /* a step needed libunwind instead of a rule */
 	bool was_interrupted; /* the walk contains a signal frame */
 	bool was_guessed;     /* a step was a guess */
@@ -67,7 +69,8 @@ static bool make_readable(struct walk_state *g, uint64_t at, uint64_t bytes)
 {
 	if (is_readable(g, at, bytes))
 		return true;
-	return g->is_copied && stack_copy(g->at.sp, g->w->copy, &g->window) &&
+	return g->is_copied && !g->is_given &&
+	       stack_copy(g->at.sp, g->w->copy, STACK_COPY_BYTES, &g->window) &&
 	       is_readable(g, at, bytes);
 }
 
@@ -97,7 +100,7 @@ static enum outcome step_signal(struct walk_state *g, struct walk_step *step)
 	g->is_interrupted = g->was_interrupted = true;
 	if (sp <= from || sp >= g->window.hi) {
 		g->is_copied = true;
-		if (!stack_copy(sp, g->w->copy, &g->window))
+		if (g->is_given || !stack_copy(sp, g->w->copy, STACK_COPY_BYTES, &g->window))
 			return CUT;
 	}
 	g->at.sp = sp;
@@ -174,6 +177,8 @@ static enum outcome step_complex(struct walk_state *g)
 static enum outcome step_word(struct walk_state *g, uint64_t what, struct walk_step *step)
 {
 	bool from_bp = rule_kind(what) == RULE_BP_WORD;
+	if (g->at.bp == UNWIND_BP_UNKNOWN && (from_bp || rule_bp_base(what) == RULE_BP_BY_BP))
+		return CUT;
 	if (from_bp || rule_bp_base(what) == RULE_BP_BY_BP)
 		step->flags |= STEP_USES_BP;
 	uint64_t at = (from_bp ? g->at.bp : g->at.sp) + (uint64_t)rule_cfa(what);
@@ -196,6 +201,16 @@ static enum outcome step_word(struct walk_state *g, uint64_t what, struct walk_s
 	return step_to(g, word, cfa);
 }
 
+/* Returns the frame's end if its rule needs a bp that is unknown; 0: it was not found. */
+static uint64_t find_end(const struct walk_state *g, uint64_t what)
+{
+	bool has_record = rule_cfa(what) == MACHINE_FRAME_RECORD &&
+			  rule_bp_base(what) == RULE_BP_BY_CFA &&
+			  rule_bp(what) == -MACHINE_FRAME_RECORD;
+	return has_record ? bp_find_end(g->w->known, g->generation, g->at.key, g->at.sp, &g->window)
+			  : 0;
+}
+
 /* Steps from a frame that ends at an offset from a register. Makes all checks, unlike step_fast().
  * Needed for copied stacks, and for leaf functions that a signal interrupted, whose return address
  * is still in the link register. */
@@ -204,6 +219,8 @@ static enum outcome step_plain(struct walk_state *g, uint64_t what, struct walk_
 	bool from_bp = rule_kind(what) == RULE_BP;
 	uint64_t cfa = (from_bp ? g->at.bp : g->at.sp) + (uint64_t)rule_cfa(what);
 	step->flags |= from_bp ? STEP_USES_BP : 0;
+	if (from_bp && g->at.bp == UNWIND_BP_UNKNOWN)
+		cfa = find_end(g, what);
 	if (cfa < g->at.sp + MACHINE_CFA_LEAST || cfa & 7)
 		return CUT;
 	bool is_leaf = MACHINE_HAS_LINK_REGISTER && !rule_return(what);
@@ -394,18 +411,24 @@ static void end_at(struct walk_state *g, uint32_t base, enum outcome outcome)
 
 /* ---- The walk ---- */
 
-static bool begin_at(struct walk_state *g, struct walker *w, const struct unwind_regs *regs,
-		     uint32_t generation)
+static inline struct walk_state state_at(struct walker *w, const struct unwind_regs *regs,
+					 uint32_t generation)
 {
-	*g = (struct walk_state){
+	return (struct walk_state){
 		.w = w,
 		.window = { regs->sp, w->own.hi, 0 },
 		.at = { regs->ip - 1, regs->sp, regs->bp },
 		.generation = generation,
 	};
+}
+
+static bool begin_at(struct walk_state *g, struct walker *w, const struct unwind_regs *regs,
+		     uint32_t generation)
+{
+	*g = state_at(w, regs, generation);
 	if (UNLIKELY(regs->sp < w->own.lo || regs->sp >= w->own.hi)) {
 		g->is_copied = true;
-		return stack_copy(regs->sp, w->copy, &g->window);
+		return stack_copy(regs->sp, w->copy, STACK_COPY_BYTES, &g->window);
 	}
 	return true;
 }
@@ -498,4 +521,21 @@ uint64_t walk(struct walker *w, const struct unwind_regs *regs, uint32_t generat
 	if (UNLIKELY(g.is_copied || g.was_slow))
 		atomic_fetch_add_explicit(&w->slow, 1, memory_order_relaxed);
 	return hash_of(&w->trail);
+}
+
+void walk_other(struct walker *w, const struct unwind_regs *regs, const struct stack_window *window,
+		uint32_t generation)
+{
+	/* Most stacks of blocked threads are short. make_readable() copies more. */
+	enum { FIRST_COPY_BYTES = 4096 };
+	struct walk_state g = state_at(w, regs, generation);
+	uint32_t base = 0;
+	enum outcome outcome = CUT;
+	g.is_copied = true;
+	g.is_given = window;
+	if (window)
+		g.window = *window;
+	if (window || stack_copy(regs->sp, w->copy, FIRST_COPY_BYTES, &g.window))
+		outcome = run(&g, &base);
+	end_at(&g, 0, outcome);
 }

@@ -6,6 +6,7 @@
 #define PRELOAD_UNWIND_WALK_H
 
 #include "preload/unwind.h"
+#include "preload/unwind_bp.h"
 #include "preload/unwind_objects.h"
 
 #include <stdatomic.h>
@@ -52,7 +53,8 @@ struct walker {
 	struct walk_trail trail;
 	struct walk_step *steps; /* new steps of the current walk, innermost first */
 	struct walk_word *words;
-	uint64_t *copy; /* STACK_COPY_BYTES, for stacks other than the thread's own */
+	uint64_t *copy;		/* STACK_COPY_BYTES, for stacks other than the thread's own */
+	struct bp_known *known; /* for walk_other() */
 	struct stack_bounds own;
 	uint32_t depth, words_most;
 	_Atomic uint64_t slow; /* walks that needed a copied stack or libunwind's own step */
@@ -67,5 +69,10 @@ static inline uint32_t walk_words_most(uint32_t depth)
 /* Walks the stack from `regs` outwards, replaces the trail and returns the walk's hash. Rules older
  * than `generation` are stale. */
 uint64_t walk(struct walker *w, const struct unwind_regs *regs, uint32_t generation);
+
+/* Walks a copy of another thread's stack and replaces the trail. `window`: the copy; NULL: it is
+ * made now. */
+void walk_other(struct walker *w, const struct unwind_regs *regs, const struct stack_window *window,
+		uint32_t generation);
 
 #endif

@@ -184,6 +184,10 @@ struct finding_host {
 	/* self: the line itself was being executed; total: also functions that it called */
 	double self_ms, total_ms;
 	uint64_t samples; /* those of total_ms */
+	/* the function of a library that the line called, in most of self_ms; "": none */
+	const char *native_function, *native_library;
+	/* if the line is unknown: the sites of the CUDA calls before and after; 0: unknown */
+	uint32_t after, before;
 };
 
 struct finding_copy {

@@ -10,7 +10,7 @@ const struct host_kind_row host_kinds[HOST_KINDS_N] = {
 #undef X
 };
 
-enum host_kind host_kind_of(uint8_t state, uint8_t flags, uint32_t stack, uint16_t about)
+enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint16_t about)
 {
 	if (flags & SAMPLE_COLLECTING)
 		return HOST_GC;
@@ -27,6 +27,6 @@ enum host_kind host_kind_of(uint8_t state, uint8_t flags, uint32_t stack, uint16
 	case SAMPLE_SLEEP:
 		return HOST_SLEEP;
 	default:
-		return stack ? HOST_PYTHON : HOST_NATIVE;
+		return has_python ? HOST_PYTHON : HOST_NATIVE;
 	}
 }

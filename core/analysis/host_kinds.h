@@ -4,6 +4,7 @@
 
 #include "core/analysis/idle_causes.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -36,7 +37,7 @@ struct host_kind_row {
 extern const struct host_kind_row host_kinds[HOST_KINDS_N];
 
 /* Returns the kind of a sample. `state`, `flags`: those of the sample; `about`: enum stack_about
- * bits of its stack, whose number is `stack`. */
-enum host_kind host_kind_of(uint8_t state, uint8_t flags, uint32_t stack, uint16_t about);
+ * bits of its stack; `has_python`: the stack has Python frames. */
+enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint16_t about);
 
 #endif

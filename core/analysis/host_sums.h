@@ -8,15 +8,16 @@
 #include <stdint.h>
 
 struct host_sum {
-	uint32_t stack; /* 0: unknown */
-	uint8_t kind;	/* enum host_kind */
-	uint64_t n;	/* samples */
-	uint64_t ns;	/* their weights (lane_samples.h) */
+	uint32_t stack;		/* 0: unknown */
+	uint32_t after, before; /* as in struct lane_sample */
+	uint8_t kind;		/* enum host_kind */
+	uint64_t n;		/* samples */
+	uint64_t ns;		/* their weights (lane_samples.h) */
 };
 
 /* All zeros is a valid start. */
 struct host_sums {
-	struct map place; /* stack and kind -> index in `at` */
+	struct map place; /* key_of() of a sample -> index in `at` */
 	VEC(struct host_sum) at;
 	uint64_t n, ns;
 	uint64_t outside_ns; /* time in which the sampled lanes were in no call */

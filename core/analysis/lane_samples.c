@@ -34,6 +34,7 @@ void lane_samples_free(struct lane_samples *s)
 	vec_free(&s->ends);
 	vec_free(&s->tail);
 	map_free(&s->known);
+	map_free(&s->running);
 }
 
 static bool is_running(const struct timeline_sample *s)
@@ -46,11 +47,11 @@ static bool is_better(const struct timeline_sample *a, const struct timeline_sam
 {
 	if (is_running(a) != is_running(b))
 		return is_running(a);
-	return a->stack && !b->stack;
+	return a->known > b->known;
 }
 
-/* Adds the sample that stands for the moment. A thread without Python frames works for the thread
- * that waits for it, so it gets that thread's line. */
+/* Adds the sample that stands for the moment. A thread without lines of the user or of Python works
+ * for the thread that waits for it, so it gets that thread's line. */
 static void close_moment(struct sweep *w, uint32_t lane)
 {
 	struct moment *m = &w->moment[lane];
@@ -61,9 +62,10 @@ static void close_moment(struct sweep *w, uint32_t lane)
 		if (is_better(m->members[i], best))
 			best = m->members[i];
 	for (size_t i = 0; i < m->n; i++)
-		if (m->members[i]->stack)
+		if (m->members[i]->known >= (lender ? lender->known : STACK_OF_PYTHON))
 			lender = m->members[i];
-	const struct timeline_sample *from = best->stack || !lender ? best : lender;
+	const struct timeline_sample *from = best->known >= STACK_OF_PYTHON || !lender ? best
+										       : lender;
 	vec_push(&w->out->at, (struct lane_sample){ .ns = best->ns,
 						    .stack = from->stack,
 						    .site = from->site,
@@ -287,6 +289,31 @@ static struct before_call most_frequent(const struct lane_sample *samples, size_
 	return found;
 }
 
+/*
+ * Notes the lines of the calls before and after the sample. A running thread without a stack gets
+ * the stack of the last one that was sampled between the same lines. So each function gets the part
+ * of the running time that it has of the samples with stacks.
+ */
+static void set_between(struct lane_samples *s, struct lane_sample *x, uint32_t after,
+			uint32_t before)
+{
+	uint64_t key = (uint64_t)after << 32 | before;
+	if (!x->stack) {
+		x->after = after;
+		x->before = before;
+	}
+	if (x->kind != HOST_NATIVE || !key)
+		return;
+	if (x->stack) {
+		*map_at(&s->running, key, NULL) = (uint64_t)x->stack << 32 | x->site;
+	} else if (map_find(&s->running, key)) {
+		uint64_t found = *map_find(&s->running, key);
+		x->stack = (uint32_t)(found >> 32);
+		x->site = (uint32_t)found;
+		x->after = x->before = 0;
+	}
+}
+
 static struct before_call find_before(struct lane_samples *s, struct lane_end last,
 				      const struct timeline_call *c, uint32_t lane, size_t *at)
 {
@@ -294,8 +321,8 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 	struct before_call found = { 0 };
 	while (*at < end && s->at.at[*at].ns < last.end_ns)
 		++*at;
-	for (from = *at; *at < end && s->at.at[*at].ns < c->begin_ns;)
-		++*at;
+	for (from = *at; *at < end && s->at.at[*at].ns < c->begin_ns; ++*at)
+		set_between(s, &s->at.at[*at], last.site, c->site);
 	if (c->begin_ns < last.end_ns + BETWEEN_LEAST_NS)
 		return found;
 	uint64_t key = last.stack ? (uint64_t)last.stack << 32 | c->stack : 0;
@@ -306,6 +333,23 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 	else if (*at == from && key && map_find(&s->known, key))
 		found = unpack(*map_find(&s->known, key));
 	return found;
+}
+
+/* The samples after a lane's last call, from at[lane] on, come before the next step's first call:
+ * that step is assumed to begin like this one. */
+static void find_after_calls(struct sweep *w, const size_t *at)
+{
+	struct lane_samples *s = w->out;
+	uint32_t *first =
+		mem_zero(w->lanes->n * sizeof(*first)); /* by lane: its first call's line */
+	for (size_t i = w->step->first_call + w->step->n_calls; i-- > w->step->first_call;) {
+		const struct timeline_call *c = &w->t->calls.at[i];
+		first[w->lanes->of_thread[c->thread]] = c->site;
+	}
+	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
+		for (size_t k = at[lane]; k < s->first.at[lane + 1]; k++)
+			set_between(s, &s->at.at[k], s->ends.at[lane].site, first[lane]);
+	free(first);
 }
 
 /* Finds what the CPU did before each call. Leaves the lanes' last calls in `ends`. */
@@ -330,8 +374,9 @@ static void find_before_calls(struct sweep *w)
 			from.end_ns = w->step->begin_ns;
 		vec_push(&s->before, find_before(s, from, c, lane, &at[lane]));
 		if (c->end_ns >= last->end_ns)
-			*last = (struct lane_end){ c->end_ns, c->stack };
+			*last = (struct lane_end){ c->end_ns, c->stack, c->site };
 	}
+	find_after_calls(w, at);
 	free(at);
 }
 

@@ -18,6 +18,8 @@ struct lane_sample {
 	 */
 	uint64_t weight_ns;
 	uint32_t stack, site; /* 0: unknown */
+	/* if the stack is unknown: the sites of the lane's calls before and after; 0: unknown */
+	uint32_t after, before;
 	uint32_t lane;
 	uint8_t kind;	 /* enum host_kind */
 	bool fetches;	 /* ABOUT_FETCH: something that may be the next batch */
@@ -33,7 +35,7 @@ struct before_call {
 /* The end of a lane's last call in the step before. */
 struct lane_end {
 	uint64_t end_ns;
-	uint32_t stack;
+	uint32_t stack, site;
 };
 
 /* The results for the newest step, and what is kept from step to step. */
@@ -51,6 +53,9 @@ struct lane_samples {
 	/* what was sampled between two calls with these stacks: the same is assumed where the next
 	 * such time is too short to be sampled */
 	struct map known;
+	/* the stack and the line of the last running thread whose stack was sampled between two
+	 * lines: perf samples less often than the threads' states are read */
+	struct map running;
 };
 
 void lane_samples_free(struct lane_samples *s);

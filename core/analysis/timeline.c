@@ -64,6 +64,15 @@ static uint32_t stream_of(struct timeline *t, const struct model_stream *m)
 	return (uint32_t)t->streams.n - 1;
 }
 
+static bool has_python(struct frames *f, uint32_t stack)
+{
+	struct frame_list list = frames_of(f, stack);
+	for (size_t i = 0; i < list.n; i++)
+		if (list.at[i]->kind == FRAME_KIND_PYTHON)
+			return true;
+	return false;
+}
+
 struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack)
 {
 	bool is_new;
@@ -79,7 +88,11 @@ struct timeline_stack timeline_stack(struct timeline *t, uint32_t stack)
 		.outer_op = strtab_intern(&t->texts, frames_operator(t->frames, stack, true)),
 		.module = module_sums_of_stack(&t->modules, t->frames, stack, &t->texts),
 		.about = stack_about(t->frames, stack),
+		.has_python = has_python(t->frames, stack),
 	};
+	found.known = frames_site_at(t->frames, found.site)->is_user ? STACK_OF_USER
+		      : found.has_python			     ? STACK_OF_PYTHON
+								     : STACK_OF_LIBRARY;
 	vec_push(&t->stacks, found);
 	return found;
 }
@@ -353,16 +366,18 @@ static void add_samples(struct timeline *t, const struct model_step *m)
 	for (size_t i = 0; i < m->samples.n; i++) {
 		const struct model_sample *s = &m->samples.at[keys[i].index];
 		struct timeline_stack stack = timeline_stack(t, s->stack);
-		vec_push(&t->samples, (struct timeline_sample){
-					      .ns = s->ns,
-					      .stack = s->stack,
-					      .site = stack.site,
-					      .thread = thread_of(t, &m->threads.at[s->thread]),
-					      .state = s->state,
-					      .fetches = stack.about & ABOUT_FETCH,
-					      .kind = (uint8_t)host_kind_of(s->state, s->flags,
-									    s->stack, stack.about),
-				      });
+		vec_push(&t->samples,
+			 (struct timeline_sample){
+				 .ns = s->ns,
+				 .stack = s->stack,
+				 .site = stack.site,
+				 .thread = thread_of(t, &m->threads.at[s->thread]),
+				 .state = s->state,
+				 .fetches = stack.about & ABOUT_FETCH,
+				 .known = stack.known,
+				 .kind = (uint8_t)host_kind_of(s->state, s->flags, stack.has_python,
+							       stack.about),
+			 });
 	}
 	free(keys);
 }

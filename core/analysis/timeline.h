@@ -106,6 +106,7 @@ struct timeline_sample {
 	uint32_t stack, site; /* 0: unknown */
 	uint32_t thread;      /* in threads */
 	uint8_t state, kind;  /* enum sample_state; enum host_kind, see host_kinds.h */
+	uint8_t known;	      /* enum stack_known */
 	bool fetches;	      /* ABOUT_FETCH: it may be input */
 };
 
@@ -135,11 +136,16 @@ struct timeline_thread {
 	char name[16];
 };
 
+/* How well a stack says where the program is. */
+enum stack_known { STACK_UNKNOWN, STACK_OF_LIBRARY, STACK_OF_PYTHON, STACK_OF_USER };
+
 /* Facts derived from a stack. They are looked up once per stack. */
 struct timeline_stack {
 	uint32_t site, op, outer_op;
 	uint32_t module; /* row of module_sums, from 1; 0: none */
 	uint16_t about;
+	bool has_python;
+	uint8_t known; /* enum stack_known */
 };
 
 struct timeline {

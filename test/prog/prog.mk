@@ -162,3 +162,16 @@ $(filter %/user.so,$(PROG_C10)): %/user.so: test/prog/c10_user.cpp %/libc10.so $
 $(PROG)/c10_new/race.so: test/prog/c10_race.cpp $(PROG)/c10_new/libc10.so $(PROG_SIM13)
 	$(call say,CXX,$@)
 	$(PROG_C10_CXX) $< $(@D)/libc10.so $(PROG_SIM13) '-Wl,-rpath,$$ORIGIN' -lpthread -o $@
+
+# Without optimization, frames need bp; with it, they do not.
+PROG_HOST_NATIVE := $(addprefix $(PROG)/host_native_,O0 O2)
+prog: $(PROG_HOST_NATIVE)
+$(PROG_HOST_NATIVE): $(PROG)/host_native_%: test/prog/host_native.cpp $(PROG_SIM13)
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D) && g++ -std=c++17 -$* -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) \
+		-lpthread -o $@
+
+prog: $(PROG)/host_extension.so
+$(PROG)/host_extension.so: test/prog/host_extension.c
+	$(call say,CC,$@)
+	$(prog_build) -shared -fPIC $< -o $@

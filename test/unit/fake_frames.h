@@ -22,6 +22,7 @@ struct fake_stack {
 static struct fake_stack fake_stacks[FAKE_STACKS]; /* by stack id */
 static struct site fake_sites[FAKE_STACKS];	   /* site 1 is [0] */
 static uint32_t fake_n_sites;
+static enum frame_kind fake_kind = FRAME_KIND_NATIVE; /* of all frames */
 
 static inline void fake_forget(void)
 {
@@ -65,9 +66,11 @@ struct frame_list frames_of(struct frames *f, uint32_t stack)
 	(void)f;
 	if (!s->site)
 		return (struct frame_list){ 0 };
-	*frame = (struct frame){
-		.function = s->function, .file = s->file, .module = s->module, .line = s->line
-	};
+	*frame = (struct frame){ .function = s->function,
+				 .file = s->file,
+				 .module = s->module,
+				 .line = s->line,
+				 .kind = (uint8_t)fake_kind };
 	list[stack % FAKE_STACKS] = frame;
 	return (struct frame_list){ .at = &list[stack % FAKE_STACKS], .n = 1 };
 }

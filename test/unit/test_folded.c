@@ -38,6 +38,7 @@ static void test_lines(void **state)
 	analyzer_start(&analyzer, &builder.tables, NULL);
 	sb_step(&builder, 7, 0, 1000);
 	builder.m.frames = (struct frames *)fake_frames;
+	fake_kind = FRAME_KIND_PYTHON;
 	fake_add(1, "/home/me/train.py", 42, "train", "", "");
 	fake_add(2, "/home/me/helper.py", 9, "log;metrics", "", "");
 	fake_add(3, "/home/me/helper.py", 20, "load", "", "");

@@ -203,6 +203,27 @@ static void time_between_calls(void **state)
 	assert_float_equal(h[0].self_ms, 0.894 - 0.250, 1e-9);
 }
 
+/* Without a stack, only the lines of the calls before and after are known. */
+static void time_between_two_lines(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 300, 0, SAMPLE_RUNNING, 0);
+	sb_sample(&f->b, 800, 0, SAMPLE_RUNNING, 0);
+	finish(f);
+	assert_int_equal(f->f.host.n, 2);
+	const struct finding_host *h = f->f.host.at;
+	const struct finding_host *first = &h[h[0].after != frames_site(NULL, 1)];
+	const struct finding_host *last = first == h ? h + 1 : h;
+	assert_int_equal(first->kind, HOST_NATIVE);
+	assert_int_equal(first->line, 0);
+	assert_int_equal(first->after, frames_site(NULL, 1));
+	assert_int_equal(first->before, frames_site(NULL, 3));
+	assert_int_equal(last->after, frames_site(NULL, 3));
+	/* the next step is assumed to begin like this one */
+	assert_int_equal(last->before, frames_site(NULL, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +239,8 @@ int main(void)
 		TEST(causes_where_no_sample_was_taken),
 		TEST(no_input_by_copy_among_samples),
 		TEST(time_between_calls),
+		TEST(time_between_two_lines),
 	};
+	fake_kind = FRAME_KIND_PYTHON;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,14 @@ static void test_states(void **unused)
 		assert_int_equal(host_state_parse(text).futex,
 				 known[i].state == SAMPLE_LOCK ? 5 : 0);
 	}
+	struct host_state s = host_state_parse(text);
+	assert_int_equal(s.sp, 0x7ff0);
+	assert_int_equal(s.pc, 0x7f00);
+	assert_false(s.is_fault);
+	s = host_state_parse("-1 0x7ffc2 0x7f11\n");
+	assert_int_equal(s.sp, 0x7ffc2);
+	assert_int_equal(s.pc, 0x7f11);
+	assert_true(s.is_fault);
 	/* time.sleep() up to Python 3.10: a select of no descriptor */
 	snprintf(text, sizeof(text), "%d 0x0 0x0 0x0 0x0 0x7ff0\n", SYS_pselect6);
 	check_state(text, SAMPLE_SLEEP, SYS_pselect6);
