@@ -748,7 +748,7 @@ struct journal_steps {
 	_Atomic uint32_t anchor_every, anchor_lead, anchor_delay;
 	/* by the collector, with each anchor: its steps in the opening, once that is over */
 	_Atomic uint32_t opening_steps;
-	/* by the library: end of the opening; 0: it has not ended. Calls after it have no stacks. */
+	/* by the library: end of the opening; 0: not yet. Calls after it have no stacks. */
 	_Atomic uint64_t opening_end_ticks;
 	/* by the collector: enough steps of the opening are recorded, so it may end */
 	_Atomic uint32_t has_enough;
