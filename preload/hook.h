@@ -72,7 +72,9 @@ struct hook_thread {
 	/* launches and copies, counted while steps are counted (steps.h) */
 	uint32_t tokens;
 	uint8_t device; /* the runtime's current device (cudaSetDevice) */
-	bool has_end;	/* thread_ended() will run when the thread ends */
+	/* number of the current context: devices_context(); 0: a primary context, or unknown */
+	uint8_t context;
+	bool has_end; /* thread_ended() will run when the thread ends */
 	/* the current call takes a stack, whatever hook_switch.stacks says */
 	bool wants_stack;
 	/* the thread has open ranges that are not in the journal: ranges.h */
