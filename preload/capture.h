@@ -51,10 +51,12 @@
 		context_begun();     \
 	} while (0)
 
-#define got_current_context(c, status, out)  \
-	do {                                 \
-		got_context(c, status, out); \
-		context_chosen(status);      \
+#define got_current_context(c, status, out)             \
+	do {                                            \
+		got_context(c, status, out);            \
+		if (!(status) && (out))                 \
+			devices_number_context(*(out)); \
+		context_chosen(status);                 \
 	} while (0)
 
 #define got_popped(c, status, out)      \
@@ -294,24 +296,27 @@ static inline uint64_t mipmapped_bytes(uint64_t first_level_bytes, unsigned leve
 
 static inline void device_chosen(int status, int device)
 {
-	if (!status)
-		hook_thread.device = device >= 0 && device < (int)DEVICE_UNKNOWN ? (uint8_t)device
-										 : DEVICE_UNKNOWN;
+	if (status)
+		return;
+	hook_thread.context = 0;
+	hook_thread.device = device >= 0 && device < (int)DEVICE_UNKNOWN ? (uint8_t)device
+									 : DEVICE_UNKNOWN;
 }
 
 static inline void devices_reset(int status)
 {
 	gpu_teardown_context_over();
-	if (!status)
-		hook_thread.device = 0;
+	device_chosen(status, 0);
 }
 
 /* Called after a call that may have made another context the thread's current one. */
 static inline void context_chosen(int status)
 {
 	int device = status ? -1 : devices_current();
-	if (device >= 0)
-		device_chosen(0, device);
+	if (device < 0)
+		return;
+	device_chosen(0, device);
+	hook_thread.context = devices_context();
 }
 
 /*

@@ -66,18 +66,57 @@ void devices_describe(void)
 		describe(i);
 }
 
+/* Returns the driver's function; NULL: there is none. Looks it up once. */
+static void *find_function(_Atomic(void *) *cached, const char *name)
+{
+	void *find = atomic_load_explicit(cached, memory_order_relaxed);
+	if (!find) {
+		void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+		find = handle ? lookup_dlsym(handle, name) : NULL;
+		atomic_store_explicit(cached, find, memory_order_relaxed);
+	}
+	return find;
+}
+
 int devices_current(void)
 {
 	typedef CUresult get_device(CUdevice *);
 	static _Atomic(void *) cached;
-	get_device *find = (get_device *)atomic_load_explicit(&cached, memory_order_relaxed);
+	get_device *find = (get_device *)find_function(&cached, "cuCtxGetDevice");
 	CUdevice device = -1;
-	if (!find) {
-		void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-		find = handle ? (get_device *)lookup_dlsym(handle, "cuCtxGetDevice") : NULL;
-		atomic_store_explicit(&cached, (void *)find, memory_order_relaxed);
-	}
 	return find && !find(&device) ? (int)device : -1;
+}
+
+enum { CONTEXTS = 63 }; /* struct rec_call has 6 bits for the number */
+
+/* Handles of the contexts that the program created. The number n is at n - 1. */
+static _Atomic(void *) contexts[CONTEXTS];
+static atomic_uint n_contexts;
+
+void devices_number_context(void *context)
+{
+	/* the driver may use the address of a destroyed context again */
+	for (size_t i = 0; i < CONTEXTS; i++) {
+		void *handle = context;
+		atomic_compare_exchange_strong(&contexts[i], &handle, NULL);
+	}
+	contexts[atomic_fetch_add(&n_contexts, 1) % CONTEXTS] = context;
+}
+
+uint8_t devices_context(void)
+{
+	typedef CUresult get_context(CUcontext *);
+	static _Atomic(void *) cached;
+	CUcontext context = NULL;
+	if (!atomic_load_explicit(&n_contexts, memory_order_relaxed))
+		return 0;
+	get_context *find = (get_context *)find_function(&cached, "cuCtxGetCurrent");
+	if (!find || find(&context) || !context)
+		return 0;
+	for (uint8_t i = 0; i < CONTEXTS; i++)
+		if (atomic_load_explicit(&contexts[i], memory_order_relaxed) == context)
+			return i + 1;
+	return 0;
 }
 
 void devices_forget(void)

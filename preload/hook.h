@@ -72,7 +72,9 @@ struct hook_thread {
 	/* launches and copies, counted while steps are counted (steps.h) */
 	uint32_t tokens;
 	uint8_t device; /* the runtime's current device (cudaSetDevice) */
-	bool has_end;	/* thread_ended() will run when the thread ends */
+	/* number of the current context: devices_context(); 0: a primary context, or unknown */
+	uint8_t context;
+	bool has_end; /* thread_ended() will run when the thread ends */
 	/* the current call takes a stack, whatever hook_switch.stacks says */
 	bool wants_stack;
 	/* the thread has open ranges that are not in the journal: ranges.h */
@@ -96,6 +98,9 @@ struct hook_thread {
 	bool stopped_gpu; /* GPU timing is off while the thread creates a context: steps.h */
 	/* recorded calls used the thread's own default stream, so its slot is not passed on */
 	bool has_own_stream;
+	/* index in host.c's table of threads, plus 1; 0: none */
+	uint16_t host_entry;
+	char name[16];	  /* the thread's name at its first recorded call; empty: unknown */
 	bool is_helper;	  /* the thread is CUPTI's own, which has no calls: lanes.h */
 	bool calls_cupti; /* the thread calls CUPTI for profrun: gpu_yield.h */
 	/*

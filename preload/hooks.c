@@ -133,11 +133,14 @@ static inline void fill_call(uint64_t *to, const struct rec_call *c, uint32_t st
 		put_word(to + i, from[i]);
 }
 
+enum { MOST_STATUS = (1 << 10) - 1 }; /* CUDA's result codes are less than 1,000 */
+
 HOT static void write_call(const struct rec_call *c, uint32_t stack, uint32_t status,
 			   uint64_t end_ticks)
 {
 	uint64_t outcome = record_pack_duration(end_ticks - c->begin_ticks) |
-			   (uint64_t)(status & 0xffff) << 40 | (uint64_t)hook_thread.device << 56;
+			   (uint64_t)(status < MOST_STATUS ? status : MOST_STATUS) << 40 |
+			   (uint64_t)hook_thread.context << 50 | (uint64_t)hook_thread.device << 56;
 	ranges_before_record();
 	struct journal_writer *w = &hook_thread.writer;
 	uint64_t *to = journal_reserve(w, REC_CALL, sizeof(*c));

@@ -83,6 +83,7 @@ static struct {
 	_Atomic bool recorded, runs, finished, has_slot;
 	bool has_memory; /* host_memory_start() */
 	struct entry threads[THREADS_MOST];
+	_Atomic uint32_t last_freed; /* index in `threads` */
 	/* only the sampling thread uses these */
 	struct sampled *sampled; /* parallel to `threads` */
 	struct journal_writer writer;
@@ -95,23 +96,25 @@ static struct {
 
 /* ---- Registered threads ---- */
 
-static bool is_registered(void)
+/* Takes a free entry, or one that an ended thread with the same hook_thread has left. */
+static bool take_entry(struct entry *e)
 {
-	for (size_t i = 0; i < THREADS_MOST; i++)
-		if (atomic_load_explicit(&g.threads[i].hook, memory_order_relaxed) == &hook_thread)
-			return true;
-	return false;
+	const struct hook_thread *owner = atomic_load_explicit(&e->hook, memory_order_relaxed);
+	return owner == &hook_thread ||
+	       (!owner && atomic_compare_exchange_strong(&e->hook, &owner, &hook_thread));
 }
 
 void host_thread_began(void)
 {
-	if (!g.hz || is_registered())
+	if (!g.hz || hook_thread.host_entry)
 		return;
-	for (size_t i = 0; i < THREADS_MOST; i++) {
+	uint32_t start = atomic_load_explicit(&g.last_freed, memory_order_relaxed);
+	for (uint32_t n = 0; n < THREADS_MOST; n++) {
+		uint32_t i = (start + n) % THREADS_MOST;
 		struct entry *e = &g.threads[i];
-		const struct hook_thread *none = NULL;
-		if (!atomic_compare_exchange_strong(&e->hook, &none, &hook_thread))
+		if (!take_entry(e))
 			continue;
+		hook_thread.host_entry = (uint16_t)(i + 1);
 		atomic_store(&e->python, python_state_place());
 		atomic_store(&e->slot, hook_thread.writer.slot);
 		atomic_store_explicit(&e->tid, (uint32_t)gettid(), memory_order_release);
@@ -123,13 +126,13 @@ void host_thread_began(void)
 
 void host_thread_ended(void)
 {
-	for (size_t i = 0; i < THREADS_MOST; i++) {
-		struct entry *e = &g.threads[i];
-		if (atomic_load_explicit(&e->hook, memory_order_relaxed) != &hook_thread)
-			continue;
-		atomic_store(&e->tid, 0);
-		atomic_store(&e->hook, NULL);
-	}
+	uint32_t i = hook_thread.host_entry;
+	if (!i)
+		return;
+	hook_thread.host_entry = 0;
+	atomic_store(&g.threads[i - 1].tid, 0);
+	atomic_store(&g.threads[i - 1].hook, NULL);
+	atomic_store_explicit(&g.last_freed, i - 1, memory_order_relaxed);
 }
 
 uint32_t host_threads(void)

@@ -72,7 +72,9 @@ void lanes_leave(void)
 		return;
 	}
 	limit_chunks(&t->writer);
-	prctl(PR_GET_NAME, lane->name);
+	if (!t->name[0])
+		prctl(PR_GET_NAME, t->name);
+	memcpy(lane->name, t->name, sizeof(lane->name));
 	lane->writer = t->writer;
 	lane->tokens = t->tokens;
 	lane->fills = t->fills;
@@ -136,11 +138,10 @@ static void add_counts(struct hook_thread *t, const struct lane *lane)
 void lanes_continue(void)
 {
 	struct hook_thread *t = hook_thread_here();
-	char name[NAME_BYTES] = "";
 	if (t->writer.slot || !atomic_load_explicit(&g.n_left, memory_order_relaxed))
 		return;
-	prctl(PR_GET_NAME, name);
-	struct lane *lane = find(name);
+	prctl(PR_GET_NAME, t->name);
+	struct lane *lane = find(t->name);
 	if (!lane)
 		return;
 	t->writer = lane->writer;

@@ -4,6 +4,7 @@
  */
 #include "preload/last_words.h"
 
+#include "core/runtime/at_start.h"
 #include "core/runtime/journal.h"
 #include "preload/hook.h"
 #include "preload/lookup.h"
@@ -13,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static _Atomic(void *) real;
+static _Atomic(void *) real START_DATA;
 static _Atomic pid_t owner;
 
 void last_words_keep(pid_t pid)
@@ -21,7 +22,7 @@ void last_words_keep(pid_t pid)
 	atomic_store(&owner, pid);
 }
 
-void last_words_begin(void)
+AT_START void last_words_begin(void)
 {
 	atomic_store_explicit(&real, lookup_dlsym(RTLD_NEXT, "write"), memory_order_relaxed);
 }

@@ -1,6 +1,8 @@
 /* See libc_find.h. */
 #include "preload/libc_find.h"
 
+#include "core/runtime/at_start.h"
+
 #include <elf.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -21,7 +23,7 @@ struct tables {
 };
 
 /* strcmp() may be another preloaded library's; AddressSanitizer's crashes before its own start. */
-static bool is_same_text(const char *a, const char *b)
+AT_START static bool is_same_text(const char *a, const char *b)
 {
 	for (; *a && *a == *b; a++)
 		b++;
@@ -29,7 +31,7 @@ static bool is_same_text(const char *a, const char *b)
 }
 
 /* glibc's libraries. Since glibc 2.34 all functions are in the first one. */
-static bool is_glibc(const char *path)
+AT_START static bool is_glibc(const char *path)
 {
 	static const char *const files[] = { "libc.so.6", "libdl.so.2", "libpthread.so.0",
 					     "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1" };
@@ -43,7 +45,7 @@ static bool is_glibc(const char *path)
 	return false;
 }
 
-static struct tables tables_of(const struct link_map *object)
+AT_START static struct tables tables_of(const struct link_map *object)
 {
 	struct tables t = { 0 };
 	for (const ElfW(Dyn) *d = object->l_ld; d && d->d_tag != DT_NULL; d++) {
@@ -60,7 +62,7 @@ static struct tables tables_of(const struct link_map *object)
 	return t;
 }
 
-static uint32_t hash_of(const char *name)
+AT_START static uint32_t hash_of(const char *name)
 {
 	uint32_t h = 5381;
 	for (; *name; name++)
@@ -69,7 +71,7 @@ static uint32_t hash_of(const char *name)
 }
 
 /* Returns the symbol's number in the table; 0: the library does not define it. */
-static uint32_t symbol_of(const struct tables *t, const char *name)
+AT_START static uint32_t symbol_of(const struct tables *t, const char *name)
 {
 	uint32_t n_buckets = t->hash[0], first = t->hash[1], n_words = t->hash[2];
 	const uint32_t *buckets = t->hash + 4 + n_words * (sizeof(ElfW(Addr)) / 4);
@@ -88,7 +90,7 @@ static uint32_t symbol_of(const struct tables *t, const char *name)
 	return 0;
 }
 
-static void *search_object(const struct link_map *object, const char *name)
+AT_START static void *search_object(const struct link_map *object, const char *name)
 {
 	struct tables t = tables_of(object);
 	if (!t.symbols || !t.strings || !t.hash || !t.versions)
@@ -104,7 +106,7 @@ static void *search_object(const struct link_map *object, const char *name)
  * dynamic section points to it. The functions that return the list, such as dl_iterate_phdr(), may
  * be another preloaded library's.
  */
-static const struct link_map *objects(void)
+AT_START static const struct link_map *objects(void)
 {
 	const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR), *dynamic = NULL;
 	uintptr_t base = 0;
@@ -121,7 +123,7 @@ static const struct link_map *objects(void)
 	return NULL;
 }
 
-void *libc_find(const char *name)
+AT_START void *libc_find(const char *name)
 {
 	void *found = NULL;
 	for (const struct link_map *o = objects(); o && !found; o = o->l_next)

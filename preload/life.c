@@ -5,6 +5,7 @@
  */
 #include "preload/life.h"
 
+#include "core/runtime/at_start.h"
 #include "core/runtime/config.h"
 #include "core/runtime/log.h"
 #include "core/runtime/schedule.h"
@@ -52,7 +53,6 @@ enum {
 static struct {
 	atomic_flag arming;
 	struct config config;
-	char start_folder[PATH_MAX];
 	/*
 	 * the process that was set up; a child that was not set up must not end the parent's
 	 * journal
@@ -60,6 +60,12 @@ static struct {
 	pid_t pid;
 	atomic_bool finished;
 } g = { .arming = ATOMIC_FLAG_INIT };
+
+static atomic_bool was_begun START_DATA; /* life_arm() has been called */
+
+/* The working directory at the start of the process. `long_folder` is used if it is long. */
+static char start_folder[256] START_DATA;
+static char long_folder[PATH_MAX];
 
 /* ---- Facts of the process in the journal ---- */
 
@@ -149,9 +155,10 @@ static bool absolute(char *folder, size_t bytes)
 	char joined[PATH_MAX * 2];
 	if (folder[0] == '/')
 		return true;
-	if (!g.start_folder[0])
+	const char *start = start_folder[0] ? start_folder : long_folder;
+	if (!start[0])
 		return false;
-	snprintf(joined, sizeof(joined), "%s/%s", g.start_folder, folder);
+	snprintf(joined, sizeof(joined), "%s/%s", start, folder);
 	return snprintf(folder, bytes, "%s", joined) < (int)bytes;
 }
 
@@ -252,6 +259,7 @@ bool life_arm(void)
 {
 	int saved = errno, cancel;
 	if (!atomic_flag_test_and_set(&g.arming)) {
+		atomic_store(&was_begun, true);
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		arm();
 		atomic_store_explicit(&hook_switch.recorded, true, memory_order_release);
@@ -330,9 +338,9 @@ static struct {
 	void (*real)(int);
 } exits[] = { { "_exit", NULL }, { "_Exit", NULL } };
 
-static void (*real_abort)(void);
+static void (*real_abort)(void) START_DATA;
 
-static void find_exits(void)
+AT_START static void find_exits(void)
 {
 	real_abort = (void (*)(void))lookup_dlsym(RTLD_NEXT, "abort");
 	for (size_t i = 0; i < sizeof(exits) / sizeof(*exits); i++)
@@ -343,9 +351,10 @@ static void find_exits(void)
  * Ends the process through exits[i]. Python's os._exit() and multiprocessing workers end in this
  * way, without atexit handlers.
  */
-static void leave(size_t i, int status)
+AT_START static void leave(size_t i, int status)
 {
-	life_finish();
+	if (atomic_load(&was_begun))
+		life_finish();
 	if (!exits[i].real) /* our constructor has not run yet */
 		find_exits();
 	if (exits[i].real)
@@ -360,13 +369,13 @@ static void leave(size_t i, int status)
 EXPORT void _exit(int status);
 EXPORT void _Exit(int status);
 
-void _exit(int status)
+AT_START void _exit(int status)
 {
 	leave(0, status);
 	__builtin_unreachable();
 }
 
-void _Exit(int status)
+AT_START void _Exit(int status)
 {
 	leave(1, status);
 	__builtin_unreachable();
@@ -416,11 +425,8 @@ int dlclose(void *handle)
 
 /* ---- Fork ---- */
 
-/*
- * Resets the library in a forked child. The child has its parent's memory, but neither the parent's
- * threads nor its CUDA state. The child's first CUDA call sets the library up again.
- */
-static void forget(void)
+/* Resets what the parent has set up. */
+static void forget_all(void)
 {
 	journal_forget();
 	gpu_forget();
@@ -430,10 +436,10 @@ static void forget(void)
 	stack_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
 	lanes_forget();
-	ranges_forget();
 	blocks_forget();
 	host_forget();
 	atomic_flag_clear(&g.arming);
+	atomic_store(&was_begun, false);
 	g.finished = false;
 	g.pid = 0;
 	atomic_store(&hook_switch.recorded, false);
@@ -443,14 +449,36 @@ static void forget(void)
 	atomic_store(&hook_switch.ranges, false);
 	atomic_store(&hook_switch.record, 0);
 	atomic_store(&hook_switch.watch, UINT32_MAX);
+}
+
+/*
+ * Resets the library in a forked child. The child has its parent's memory, but neither the parent's
+ * threads nor its CUDA state. The child's first CUDA call sets the library up again. A shell's
+ * children have nothing to reset, and writing to their parent's memory would copy 60 pages.
+ */
+AT_START static void forget(void)
+{
+	bool is_set_up = atomic_load(&was_begun);
+	if (is_set_up)
+		forget_all();
+	if (is_set_up || ranges_are_used())
+		ranges_forget();
 	plt_forget();
+}
+
+AT_START static void keep_folder(void)
+{
+	if (getcwd(start_folder, sizeof(start_folder)))
+		return;
+	start_folder[0] = 0;
+	if (errno == ERANGE && !getcwd(long_folder, sizeof(long_folder)))
+		long_folder[0] = 0;
 }
 
 __attribute__((constructor)) static void begin(void)
 {
 	int saved = errno;
-	if (!getcwd(g.start_folder, sizeof(g.start_folder)))
-		g.start_folder[0] = 0;
+	keep_folder();
 	start_env_keep();
 	log_keep_stderr();
 	last_words_begin();

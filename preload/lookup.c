@@ -6,6 +6,7 @@
  */
 #include "preload/lookup.h"
 
+#include "core/runtime/at_start.h"
 #include "core/runtime/log.h"
 #include "preload/libc_find.h"
 #include "preload/lookup_entry_points.h"
@@ -21,9 +22,9 @@
 
 lookup_dlsym_function *lookup_next_dlsym;
 lookup_dlvsym_function *lookup_next_dlvsym;
-static _Atomic(lookup_dlsym_function *) libc_dlsym;
+static _Atomic(lookup_dlsym_function *) libc_dlsym START_DATA;
 
-void *lookup_dlsym(void *handle, const char *name)
+AT_START void *lookup_dlsym(void *handle, const char *name)
 {
 	lookup_dlsym_function *find = atomic_load_explicit(&libc_dlsym, memory_order_relaxed);
 	if (!find) {

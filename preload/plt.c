@@ -1,6 +1,7 @@
 /* See plt.h. */
 #include "preload/plt.h"
 
+#include "core/runtime/at_start.h"
 #include "core/runtime/log.h"
 #include "preload/blocks.h"
 #include "preload/hook.h"
@@ -259,6 +260,9 @@ static bool enter(unsigned tries)
 	return false;
 }
 
+/* update_slots() has been called; if not, a fork need not touch the pages of `g` */
+static atomic_bool is_used START_DATA;
+
 /* Updates all slots to match the switch. Another thread may change the switch meanwhile and give up
  * waiting for the lock; then this thread repeats the update on its behalf. `caller`: an object
  * whose slots are added, or NULL. */
@@ -266,6 +270,7 @@ static void update_slots(const struct link_map *caller, unsigned tries)
 {
 	int saved = errno;
 	uint32_t n_changes;
+	atomic_store(&is_used, true);
 	do {
 		if (!enter(tries))
 			break;
@@ -295,16 +300,18 @@ void plt_follow(void)
 static THREAD_LOCAL bool holds_lock; /* whether this thread, which is forking, holds the lock */
 static uint32_t changes_then;	     /* n_changes when `holds_lock` was set */
 
-void plt_before_fork(void)
+AT_START void plt_before_fork(void)
 {
 	int saved = errno;
+	if (!atomic_load(&is_used))
+		return;
 	holds_lock = enter(BEFORE_FORK);
 	if (holds_lock)
 		changes_then = atomic_load(&g.n_changes);
 	errno = saved;
 }
 
-void plt_after_fork(void)
+AT_START void plt_after_fork(void)
 {
 	if (!holds_lock)
 		return;
@@ -326,8 +333,10 @@ static bool is_there(const struct slot *s)
 
 /* The loader's locks may stay locked forever in a child, so this function does not take them. It is
  * safe without them because the child has no other thread that could unmap an object. */
-void plt_forget(void)
+AT_START void plt_forget(void)
 {
+	if (!atomic_load(&is_used))
+		return;
 	atomic_store(&g.n_changes, 0);
 	holds_lock = false;
 	for (unsigned i = 0; i < g.n_slots; i++)

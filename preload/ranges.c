@@ -4,6 +4,7 @@
  */
 #include "preload/ranges.h"
 
+#include "core/runtime/at_start.h"
 #include "preload/steps.h"
 
 #include <errno.h>
@@ -270,7 +271,7 @@ static struct started {
 	char text[STARTED_TEXT_BYTES];
 } started[STARTED_MOST];
 
-static _Atomic uint64_t n_started;
+static _Atomic uint64_t n_started START_DATA;
 
 static struct started *claim(uint64_t number)
 {
@@ -379,6 +380,11 @@ void ranges_mark(struct range_domain *domain, const struct range_message *messag
 		    domain, message->color);
 }
 
+AT_START bool ranges_are_used(void)
+{
+	return own || atomic_load(&n_started);
+}
+
 /* Marks all open ranges as not written. Resets their ticks, too, because the child's journal may
  * have another clock. */
 void ranges_forget(void)
@@ -389,7 +395,7 @@ void ranges_forget(void)
 		own->open[i].ticks = 0;
 	}
 	hook_thread.has_ranges_to_write = own && own->n;
-	for (uint32_t i = 0; i < STARTED_MOST; i++) {
+	for (uint32_t i = 0; i < STARTED_MOST && atomic_load(&n_started); i++) {
 		uint64_t id = atomic_load(&started[i].id);
 		started[i].ticks = 0;
 		atomic_store(&started[i].id, id == BUSY ? 0 : id & ~WRITTEN);

@@ -52,6 +52,12 @@ bool ranges_any_begins_step(void);
  * to a thread. */
 void ranges_record(void);
 
+/*
+ * Returns whether the calling thread has opened a range, or any thread has started one. If not,
+ * ranges_forget() has nothing to do, unless names are in a journal.
+ */
+bool ranges_are_used(void);
+
 /* In a forked child: marks all open ranges as not written yet. */
 void ranges_forget(void);
 

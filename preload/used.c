@@ -1,5 +1,6 @@
 #include "preload/used.h"
 
+#include "core/runtime/at_start.h"
 #include "core/runtime/run_files.h"
 #include "preload/start_env.h"
 
@@ -31,7 +32,7 @@ void used_note(void)
 	errno = saved;
 }
 
-static int is_driver(struct dl_phdr_info *info, size_t size, void *unused)
+AT_START static int is_driver(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	const char *slash = strrchr(info->dlpi_name, '/');
 	(void)size, (void)unused;
@@ -39,7 +40,7 @@ static int is_driver(struct dl_phdr_info *info, size_t size, void *unused)
 }
 
 /* Walks the loader's list, because dlopen() would search the disk for a file that is not mapped. */
-void used_note_if_mapped(void)
+AT_START void used_note_if_mapped(void)
 {
 	if (dl_iterate_phdr(is_driver, NULL))
 		used_note();

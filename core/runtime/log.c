@@ -1,6 +1,7 @@
 /* See log.h. Each line begins with the pid, to distinguish the lines of several ranks. */
 #include "core/runtime/log.h"
 
+#include "core/runtime/at_start.h"
 #include "core/runtime/utf8.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ static struct {
 	dev_t device;
 	ino_t inode;
 	bool is, is_open; /* log_keep_stderr() was called; descriptor 2 was open then */
-} kept;
+} kept START_DATA;
 
 void log_set_level(const char *word)
 {
@@ -38,7 +39,7 @@ void log_set_level(const char *word)
 			threshold = (enum log_level)i;
 }
 
-void log_keep_stderr(void)
+AT_START void log_keep_stderr(void)
 {
 	struct stat s;
 	kept.is = true;

@@ -1,6 +1,8 @@
 /* See ranks.h. */
 #include "core/runtime/ranks.h"
 
+#include "core/runtime/at_start.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,7 @@ static const char *const size_variables[] = {
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-static bool is_one(const char *const *list, size_t n, const char *name, size_t length)
+AT_START static bool is_one(const char *const *list, size_t n, const char *name, size_t length)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strlen(list[i]) == length && !strncmp(list[i], name, length))
@@ -35,7 +37,7 @@ static bool is_one(const char *const *list, size_t n, const char *name, size_t l
 	return false;
 }
 
-bool ranks_is_variable(const char *name, size_t length)
+AT_START bool ranks_is_variable(const char *name, size_t length)
 {
 	return is_one(rank_variables, COUNT(rank_variables), name, length) ||
 	       is_one(size_variables, COUNT(size_variables), name, length);

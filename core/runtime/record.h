@@ -93,8 +93,10 @@ struct rec_call {
 	uint32_t stack; /* id of a DICT_STACK; 0: no stack was taken */
 	uint64_t begin_ticks;
 	uint64_t duration : 40; /* packed, see record_duration() */
-	uint64_t status : 16;	/* result code that the call returned, 0: success */
-	uint64_t device : 8;	/* 255: unknown */
+	uint64_t status : 10;	/* result code that the call returned, 0: success */
+	/* number of the context that the program created, see devices_context(); 0: primary */
+	uint64_t context : 6;
+	uint64_t device : 8; /* 255: unknown */
 	union {
 		struct {
 			uint32_t seq, detail;

@@ -4,7 +4,7 @@ BENCH := $(BUILD)/test/bench
 BENCH_CC = $(CC) $(CFLAGS) -D_GNU_SOURCE= -I. -isystem $(CUDA_INCLUDE)
 bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/cold_bench \
 	$(BENCH)/startup_bench $(BENCH)/export_bench $(BENCH)/report_bench $(BENCH)/nvtx_bench \
-	$(BENCH)/steps_bench
+	$(BENCH)/steps_bench $(BENCH)/thread_bench
 
 $(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
 	$(call say,LD,$@)
@@ -15,6 +15,10 @@ $(BENCH)/hook_bench: test/bench/hook_bench.c test/bench/bench.h $(BENCH)/libcuda
 		core/runtime/record.h core/runtime/token.h
 	$(call say,LD,$@)
 	$(Q)$(BENCH_CC) $< -o $@ -L$(@D) -l:libcudart.so.13 -Wl,-rpath,'$$ORIGIN'
+
+$(BENCH)/thread_bench: test/bench/thread_bench.c test/bench/bench.h $(BENCH)/libcudart.so.13
+	$(call say,LD,$@)
+	$(Q)$(BENCH_CC) $< -o $@ -L$(@D) -l:libcudart.so.13 -lpthread -Wl,-rpath,'$$ORIGIN'
 
 $(BENCH)/cold_bench: test/bench/cold_bench.c test/bench/bench.h test/bench/cold.h \
 		$(BENCH)/libcudart.so.13

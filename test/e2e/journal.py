@@ -157,7 +157,8 @@ class Journal:
             duration = (duration & (1 << 39) - 1) << 12 if duration >> 39 else duration
             row = self.hooks[hook]
             r.update(name=row.name, category=row.category, door=row.door, begin=begin,
-                     end=begin + duration, stack=stack, status=packed >> 40 & 0xffff,
+                     end=begin + duration, stack=stack, status=packed >> 40 & 0x3ff,
+                     context=packed >> 50 & 0x3f,
                      device=packed >> 56, stream=stream, arg=arg, bytes=union,
                      seq=union & 0xffffffff, detail=union >> 32)
         elif kind == STEP:

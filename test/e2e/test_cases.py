@@ -33,6 +33,14 @@ class Cases(Case):
                             if c.category == "launch" and not c.stack]
                     self.assertEqual(bare, [], "launches without a stack")
 
+    def test_contexts_devices_and_streams_that_change_threads(self):
+        for name, launches in (("contexts_migrate", 1200), ("devices_change", 1600),
+                               ("stream_per_task", 800)):
+            for _ in range(3):
+                with self.subTest(name):
+                    _, _, facts = self.report(name, PROFSIM_DEVICES="3")
+                    self.assert_complete(facts, launches)
+
     def test_long_kernels_in_few_steps(self):
         run, process, facts = self.report("long_kernels_few_steps")
         self.assertEqual(facts["steps"]["count"], 12)

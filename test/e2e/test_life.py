@@ -4,12 +4,13 @@ Forks, exits, threads, signals, descriptors: each program does what it does with
 CUDA calls are in the journal wherever there can be one.
 """
 import os
+import resource
 import signal
 import subprocess
 import sys
 import unittest
 
-from harness import EVERYTHING, PATIENCE_S, Case, environment, prog
+from harness import EVERYTHING, LIBRARY, PATIENCE_S, Case, environment, prog
 
 
 def count(journal, *categories):
@@ -44,6 +45,24 @@ class Unchanged(Case):
     def launches(self, run):
         """Returns the number of launches in each journal, sorted."""
         return sorted(count(journal, "launch") for journal in run.journals())
+
+
+class ShortChildren(Case):
+    CHILDREN = 100
+    # The loader alone touches 6 more pages for any preloaded library.
+    MOST_ADDED_PAGES = 45
+
+    def pages(self, **settings):
+        """Returns how many pages a child of a shell touches for the first time, or copies."""
+        loop = "for i in {1..%d}; do /bin/true; done" % self.CHILDREN
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        subprocess.run(["/bin/bash", "-c", loop], check=True, env=environment(**settings))
+        return (resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before) / self.CHILDREN
+
+    def test_children_that_never_use_cuda_touch_few_pages(self):
+        bare = self.pages()
+        preloaded = self.pages(LD_PRELOAD=LIBRARY, PROF_OUT=os.path.join(self.base, "none"))
+        self.assertLess(preloaded - bare, self.MOST_ADDED_PAGES)
 
 
 class Forks(Unchanged):

@@ -95,9 +95,10 @@ $(PROG_NVCC:%=$(PROG)/%): test/prog/launch.cu
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -I. $(PROG_NVCC_FLAGS) $< -o $@
 
+$(PROG)/case_contexts_migrate: PROG_CASE_LIBS := -lcuda
 $(PROG)/case_%: test/cases/%.cu
 	$(call say,NVCC,$<)
-	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< -o $@
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< $(PROG_CASE_LIBS) -o $@
 
 $(PROG)/together: test/prog/together.cu
 	$(call say,NVCC,$@)

@@ -50,6 +50,116 @@ static void race_all(const uint16_t *hooks, const uint64_t *handles, const uint3
 static const uint16_t launches[] = { HOOK_LAUNCH, HOOK_LAUNCH };
 static const uint8_t one_device[] = { 0, 0 };
 
+/* CUPTI numbers the streams of each context from the start. The handle of both is 0. */
+static void test_two_contexts(void **state)
+{
+	static const uint64_t handles[] = { 0, 0 };
+	static const uint32_t streams[] = { 7, 7 };
+	(void)state;
+	for (uint32_t k = 1; k <= ITERATIONS; k++)
+		race(k, k * 2, launches, handles, streams, one_device);
+	for (uint32_t t = 0; t < 2; t++)
+		for (size_t k = 0; k < m.threads[t].calls.n; k++)
+			m.threads[t].calls.at[k].context = t;
+	for (size_t k = 0; k < m.works.n; k++)
+		m.works.at[k].context = 1 + k % 2;
+	pair_all();
+	for (uint32_t k = 1; k <= ITERATIONS; k++)
+		check_race(k, k * 2, k);
+}
+
+/* Every launch is on a stream of its own, so only the device shows which one it is. */
+static void test_streams_of_one_launch_on_two_devices(void **state)
+{
+	static const uint8_t devices[] = { 0, 1 };
+	(void)state;
+	for (uint32_t k = 1; k <= ITERATIONS; k++) {
+		const uint64_t handles[] = { 1000 + k, 2000 + k };
+		const uint32_t streams[] = { 13 + k, 13 + k };
+		race(k, k * 2, launches, handles, streams, devices);
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= ITERATIONS; k++)
+		check_race(k, k * 2, k);
+}
+
+/*
+ * Thread 0 loses the CPU inside a launch, before the launch takes its id. Meanwhile thread 1
+ * launches the same kernels on the same stream.
+ */
+static void lose_cpu(uint32_t n_kernels)
+{
+	enum { LOST_AT = 10, BACK_AT = 50 };
+	uint32_t id = 1;
+	for (uint32_t k = 1; k <= ITERATIONS; k++) {
+		uint64_t at = k * 1000000;
+		bool is_away = k >= LOST_AT && k < BACK_AT;
+		if (!is_away || k == LOST_AT)
+			call_on(0, HOOK_LAUNCH, at, 1, 0);
+		if (k == LOST_AT)
+			m.threads[0].calls.at[k - 1].duration = (BACK_AT - k) * 1000000 - LENGTH;
+		else if (!is_away)
+			work(REC_KERNEL, id++, at + LENGTH, 1)->end_ticks = at + 2 * LENGTH;
+		call_on(1, HOOK_LAUNCH, at + 500000, 1 + k % n_kernels, 0);
+		work(REC_KERNEL, id++, at + 500000 + LENGTH, 1 + k % n_kernels)->end_ticks =
+			at + 500000 + 2 * LENGTH;
+		if (k == BACK_AT - 1)
+			work(REC_KERNEL, id++, at + 1000000 - LENGTH, 1)->end_ticks = at + 1000000;
+	}
+	pair_all();
+	id = 1;
+	for (uint32_t k = 1, seq = 1; k <= ITERATIONS; k++) {
+		if (k < LOST_AT || k >= BACK_AT)
+			check_row(0, id++, seq++);
+		check_row(1, id++, k);
+		if (k == BACK_AT - 1)
+			check_row(0, id++, seq++);
+	}
+}
+
+static void test_a_launch_that_loses_the_cpu(void **state)
+{
+	(void)state;
+	lose_cpu(2);
+}
+
+static void test_a_launch_that_loses_the_cpu_among_equal_ones(void **state)
+{
+	(void)state;
+	lose_cpu(1);
+}
+
+/*
+ * Two threads set the device up inside their first launch. Each launch takes its id somewhere in
+ * the middle, in any order.
+ */
+static void test_first_launches_that_take_long(void **state)
+{
+	enum { LONG = 40 };
+	(void)state;
+	for (uint32_t middle = 1; middle < LONG; middle++) {
+		uint32_t id = 1;
+		tear_down(state);
+		set_up(state);
+		call_on(0, HOOK_LAUNCH, 0, 1, 0);
+		m.threads[0].calls.at[0].duration = LONG * 1000000;
+		for (uint32_t k = 1; k <= ITERATIONS; k++) {
+			uint64_t at = k * 1000000;
+			call_on(1, HOOK_LAUNCH, at, 1 + k % 2, 0);
+			work(REC_KERNEL, id++, at + LENGTH, 1 + k % 2)->end_ticks = at + 100;
+			if (k == middle)
+				work(REC_KERNEL, id++, at + 900000, 1)->end_ticks = at + 900100;
+		}
+		pair_all();
+		id = 1;
+		for (uint32_t k = 1; k <= ITERATIONS; k++) {
+			check_row(1, id++, k);
+			if (k == middle)
+				check_row(0, id++, 1);
+		}
+	}
+}
+
 /* The default stream of both is handle 0; each device may number its own from the start. */
 static void test_two_devices(void **state)
 {
@@ -248,6 +358,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_two_devices),
+		CASE(test_two_contexts),
+		CASE(test_streams_of_one_launch_on_two_devices),
+		CASE(test_first_launches_that_take_long),
+		CASE(test_a_launch_that_loses_the_cpu),
+		CASE(test_a_launch_that_loses_the_cpu_among_equal_ones),
 		CASE(test_default_streams_of_threads),
 		CASE(test_a_reused_handle),
 		CASE(test_a_handle_reused_by_another_thread),

@@ -43,6 +43,16 @@ static bool may_be_stream(const struct sides *s, const struct caller *c, const s
 }
 
 /*
+ * A launch is on the current device. A copy may go to a stream of another device, and one call may
+ * launch on several devices.
+ */
+static bool may_be_device(const struct sides *s, const struct caller *c, const struct group *g)
+{
+	return !s->knows_devices || c->category != CAT_LAUNCH || g->n > 1 ||
+	       c->call->device == DEVICE_UNKNOWN || c->call->device == g->first->device;
+}
+
+/*
  * Returns whether the times fit. Work does not begin before its call, and has ended when a wait for
  * it returns.
  */
@@ -58,7 +68,7 @@ bool pair_could_agree(const struct sides *s, size_t i, size_t j)
 	const struct caller *c = &s->calls.at[i];
 	const struct group *g = &s->groups.at[j];
 	if ((c->symbol != g->symbol && c->symbol && g->symbol) || !is_in_time(s, c, g) ||
-	    !may_be_stream(s, c, g->first))
+	    !may_be_stream(s, c, g->first) || !may_be_device(s, c, g))
 		return false;
 	switch (c->category) {
 	case CAT_LAUNCH:

@@ -43,7 +43,7 @@ struct parts {
  */
 enum { PART_GRAPHS, PART_REST, PART_STREAMS };
 
-static struct sides *part_of_stream(struct parts *p, uint32_t stream, bool is_made)
+static struct sides *part_of_stream(struct parts *p, uint64_t stream, bool is_made)
 {
 	bool is_new = false;
 	uint64_t *at = is_made ? map_at(&p->of_stream, stream, &is_new)
@@ -99,6 +99,7 @@ static void pair_part(struct parts *p, size_t k)
 	part->lanes.at = s->lanes.at; /* owned by the whole */
 	part->lanes.n = s->lanes.n;
 	part->knows_streams = s->knows_streams;
+	part->knows_devices = s->knows_devices;
 	part->is_from_race = true;
 	part->clocks_differ_ticks = s->clocks_differ_ticks;
 	sides_note_alone(part);

@@ -117,18 +117,24 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return x ^ x >> 29;
 }
 
+/* Returns the key of the context in which the call was made. */
+static uint64_t place_key(const struct rec_call *call)
+{
+	return (uint64_t)call->context << 8 | call->device;
+}
+
 static uint64_t handle_key(const struct rec_call *call)
 {
-	return mix(call->stream, call->device);
+	return mix(call->stream, place_key(call));
 }
 
 static uint64_t lane_key(const struct listing *l, const struct rec_call *call, uint32_t thread)
 {
 	bool is_default = !call->stream && trait(l, call).is_per_thread;
 	if (is_default || call->stream == PER_THREAD_STREAM)
-		return mix(mix(PER_THREAD_STREAM, call->device), thread + 1);
+		return mix(mix(PER_THREAD_STREAM, place_key(call)), thread + 1);
 	if (call->stream <= LEGACY_STREAM)
-		return mix(0, call->device);
+		return mix(0, place_key(call));
 	uint64_t key = handle_key(call);
 	size_t born =
 		bisect(l->births.n, i,
@@ -140,7 +146,7 @@ static uint64_t lane_key(const struct listing *l, const struct rec_call *call, u
 
 static uint64_t device_key(const struct rec_call *call)
 {
-	return mix(1ull << 40, call->device);
+	return mix(1ull << 40, place_key(call));
 }
 
 static uint64_t context_key(const struct rec_call *call, uint32_t thread)
@@ -593,6 +599,29 @@ static void list_groups(struct sides *s)
 	join_groups(s);
 }
 
+/*
+ * Returns whether each device that ran kernels was some launch's device. Otherwise the program
+ * chose devices in a way that the library does not see.
+ */
+static bool are_devices_known(const struct sides *s)
+{
+	uint64_t asked[4] = { 0 }, used[4] = { 0 };
+	for (size_t i = 0; i < s->calls.n; i++) {
+		const struct caller *c = &s->calls.at[i];
+		if (c->category == CAT_LAUNCH)
+			asked[c->call->device / 64] |= 1ull << c->call->device % 64;
+	}
+	for (size_t j = 0; j < s->groups.n; j++) {
+		const struct rec_gpu *g = s->groups.at[j].first;
+		if (g->kind == REC_KERNEL && !g->graph)
+			used[g->device / 64] |= 1ull << g->device % 64;
+	}
+	for (size_t k = 0; k < 4; k++)
+		if (used[k] & ~asked[k])
+			return false;
+	return true;
+}
+
 /* ---- Which CUPTI stream each lane is ---- */
 
 static struct lane *lane_of(struct sides *s, const struct group *g)
@@ -607,7 +636,7 @@ static unsigned weight_of(const struct sides *s, const struct group *g)
 	return s->calls.at[g->at].is_alone ? ALONE : 1;
 }
 
-static void vote(struct lane *s, uint32_t id, unsigned weight)
+static void vote(struct lane *s, uint64_t id, unsigned weight)
 {
 	if (s->id == id) {
 		s->votes += weight;
@@ -665,6 +694,7 @@ void sides_list(struct sides *s, const struct pair_input *in)
 	*s = (struct sides){ .in = in, .clocks_differ_ticks = CLOCKS_DIFFER_TICKS };
 	list_calls(s);
 	list_groups(s);
+	s->knows_devices = are_devices_known(s);
 	if (in->has_gone)
 		note_gone(s);
 }

@@ -69,11 +69,11 @@ struct group {
 };
 
 /*
- * A stream as the application names it: a handle on a device since the handle's creation, or a
+ * A stream as the application names it: a handle in a context since the handle's creation, or a
  * thread's default stream. It corresponds to one CUPTI stream. Which one is learned from the pairs.
  */
 struct lane {
-	uint32_t id; /* stream_of_work() of the CUPTI stream */
+	uint64_t id; /* stream_of_work() of the CUPTI stream */
 	/*
 	 * weight of all pairs, and weight of those that agree with `id` (Boyer-Moore majority vote)
 	 */
@@ -93,6 +93,8 @@ struct sides {
 	/* n_gone: see struct pair_input. first_left: index of the first group after gone_id. */
 	size_t n_gone, first_left;
 	bool knows_streams;
+	/* The devices of the launches are those on which the kernels ran. */
+	bool knows_devices;
 	/*
 	 * The sequence is a part of one in which calls of several threads overlapped. Calls on
 	 * other streams took ids in between, at random.
@@ -117,12 +119,12 @@ void sides_note_alone(struct sides *s);
 bool sides_learn_streams(struct sides *s);
 
 /*
- * Returns a number for a CUPTI stream that is unique across devices, because each device numbers
- * its own streams.
+ * Returns a number for a CUPTI stream that is unique in the process. CUPTI numbers the streams of
+ * each context separately.
  */
-static inline uint32_t stream_of_work(const struct rec_gpu *work)
+static inline uint64_t stream_of_work(const struct rec_gpu *work)
 {
-	return work->stream ^ (uint32_t)work->device << 24;
+	return (uint64_t)work->context << 40 | (uint64_t)work->device << 32 | work->stream;
 }
 
 static inline bool caller_knows_stream(const struct sides *s, const struct caller *c)
