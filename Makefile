@@ -80,7 +80,7 @@ sim prog bench-programs:
 
 include test/unit/unit.mk
 include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk
-include test/steps/steps.mk test/answers/answers.mk
+include test/steps/steps.mk test/answers/answers.mk test/fuzz/fuzz.mk
 
 # Objects depend on FLAGS_FILE, which is rewritten only when the flags change. So a change of flags
 # rebuilds everything.
