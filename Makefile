@@ -107,6 +107,11 @@ $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-tree-slp-vectorize
 # debuggers only.
 $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-var-tracking
 
+# The unwinder reads the frames of other functions, with what AddressSanitizer puts between their
+# variables.
+$(addprefix $(BUILD)/obj/lib/preload/,unwind_walk.o unwind_memo.o): \
+	LIB_CFLAGS += $(if $(SAN),-fno-sanitize=address)
+
 # The runtime of a sanitizer calls the library's dlsym before the runtime itself is ready.
 $(addprefix $(BUILD)/obj/lib/preload/,lookup.o lookup_dlsym.o lookup_doors.o lookup_objects.o \
 	libc_find.o): LIB_CFLAGS += $(if $(SAN),-fno-sanitize=all)
@@ -120,9 +125,13 @@ $(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
 	$(Q)# replace the library, because a running program may have mapped the old one
 	$(Q)$(CC) $(LIB_LDFLAGS) $(LDFLAGS) $(LIB_OBJ) -o $@.part && mv -f $@.part $@
 
+# GCC's shared runtimes of AddressSanitizer and UBSan disagree about where reports go. Linked
+# statically, they are one.
+SAN_STATIC := $(if $(findstring clang,$(CC)),,$(if $(findstring address,$(SAN)),-static-libasan) \
+	$(if $(findstring undefined,$(SAN)),-static-libubsan))
 $(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(SAN_STATIC) $^ $(TOOL_LIBS) -o $@
 
 # The symbol, entry point and category of each row of preload/hooks.def as text, for scripts and
 # tests.
