@@ -61,7 +61,8 @@ NEWER := fstat stat gettid dlopen dlerror dladdr dladdr1 $(addprefix pthread_,si
 	getattr_np attr_getstack key_create setspecific mutex_timedlock)
 # -Bsymbolic-functions: addresses in the tables are those of the library's own wrappers, also if a
 # library that is preloaded before defines the same names.
-WRAPPED := $(patsubst %,-Wl$(comma)--wrap=%,$(UNCANCELLED) $(NEWER))
+# A sanitizer replaces these functions, too, and must see the calls.
+WRAPPED := $(patsubst %,-Wl$(comma)--wrap=%,$(UNCANCELLED) $(if $(SAN),,$(NEWER)))
 LIB_LDFLAGS := $(WRAPPED) -shared -Wl,-soname,libprofrun.so \
 	-Wl,-Bsymbolic-functions \
 	-Wl,-z,nodelete -Wl,-z,now -Wl,--exclude-libs,ALL -Wl,--as-needed \
@@ -80,7 +81,7 @@ sim prog bench-programs:
 
 include test/unit/unit.mk
 include test/sim/sim.mk test/prog/prog.mk test/bench/bench.mk test/torch/torch.mk
-include test/steps/steps.mk test/answers/answers.mk
+include test/steps/steps.mk test/answers/answers.mk test/fuzz/fuzz.mk
 
 # Objects depend on FLAGS_FILE, which is rewritten only when the flags change. So a change of flags
 # rebuilds everything.
@@ -106,6 +107,15 @@ $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-tree-slp-vectorize
 # debuggers only.
 $(BUILD)/obj/lib/preload/hooks.o: LIB_CFLAGS += -fno-var-tracking
 
+# The unwinder reads the frames of other functions, with what AddressSanitizer puts between their
+# variables.
+$(addprefix $(BUILD)/obj/lib/preload/,unwind_walk.o unwind_memo.o): \
+	LIB_CFLAGS += $(if $(SAN),-fno-sanitize=address)
+
+# The runtime of a sanitizer calls the library's dlsym before the runtime itself is ready.
+$(addprefix $(BUILD)/obj/lib/preload/,lookup.o lookup_dlsym.o lookup_doors.o lookup_objects.o \
+	libc_find.o): LIB_CFLAGS += $(if $(SAN),-fno-sanitize=all)
+
 $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
@@ -115,9 +125,13 @@ $(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
 	$(Q)# replace the library, because a running program may have mapped the old one
 	$(Q)$(CC) $(LIB_LDFLAGS) $(LDFLAGS) $(LIB_OBJ) -o $@.part && mv -f $@.part $@
 
+# GCC's shared runtimes of AddressSanitizer and UBSan disagree about where reports go. Linked
+# statically, they are one.
+SAN_STATIC := $(if $(findstring clang,$(CC)),,$(if $(findstring address,$(SAN)),-static-libasan) \
+	$(if $(findstring undefined,$(SAN)),-static-libubsan))
 $(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(SAN_STATIC) $^ $(TOOL_LIBS) -o $@
 
 # The symbol, entry point and category of each row of preload/hooks.def as text, for scripts and
 # tests.
@@ -141,7 +155,15 @@ $(BUILD)/libraries.txt: preload/libs.def
 # test_preload_* also links the library's objects.
 $(BUILD)/obj/libcore.a: $(CORE_OBJ)
 $(BUILD)/obj/libexport.a: $(filter-out %/main.o,$(EXPORT_OBJ))
-$(BUILD)/obj/libpreload.a: $(filter $(BUILD)/obj/lib/preload/%,$(LIB_OBJ))
+# The runtime of a sanitizer calls dlsym before the library can answer. So in a unit test that is
+# built with a sanitizer, the library's dlsym has another name.
+OWN_DLSYM := $(BUILD)/obj/lib/preload/lookup_dlsym.o
+UNIT_DLSYM := $(if $(SAN),$(BUILD)/obj/lib/renamed/lookup_dlsym.o,$(OWN_DLSYM))
+$(BUILD)/obj/lib/renamed/lookup_dlsym.o: $(OWN_DLSYM)
+	$(Q)mkdir -p $(@D) && objcopy --redefine-sym dlsym=own_dlsym \
+		--redefine-sym dlvsym=own_dlvsym $< $@
+$(BUILD)/obj/libpreload.a: $(UNIT_DLSYM) \
+	$(filter-out $(OWN_DLSYM),$(filter $(BUILD)/obj/lib/preload/%,$(LIB_OBJ)))
 $(BUILD)/obj/%.a:
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
@@ -162,7 +184,7 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 # Goals for users. A goal that may install something starts a second make for the build, because
 # make looks for headers and compilers only when it starts.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: setup demo test test-torch bench soak check check-san install clean
+.PHONY: setup demo test test-torch bench soak check check-san check-san-e2e install clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
@@ -203,9 +225,13 @@ check: ## format, layers, words, static analysis, exported names, documents
 	$(Q)$(SUBMAKE) all prog
 	$(Q)scripts/check
 
-check-san: ## unit tests under sanitizers and valgrind
+check-san: ## unit tests and threaded programs under sanitizers and valgrind
 	$(Q)scripts/setup check
 	$(Q)scripts/check-san
+
+check-san-e2e: ## end-to-end tests with AddressSanitizer and UBSan in the tool
+	$(Q)scripts/setup check
+	$(Q)scripts/check-san e2e
 
 install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)scripts/install '$(BUILD)' '$(DESTDIR)$(PREFIX)'
@@ -215,7 +241,7 @@ clean: ## remove what was built, keep downloads (build/cuda, build/*-venv)
 		find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name '*-venv*' -exec rm -rf {} +
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(filter %Makefile %.mk,$(MAKEFILE_LIST)) | \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(filter %Makefile %.mk,$(MAKEFILE_LIST)) | \
 		while IFS='	' read -r goal text; do \
-			printf '  %-12s %s\n' "$$goal" "$$text"; \
+			printf '  %-14s %s\n' "$$goal" "$$text"; \
 		done

@@ -287,6 +287,16 @@ static void open_journal(struct collector *c, struct watched *w)
 	say(c, e.text);
 }
 
+/* Says how the journal of a process that has ended is damaged or was truncated. */
+static void say_damage(struct collector *c, const struct process *p)
+{
+	char damage[DRIVER_DAMAGE_BYTES], text[PATH_MAX + DRIVER_DAMAGE_BYTES];
+	if (!*driver_damage(p->driver, damage, sizeof(damage)))
+		return;
+	snprintf(text, sizeof(text), "%s: %s", driver_path(p->driver), damage);
+	say(c, text);
+}
+
 /* Reads one process's journal. `ask`: also check whether the process is alive. Returns after how
  * many milliseconds to read again. */
 static int serve(struct collector *c, struct watched *w, bool ask)
@@ -298,8 +308,10 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 		return w->is_given_up || p ? IDLE_MS : LEARNING_MS;
 	bool is_gone = ask && !driver_is_alive(p->driver);
 	bool is_new = process_poll(p);
-	if (is_gone)
+	if (is_gone) {
 		process_finish(p);
+		say_damage(c, p);
+	}
 	w->n_quiet = is_new ? 0 : w->n_quiet + 1;
 	if (driver_is_learning(p->driver))
 		return w->n_quiet < QUIET_POLLS ? LEARNING_MS : BUSY_MS;

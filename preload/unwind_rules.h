@@ -43,17 +43,17 @@ static inline unsigned rule_bp_base(uint64_t what)
 
 static inline int64_t rule_cfa(uint64_t what)
 {
-	return (int64_t)(what << 32) >> 38 << 3;
+	return ((int64_t)(what << 32) >> 38) * 8;
 }
 
 static inline int64_t rule_bp(uint64_t what)
 {
-	return (int64_t)(what << 16) >> 48 << 3;
+	return ((int64_t)(what << 16) >> 48) * 8;
 }
 
 static inline int64_t rule_return(uint64_t what)
 {
-	return (int64_t)what >> 48 << 3;
+	return ((int64_t)what >> 48) * 8;
 }
 
 static inline bool rule_word_fits(int64_t bytes, unsigned bits)

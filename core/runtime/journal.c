@@ -51,6 +51,7 @@ static struct {
 	/* 1 while a thread grows the file; only one thread does so at a time */
 	_Atomic uint32_t growing;
 	_Atomic bool full; /* the file cannot grow any more */
+	struct journal_guard guard;
 } g;
 
 struct journal_header *journal_header(void)
@@ -304,7 +305,7 @@ void *journal_next(struct journal_writer *w, uint8_t kind, uint32_t bytes)
 {
 	if (!g.header)
 		return NULL;
-	if (journal_guard_has_lost())
+	if (journal_guard_has_lost(&g.guard))
 		log_once(LOG_WARN, "%s was truncated: nothing more is recorded", g.path);
 	journal_release(w);
 	if (w->pause) {
@@ -588,7 +589,7 @@ static int map_file(int fd, struct journal_header *h, struct err *e)
 			       strerror(errno));
 	madvise(base, h->file_bytes,
 		MADV_DONTFORK); /* a child must not write into its parent's journal */
-	journal_guard(base, h->file_bytes);
+	journal_guard_begin(&g.guard, base, h->file_bytes);
 	atomic_store(&h->chunks_backed, chunks);
 	atomic_store(&g.dictionary_backed_bytes, first_dictionary);
 	g.directory = (struct journal_chunk *)(base + h->directory_offset);
@@ -640,7 +641,7 @@ int journal_open(const char *folder, uint64_t budget_bytes, uint32_t clock_kind,
 
 void journal_forget(void)
 {
-	journal_guard_forget();
+	journal_guard_end(&g.guard);
 	memset(&g, 0, sizeof(g));
 }
 

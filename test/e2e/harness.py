@@ -27,7 +27,9 @@ TOOL = os.path.join(BUILD, "profrun")
 # Lines printed by profrun: by the launcher, or by the library with its pid.
 OWN_LINE = re.compile(r"profrun(\[\d+\])?: ")
 EVERYTHING = {"PROF_SCHEDULE": "always"}
-PATIENCE_S = 100  # for work that is quick on an idle machine: only a hang takes longer
+SANITIZED = "PROFRUN_SANITIZED" in os.environ  # the tool has AddressSanitizer (scripts/check-san)
+# For work that is quick on an idle machine: only a hang takes longer.
+PATIENCE_S = 400 if SANITIZED else 100
 PACED = {"PACE_MS": 50}  # makes test/prog/loop wait for the collector (test/prog/known.h)
 
 # A background job of a script and a program under nohup inherit ignored signals. The programs that
@@ -48,6 +50,11 @@ def prog(name):
 
 def script(name):
     return [sys.executable, os.path.join(ROOT, "test", "prog", name)]
+
+
+def unsanitized(why):
+    """Skips a test if the tool has AddressSanitizer."""
+    return unittest.skipIf(SANITIZED, f"not with AddressSanitizer: {why}")
 
 
 # For tests of what is recorded after the opening, or without it.

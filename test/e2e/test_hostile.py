@@ -27,6 +27,7 @@ from harness import (
     process_name,
     prog,
     read_proc,
+    unsanitized,
 )
 from journal import STEP
 
@@ -44,6 +45,7 @@ def handles(pid, number):
     return int(mask, 16) >> (number - 1) & 1
 
 
+@unsanitized("it needs descriptors and processes of its own")
 class Resources(Case):
     def run_limited(self, program, limit, command, **settings):
         """Runs PROGRAM without a hang. Returns its status, output and lines on stderr."""
@@ -99,6 +101,7 @@ class Resources(Case):
         self.assertFalse(os.path.exists(folder))
 
 
+@unsanitized("it reads /proc/self/maps")
 class NoProc(Case):
     HIDDEN = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
               'mount -t tmpfs none /proc && exec "$@"', "sh"]
@@ -303,6 +306,7 @@ class Collector(Case):
         self.assertEqual(run.err, f"profrun: collect: {folder} is not the folder of a run: no "
                                   "journal is in it\n")
 
+    @unsanitized("it keeps freed memory")
     def test_its_memory_is_bounded(self):
         """Of 1.2 million records the same collector takes less with a lower limit."""
         peaks = {}

@@ -357,7 +357,7 @@ print(len(seen), "signals:", sorted(seen), flush=True)
         child.kill()
         self.eventually("traces", lambda: len(list_traces(folder)) == 2)
         self.eventually("the end in run.json",
-                        lambda: read_json(folder)["processes"][0]["state"] == "ended")
+                        lambda: [p["state"] for p in read_json(folder)["processes"]] == ["ended"])
 
     def test_a_steps_trace_is_there_before_the_run_ends(self):
         child, folder = self.start(

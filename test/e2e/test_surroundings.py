@@ -23,6 +23,7 @@ from harness import (
     environment,
     journals,
     prog,
+    unsanitized,
 )
 from test_trigger import STEADY, Live
 
@@ -185,6 +186,7 @@ int main(int argc, char **argv)
 """
 
 
+@unsanitized("it needs ASAN_OPTIONS of its own")
 class Sanitizer(Case):
     """AddressSanitizer's runtime ends programs in which another library is loaded before it."""
 

@@ -33,10 +33,9 @@ static void prepare_space(struct ahead *a, const struct reader *r, uint32_t back
 	uint32_t end = at_most(backed + SPACE_CHUNKS, r->n_chunks);
 	if (r->n_reached + SPACE_NEAR < backed || a->spaced >= end)
 		return;
-	int error = fallocate(
-		r->fd, 0,
-		(off_t)(r->header->chunks_offset + (uint64_t)backed * r->header->chunk_bytes),
-		(off_t)(end - backed) * r->header->chunk_bytes);
+	int error = fallocate(r->fd, 0,
+			      (off_t)(r->chunks_offset + (uint64_t)backed * r->chunk_bytes),
+			      (off_t)(end - backed) * r->chunk_bytes);
 	a->spaced = error ? UINT32_MAX : end;
 }
 
@@ -71,11 +70,11 @@ static bool make_readable(int fd, off_t offset, size_t bytes)
 static void prepare_pages(struct ahead *a, const struct reader *r, uint32_t backed)
 {
 	uint32_t end = at_most(r->n_reached + PAGES_AHEAD, backed);
-	size_t bytes = r->header->chunk_bytes;
+	size_t bytes = r->chunk_bytes;
 	if (a->touched < r->n_reached)
 		a->touched = r->n_reached;
 	for (; a->touched < end; a->touched++) {
-		off_t offset = (off_t)(r->header->chunks_offset + (uint64_t)a->touched * bytes);
+		off_t offset = (off_t)(r->chunks_offset + (uint64_t)a->touched * bytes);
 		if (!make_writable(r->fd, offset, bytes) && !make_readable(r->fd, offset, bytes))
 			return;
 	}
@@ -85,7 +84,8 @@ void ahead_prepare(struct ahead *a, const struct reader *r)
 {
 	uint32_t backed = at_most(
 		atomic_load_explicit(&r->header->chunks_backed, memory_order_acquire), r->n_chunks);
-	if (!r->n_reached)
+	/* fallocate() would give a truncated file its size back, with zeros */
+	if (!r->n_reached || r->is_truncated)
 		return;
 	prepare_space(a, r, backed);
 	prepare_pages(a, r, backed);

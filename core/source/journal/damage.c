@@ -21,7 +21,7 @@ static struct missing find_missing(const struct reader *r)
 	};
 	for (uint32_t i = 0; i < r->n_chunks; i++) {
 		const struct journal_chunk *c = &r->directory[i];
-		uint64_t end = h->chunks_offset + (uint64_t)i * h->chunk_bytes +
+		uint64_t end = r->chunks_offset + (uint64_t)i * r->chunk_bytes +
 			       atomic_load(&c->committed_bytes);
 		if (atomic_load(&c->state) == CHUNK_FREE)
 			continue;
@@ -31,13 +31,38 @@ static struct missing find_missing(const struct reader *r)
 	return m;
 }
 
+/* Says what was lost because the file was truncated while it was read. */
+static void say_lost(char *to, size_t bytes, const struct reader *r)
+{
+	const size_t counter = offsetof(struct journal_header, chunk_claims);
+	uint64_t unread = r->n_claims > r->n_taken ? r->n_claims - r->n_taken : 0;
+	uint64_t n_lost = r->n_cut + unread;
+	bool is_least = r->file_bytes < counter + sizeof(r->header->chunk_claims);
+	if (!n_lost && !is_least)
+		return;
+	text_append(to, bytes,
+		    "the journal was truncated to %" PRIu64 " of %" PRIu64
+		    " bytes during the run: ",
+		    r->file_bytes, r->whole_bytes);
+	if (n_lost)
+		text_append(to, bytes, "%s%" PRIu64 " of %" PRIu64 " chunks of records are lost",
+			    is_least ? "at least " : "", n_lost, r->n_claims);
+	else
+		text_append(to, bytes, "all later records are lost");
+}
+
 static void say_missing(char *to, size_t bytes, const struct reader *r)
 {
-	struct missing m = find_missing(r);
+	struct missing m;
+	if (r->is_live) {
+		say_lost(to, bytes, r);
+		return;
+	}
+	m = find_missing(r);
 	if (!m.directory && !m.names && !m.chunks)
 		return;
 	text_append(to, bytes, "the journal is cut short at byte %" PRIu64 " of %" PRIu64 ": ",
-		    r->file_bytes, r->header->file_bytes);
+		    r->file_bytes, r->whole_bytes);
 	bool has_records = m.directory || m.chunks;
 	if (m.directory || (m.chunks && m.chunks == m.of_chunks))
 		text_append(to, bytes, "its records");

@@ -115,6 +115,7 @@ static int load_meta(struct reader *r, uint64_t dictionary_offset, const char *p
 		if (p == MAP_FAILED)
 			return err_set(e, -errno, "%s: cannot map: %s", path, strerror(errno));
 		r->meta = p;
+		journal_guard_begin(&r->guard, p, r->meta_bytes);
 		return 0;
 	}
 	r->meta = mem_zero(r->meta_bytes);
@@ -158,6 +159,10 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 			       path);
 	r->is_truncated = size < h.file_bytes;
 	r->file_bytes = size;
+	r->whole_bytes = h.file_bytes;
+	r->dictionary_offset = h.dictionary_offset;
+	r->chunks_offset = h.chunks_offset;
+	r->chunk_bytes = h.chunk_bytes;
 	if (r->is_live && size < h.chunks_offset)
 		return err_set(e, -EINVAL, "%s: the file is cut short: it has %llu of %llu bytes",
 			       path, (unsigned long long)size, (unsigned long long)h.file_bytes);
@@ -172,7 +177,7 @@ static int open_validated(struct reader *r, const char *path, struct err *e)
 	r->header = (struct journal_header *)r->meta;
 	r->directory = (struct journal_chunk *)(r->meta + h.directory_offset);
 	r->seen = mem_zero(r->n_chunks * sizeof(*r->seen));
-	r->buffer = mem_resize(NULL, h.chunk_bytes);
+	r->buffer = mem_resize(NULL, r->chunk_bytes);
 	count_recycled(r);
 	plausible_set(&r->plausible, r->header);
 	return 0;
@@ -193,10 +198,12 @@ int reader_open(struct reader *r, const char *path, bool live, struct err *e)
 
 void reader_close(struct reader *r)
 {
-	if (r->meta && r->is_live)
+	if (r->meta && r->is_live) {
+		journal_guard_end(&r->guard);
 		munmap(r->meta, r->meta_bytes);
-	else
+	} else {
 		free(r->meta);
+	}
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->seen);
@@ -223,6 +230,7 @@ static void find_new_chunks(struct reader *r)
 {
 	uint64_t claims = atomic_load_explicit(&r->header->chunk_claims, memory_order_acquire);
 	size_t before = r->open.n;
+	r->n_claims = claims > r->n_claims ? claims : r->n_claims;
 	if (r->n_taken == claims)
 		return;
 	for (uint32_t i = 0; i < r->n_chunks; i++) {
@@ -243,8 +251,22 @@ static void find_new_chunks(struct reader *r)
 		qsort(r->open.at, r->open.n, sizeof(*r->open.at), by_claim);
 }
 
+/* Notes whether the file of a live journal has become shorter. */
+static void note_truncation(struct reader *r)
+{
+	struct stat status;
+	if (!r->is_live)
+		return;
+	r->is_truncated |= journal_guard_has_lost(&r->guard);
+	if (fstat(r->fd, &status) || (uint64_t)status.st_size >= r->file_bytes)
+		return;
+	r->is_truncated = true;
+	r->file_bytes = (uint64_t)status.st_size;
+}
+
 void reader_begin_pass(struct reader *r)
 {
+	note_truncation(r);
 	find_new_chunks(r);
 	r->next = 0;
 }
@@ -255,8 +277,7 @@ void reader_begin_pass(struct reader *r)
  */
 static uint32_t read_chunk(struct reader *r, const struct reader_chunk *c, uint32_t bytes)
 {
-	uint64_t at =
-		r->header->chunks_offset + (uint64_t)c->index * r->header->chunk_bytes + c->offset;
+	uint64_t at = r->chunks_offset + (uint64_t)c->index * r->chunk_bytes + c->offset;
 	uint32_t done = 0;
 	while (done < bytes) {
 		ssize_t n = pread(r->fd, r->buffer + done, bytes - done, (off_t)(at + done));
@@ -267,6 +288,14 @@ static uint32_t read_chunk(struct reader *r, const struct reader_chunk *c, uint3
 		done += (uint32_t)n;
 	}
 	return done & ~7u;
+}
+
+/* Notes that the file ends before the chunk's records do. */
+static void note_cut(struct reader *r, struct reader_chunk *c)
+{
+	r->is_truncated = true;
+	r->n_cut += r->is_live && !c->is_cut;
+	c->is_cut = true;
 }
 
 static void drop_open(struct reader *r, size_t i)
@@ -310,16 +339,15 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 				 CHUNK_SEALED;
 		uint32_t committed =
 			atomic_load_explicit(&entry->committed_bytes, memory_order_acquire);
-		if (committed > r->header->chunk_bytes || committed % 8) {
+		if (committed > r->chunk_bytes || committed % 8) {
 			r->n_damaged++;
-			committed = committed > r->header->chunk_bytes ? r->header->chunk_bytes
-								       : committed & ~7u;
+			committed = (uint32_t)at_most(committed, r->chunk_bytes) & ~7u;
 		}
 		uint32_t wanted = committed > c->offset ? committed - c->offset : 0;
 		uint32_t got = wanted ? read_chunk(r, c, wanted) : 0;
 		uint32_t thread = c->thread;
 		if (got < wanted)
-			r->is_truncated = true;
+			note_cut(r, c);
 		c->offset += wanted;
 		if (is_sealed) {
 			vec_push(&r->finished, (struct reader_finished){ .index = c->index });
@@ -395,8 +423,8 @@ static int shrink(struct reader *r, const char *path, struct err *e)
 		return 0;
 	while (used && atomic_load(&r->directory[used - 1].state) == CHUNK_FREE)
 		used--;
-	uint64_t bytes = h->chunks_offset + (uint64_t)used * h->chunk_bytes;
-	if (bytes >= h->file_bytes)
+	uint64_t bytes = r->chunks_offset + (uint64_t)used * r->chunk_bytes;
+	if (bytes >= r->whole_bytes)
 		return 0;
 	h->n_chunks = used;
 	h->file_bytes = bytes;
@@ -438,7 +466,7 @@ const struct dict_head *reader_next_dictionary(struct reader *r, bool is_final)
 	uint64_t used = at_most(atomic_load_explicit(&r->header->dictionary_used_bytes,
 						     memory_order_acquire),
 				r->dictionary_bytes);
-	const uint8_t *base = r->meta + r->header->dictionary_offset;
+	const uint8_t *base = r->meta + r->dictionary_offset;
 	for (; r->dictionary_at + sizeof(struct dict_head) <= used; r->dictionary_at += 8) {
 		const struct dict_head *head = (const struct dict_head *)(base + r->dictionary_at);
 		uint64_t word =

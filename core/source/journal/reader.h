@@ -1,13 +1,16 @@
 /*
  * Reads a journal, while its process writes it or afterwards. Returns the records of chunks, in
  * order within each thread, and the dictionary's records. Trusts nothing in the file: checks every
- * offset and size against the file's real size. Copies chunks with pread(), because a mapped file
- * that is truncated meanwhile would cause SIGBUS; pread() just returns fewer bytes. One thread.
+ * offset and size against the file's real size, and uses the layout as it was when the journal was
+ * opened. Copies chunks with pread(), which returns fewer bytes if the file is truncated meanwhile.
+ * If a live journal is truncated, its mapped pages read as zeros (core/runtime/journal_guard.h).
+ * One thread.
  */
 #ifndef CORE_READER_H
 #define CORE_READER_H
 
 #include "core/runtime/err.h"
+#include "core/runtime/journal_guard.h"
 #include "core/runtime/record.h"
 #include "core/source/journal/plausible.h"
 #include "core/util/vec.h"
@@ -20,6 +23,7 @@
 struct reader_chunk {
 	uint64_t claim;
 	uint32_t index, thread, offset;
+	bool is_cut; /* the file's end has cut it off */
 };
 
 /* A chunk that has been read to its end. `tag` is 0 at first; the caller may use it. */
@@ -35,7 +39,11 @@ struct reader {
 	bool is_truncated;   /* the file is shorter than its header says */
 	bool has_read;	     /* at least one record has been read */
 	bool is_in_gap;	     /* searching for the next dictionary record in damaged data */
-	uint64_t file_bytes; /* the file's size when it was opened */
+	uint64_t file_bytes; /* the file's size when it was opened, or truncated since */
+	/* the layout that the header gave, checked */
+	uint64_t whole_bytes, dictionary_offset, chunks_offset;
+	uint32_t chunk_bytes;
+	struct journal_guard guard; /* of the mapped header, directory and dictionary */
 	struct plausible plausible;
 	uint8_t *meta;
 	size_t meta_bytes;
@@ -50,7 +58,9 @@ struct reader {
 	VEC(struct reader_finished) finished; /* sealed chunks that have been read to their end */
 	size_t next; /* index in `open` of the chunk that this pass reads next */
 	uint8_t *buffer;
+	uint64_t n_claims;  /* the most claims that the header has contained */
 	uint64_t n_taken;   /* how many claims were added to `open` in total */
+	uint64_t n_cut;	    /* live only: chunks that the file's end cut off */
 	uint64_t n_freed;   /* chunks recycled */
 	uint32_t n_reached; /* chunks below this index have been used */
 	uint64_t n_records;

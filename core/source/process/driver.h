@@ -156,7 +156,8 @@ const char *driver_diagnostic(const struct driver *d);
 
 /*
  * Writes one line about how the journal's file is damaged, without the file's name; "" if it is
- * intact. Call after the journal was read to its end. Returns `to`.
+ * intact. Call after the journal was read to its end. While the process runs, only truncation
+ * counts as damage. Returns `to`.
  */
 char *driver_damage(const struct driver *d, char *to, size_t bytes);
 enum { DRIVER_DAMAGE_BYTES = 300 };

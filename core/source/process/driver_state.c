@@ -6,8 +6,11 @@ _Static_assert((int)DRIVER_DAMAGE_BYTES >= (int)DAMAGE_BYTES, "room for damage_s
 
 char *driver_damage(const struct driver *d, char *to, size_t bytes)
 {
+	const struct reader *r = &d->ingest->reader;
 	to[0] = 0;
-	return d->is_live ? to : damage_say(to, bytes, &d->ingest->reader, &d->ingest->dict);
+	if (d->is_live && !r->is_truncated)
+		return to;
+	return damage_say(to, bytes, r, &d->ingest->dict);
 }
 
 bool driver_has_slices(const struct driver *d)
