@@ -183,7 +183,14 @@ def check_folder(folder, chance):
     """Returns what is wrong with a run's folder after the run has ended, however it did."""
     if not os.path.isdir(os.path.join(folder, "journal")):
         return []  # there was no CUDA call, or profrun said why it does not profile
+    age_unfinished_journals(folder)
     return [*command_faults(folder), *trace_faults(folder, chance), *file_faults(folder)]
+
+
+def age_unfinished_journals(folder):
+    """Commands remove only old ones, because a process of another namespace may create a new one."""
+    for path in glob.glob(os.path.join(glob.escape(folder), "journal", "*.journal.new")):
+        os.utime(path, (1, 1))
 
 
 def command_faults(folder):
