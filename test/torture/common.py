@@ -188,7 +188,7 @@ def check_folder(folder, chance):
 
 
 def age_unfinished_journals(folder):
-    """Commands remove only old ones, because a process of another namespace may create a new one."""
+    """Commands remove only old ones: a process of another namespace may be creating a new one."""
     for path in glob.glob(os.path.join(glob.escape(folder), "journal", "*.journal.new")):
         os.utime(path, (1, 1))
 
