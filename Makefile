@@ -184,7 +184,7 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 # Goals for users. A goal that may install something starts a second make for the build, because
 # make looks for headers and compilers only when it starts.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: setup demo test test-torch bench soak check check-san check-san-e2e install clean
+.PHONY: setup demo test test-torch bench soak torture check check-san check-san-e2e install clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
@@ -219,6 +219,13 @@ soak: ## run STEPS steps and check that memory, files and disk do not grow
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all prog
 	$(Q)python3 test/bench/soak.py $(STEPS)
+
+SEED ?= $(shell date +%s)
+torture: ## kills, odd processes, full disks, hostile names, at random: SEED=N SHORT=1 (15 minutes)
+	$(Q)scripts/setup
+	$(Q)scripts/setup torture || echo "setup: the cases without these packages are named below"
+	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) all prog
+	$(Q)python3 test/torture/run.py --seed $(SEED) $(if $(SHORT),--short)
 
 check: ## format, layers, words, static analysis, exported names, documents
 	$(Q)scripts/setup check

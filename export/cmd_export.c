@@ -1,11 +1,11 @@
 /* `profrun export DIR --format F[,F...] [-o PATH]`: writes traces from the journals alone. No
  * collector is needed. */
-#include "core/source/process/journals.h"
 #include "export/command.h"
 #include "export/files_words.h"
 #include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
+#include "export/run_journals.h"
 #include "export/runfile.h"
 
 #include <errno.h>
@@ -103,9 +103,8 @@ static int run(int argc, char **argv)
 	out.n_formats = exporters_parse(r.formats, out.formats, &e);
 	if (out.n_formats < 0)
 		return usage_error("export: %s", e.text);
-	if (journals_list(&journals, r.folder, &e))
+	if (run_journals(&journals, r.folder, &e))
 		return data_error("%s", e.text);
-	outfile_sweep(r.folder);
 	out.is_plain = r.path != NULL;
 	snprintf(out.folder, sizeof(out.folder), "%s", r.path ? r.path : r.folder);
 	if (make_folders(out.folder, &e)) {

@@ -1,14 +1,13 @@
 /* `profrun info DIR|JOURNAL|TRACE`: prints what the folder or file contains. */
-#include "core/source/process/journals.h"
 #include "core/util/path.h"
 #include "export/collected.h"
 #include "export/command.h"
 #include "export/exporter.h"
 #include "export/files_words.h"
-#include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
 #include "export/report_words.h"
+#include "export/run_journals.h"
 #include "export/runfile.h"
 
 #include <inttypes.h>
@@ -223,9 +222,8 @@ static int info_folder(const char *folder)
 	struct journals j;
 	struct err e;
 	int status = EXIT_DONE;
-	if (journals_list(&j, folder, &e))
+	if (run_journals(&j, folder, &e))
 		return data_error("%s", e.text);
-	outfile_sweep(folder);
 	struct collected collected;
 	struct runfile r;
 	collected_load(&collected, folder);

@@ -3,13 +3,12 @@
  * request into the job's journals (core/source/process/target.h). Waits up to 2 s for the answer,
  * which names the steps.
  */
-#include "core/source/process/journals.h"
 #include "core/source/process/target.h"
 #include "core/util/procfs.h"
 #include "export/command.h"
-#include "export/outfile.h"
 #include "export/print.h"
 #include "export/ranks_meet.h"
+#include "export/run_journals.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -72,9 +71,8 @@ static int add_folder(struct asking *a, const char *folder, uint32_t pid)
 {
 	struct journals j;
 	struct err e;
-	if (journals_list(&j, folder, &e))
+	if (run_journals(&j, folder, &e))
 		return data_error("%s", e.text);
-	outfile_sweep(folder);
 	for (size_t i = 0; i < j.paths.n; i++)
 		add_journal(a, folder, j.paths.at[i], pid);
 	journals_free(&j);

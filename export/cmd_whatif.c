@@ -1,12 +1,11 @@
 /* `profrun whatif DIR ...`: prints how long a step would take after the given changes. */
-#include "core/source/process/journals.h"
 #include "core/whatif/whatif.h"
 #include "export/command.h"
-#include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
 #include "export/report_json.h"
 #include "export/report_words.h"
+#include "export/run_journals.h"
 
 #include <errno.h>
 #include <math.h>
@@ -265,10 +264,9 @@ static int run(int argc, char **argv)
 	struct err e;
 	int status;
 	bool is_asked = parse(argc, argv, &r, &status);
-	if (is_asked && journals_list(&j, r.folder, &e))
+	if (is_asked && run_journals(&j, r.folder, &e))
 		status = data_error("%s", e.text);
 	else if (is_asked) {
-		outfile_sweep(r.folder);
 		struct process *p = choose(&j, &out, &status);
 		int answered = p ? answer(&r, p) : EXIT_DATA;
 		status = answered ? answered : status;

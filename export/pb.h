@@ -53,17 +53,24 @@ static inline void pb_double(struct pb *b, uint32_t field, double value)
 	pb_fixed64(b, field, bits);
 }
 
-static inline void pb_bytes(struct pb *b, uint32_t field, const void *bytes, size_t n)
+/*
+ * Copies the first `n` bytes of `text`, with '?' in place of each byte that is not UTF-8, and of
+ * those of a character that is cut off. Decoders reject a message with a string that is not UTF-8.
+ * `text` ends with a 0 byte. Returns the end of the copy.
+ */
+uint8_t *pb_copy_text(uint8_t *to, const char *text, size_t n);
+
+/* Writes the first `n` bytes of `text` as UTF-8. */
+static inline void pb_text_of(struct pb *b, uint32_t field, const char *text, size_t n)
 {
 	pb_varint(b, field << 3 | 2);
 	pb_varint(b, n);
-	memcpy(b->at, bytes, n);
-	b->at += n;
+	b->at = pb_copy_text(b->at, text, n);
 }
 
 static inline void pb_text(struct pb *b, uint32_t field, const char *text)
 {
-	pb_bytes(b, field, text, strlen(text));
+	pb_text_of(b, field, text, strlen(text));
 }
 
 /* Begins a nested message. Returns the position of its length, for pb_end(). */

@@ -36,7 +36,7 @@ static void process(void *context, const struct trace_process *p)
 	uint8_t *body = pb_begin(b, TRACK_PROCESS);
 	pb_uint(b, PROCESS_PID, p->pid);
 	if (p->command[0])
-		pb_bytes(b, PROCESS_NAME, p->command, strnlen(p->command, 400));
+		pb_text_of(b, PROCESS_NAME, p->command, strnlen(p->command, 400));
 	pb_end(b, body);
 	perfetto_track_end(&e->w, place);
 }

@@ -238,7 +238,7 @@ static uint8_t *put_text(uint8_t *at, const char *text)
 	size_t n = strlen(text);
 	*at++ = ARG_STRING << 3 | 2;
 	at = put_varint(at, n);
-	return mempcpy(at, text, n);
+	return pb_copy_text(at, text, n);
 }
 
 static uint8_t *put_triple(uint8_t *at, const uint32_t value[3])

@@ -1,15 +1,14 @@
 /* See report_make.h. */
 #include "export/report_make.h"
 
-#include "core/source/process/journals.h"
 #include "core/util/path.h"
 #include "export/collected.h"
-#include "export/outfile.h"
 #include "export/process.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
 #include "export/report_json.h"
 #include "export/report_ranks.h"
+#include "export/run_journals.h"
 
 #include <errno.h>
 #include <time.h>
@@ -192,10 +191,9 @@ static void add_journal(const struct making *m, const char *path)
 int report_make(const char *folder, const char *step_loop, struct report_made *r, struct err *e)
 {
 	struct journals j;
-	int error = journals_list(&j, folder, e);
+	int error = run_journals(&j, folder, e);
 	if (error)
 		return error;
-	outfile_sweep(folder);
 	struct making m = { .made = r, .step_loop = step_loop };
 	start(r);
 	report_read_run(&r->report, folder);

@@ -296,6 +296,7 @@ EXCLUSIVE = ("torch-timed",)
 # Parts of the names of programs that take longest.
 LONG = (
     "test_answers",
+    "test_torture",
     "test_perfetto_ui",
     "test_python_frames",
     "test_trigger",

@@ -271,6 +271,21 @@ class LeftOver(Case):
                                   if not os.path.exists(path)], [dead, reused, old])
 
 
+    def test_a_run_that_was_killed_before_it_had_a_journal(self):
+        folder = self.folder()
+        os.makedirs(os.path.join(folder, "journal"))
+        left = os.path.join(folder, "journal", "4194303.1.journal.new")
+        for words in ["info"], ["report"], ["export"], ["whatif", "--free", "sync"], ["trigger"]:
+            with self.subTest(words=words):
+                with open(left, "w", encoding="ascii"):
+                    pass
+                os.utime(left, (1, 1))
+                tool = self.tool(words[0], folder, *words[1:])
+                self.assertNotEqual(tool.status, 0)
+                self.assertIn("contains no journals", tool.err)
+                self.assertFalse(os.path.exists(left))
+
+
 class Cut(Case):
     """A journal that is full: what was made is recorded or counted as dropped."""
     STEPS = 100000

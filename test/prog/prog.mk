@@ -8,12 +8,13 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 # Programs are built without the sanitizers, whose runtime would be loaded before libprofrun.so.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
 PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx \
-	stacks steady slots slots_forks fails interposed churn bus_error
+	stacks steady slots slots_forks fails interposed churn bus_error \
+	life_threads life_processes life_signals life_unload odd_names
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups \
 	two_runtimes c10_main contexts
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so \
 	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so \
-	interposer_next.so interposer_handle.so interposer_name.so
+	interposer_next.so interposer_handle.so interposer_name.so life_unload.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
@@ -73,6 +74,10 @@ $(PROG)/interposer_name.so: PROG_FORM := -DBY_NAME
 $(PROG)/interposer_%.so: test/prog/interposer.c
 	$(call say,CC,$@)
 	$(prog_build) $(PROG_FORM) -shared -fPIC $< -ldl -o $@
+
+$(PROG)/life_unload.so: test/prog/life_unload.c $(PROG_SIM13)
+	$(call say,CC,$@)
+	$(prog_build) -DPLUGIN -shared -fPIC $< $(PROG_SIM13) -o $@
 
 $(PROG)/leaving.so: test/prog/leaving.c
 	$(call say,CC,$<)
@@ -139,11 +144,12 @@ $(PROG)/libraries_none: test/prog/libraries.c $(PROG_SIM13)
 	$(call say,CC,$@)
 	$(prog_build) $< $(PROG_SIM13) -ldl -o $@
 
-prog: $(PROG)/throws
-$(PROG)/throws: test/prog/throws.cpp $(PROG_SIM13)
+PROG_CXX := throws life_objects
+prog: $(PROG_CXX:%=$(PROG)/%)
+$(PROG_CXX:%=$(PROG)/%): $(PROG)/%: test/prog/%.cpp $(PROG_SIM13)
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) \
-		-ldl -o $@
+		-ldl -lpthread -o $@
 
 # Stand-ins for PyTorch's libc10.so, with the new and the old signature of PyTorch's memory reports.
 # The mangled names of the two differ.

@@ -1,83 +1,102 @@
-#!/usr/bin/env python3
-"""Runs programs with libprofrun.so among other preloaded libraries, in random order.
+"""Other preloaded libraries: allocators, AddressSanitizer's runtime, and interposers of CUDA.
 
-Each run must end as it does with the same libraries without profrun: same status, same output.
-Usage: test/torture/preloads.py [SEED] [RUNS]. Prints one line per failure and the figures. Needs
-`make tests`. Allocators are used where they are installed.
+The interposers wrap CUDA functions (one of them also dlsym) and print how often they were called,
+so that a call that bypasses them, or comes twice, is a difference of the output.
 """
-import collections
+import functools
 import glob
 import os
-import random
 import subprocess
-import sys
-import tempfile
-import time
 
-BUILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build")
-BUILD = os.path.realpath(BUILD)
-PROG = os.path.join(BUILD, "test/prog")
-LIBRARY = os.path.join(BUILD, "libprofrun.so")
+import common
+
 # Programs whose output does not depend on time or on addresses.
-PROGRAMS = [["interposed", "all", "3"], ["interposed", "handle", "5"],
-            ["interposed", "getproc", "5"],
-            ["interposed", "entry-point", "5"], ["threads", "ending"], ["driver_dlsym"],
-            ["driver_getproc", "v2"], ["driver_getproc", "v1"], ["contexts"]]
-PATIENCE_S = 20
-
-
+PROGRAMS = (["interposed", "all", "3"], ["interposed", "handle", "5"],
+            ["interposed", "getproc", "5"], ["interposed", "entry-point", "5"],
+            ["threads", "ending"], ["driver_dlsym"],
+            ["driver_getproc", "v2"], ["driver_getproc", "v1"], ["contexts"], ["fork", "before"],
+            ["life_threads", "keys"], ["life_objects", "exit"], ["life_unload", "local"],
+            ["loop", "300"])
 FORMS = ("next", "handle", "name")
-INTERPOSERS = [os.path.join(PROG, f"interposer_{form}.so") for form in FORMS]
+ALLOCATORS = {"tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
+              "jemalloc": ("libjemalloc.so.2", "libjemalloc2")}
+# Without --sim, which preloads the simulated GPU's libraries: a library that is preloaded after
+# those wraps nothing. The programs find them through LD_LIBRARY_PATH.
+OPTIONS = ()
+# AddressSanitizer demands to be first. Programs here leak on purpose.
+SANITIZER = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+RUNS, RUNS_SHORT = 5, 1  # of each library and place
 
 
-def allocators():
-    found = []
-    for pattern in ("libtcmalloc_minimal.so.4", "libjemalloc.so.2", "libmimalloc.so.2*"):
-        found += glob.glob(f"/usr/lib/*/{pattern}")[:1]
+def allocator(name):
+    return (glob.glob(f"/usr/lib/*/{ALLOCATORS[name][0]}") or [None])[0]
+
+
+def sanitizer():
+    try:
+        path = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True,
+                              text=True, check=False).stdout.strip()
+    except FileNotFoundError:
+        return None
+    return os.path.realpath(path) if os.path.isabs(path) else None
+
+
+def libraries():
+    """Returns the path of each library, None for one that is not installed."""
+    found = {name: allocator(name) for name in ALLOCATORS}
+    found["asan"] = sanitizer()
+    for form in FORMS:
+        found[f"interposer-{form}"] = os.path.join(common.PROGRAMS, f"interposer_{form}.so")
     return found
 
 
-def run(command, preloads, folder):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("PROF_", "LD_"))}
-    env.update(LD_PRELOAD=":".join(preloads), LD_LIBRARY_PATH=os.path.join(BUILD, "sim"),
-               PROF_OUT=folder, PROF_SCHEDULE="always", PROFSIM_DEVICES="2")
-    try:
-        done = subprocess.run([os.path.join(PROG, command[0]), *command[1:]], env=env, text=True,
-                              capture_output=True, timeout=PATIENCE_S, errors="replace")
-        return done.returncode, done.stdout
-    except subprocess.TimeoutExpired:
-        return "does not end", ""
+def missing():
+    packages = {**{name: package for name, (_, package) in ALLOCATORS.items()},
+                "asan": "gcc's AddressSanitizer"}
+    return [f"{packages[name]}: no case with {name}"
+            for name, path in libraries().items() if not path]
 
 
-def main():
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else int(time.time())
-    n_runs = int(sys.argv[2]) if len(sys.argv) > 2 else 60
-    choose = random.Random(seed)
-    libraries, figures = allocators(), collections.Counter()
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        for i in range(n_runs):
-            command = choose.choice(PROGRAMS)
-            # one interposer: two of them call each other without end, with and without profrun
-            chosen = [choose.choice(INTERPOSERS), *choose.sample(libraries, choose.randint(
-                0, min(1, len(libraries))))]
-            choose.shuffle(chosen)
-            at = choose.randint(0, len(chosen))
-            bare = run(command, chosen, "")
-            ours = run(command, [*chosen[:at], LIBRARY, *chosen[at:]], f"{folder}/{i}")
-            figures["runs"] += 1
-            figures["profrun first" if not at else "profrun after another"] += 1
-            if bare == ours:
-                continue
-            figures["failures"] += 1
-            names = [os.path.basename(name) for name in chosen]
-            names.insert(at, "profrun")
-            print(f"not ok {' '.join(command)} with {', '.join(names)}: {ours} instead of {bare}")
-    print(f"preloads: seed {seed}, {figures['runs']} runs, profrun first in "
-          f"{figures['profrun first']}, {figures['failures']} failures, "
-          f"{time.monotonic() - begun:.0f} s")
-    return 1 if figures["failures"] else 0
+def with_preloads(before, after, command):
+    """Returns a command line that puts libraries around those that are preloaded already."""
+    code = f'LD_PRELOAD="{before}${{LD_PRELOAD:+:$LD_PRELOAD}}:{after}" exec "$@"'
+    return ["sh", "-c", code, "sh", *command]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def one_run(name, place_in_list, place):
+    known, chance = libraries(), place.chance
+    chosen = {"before": [], "after": []}
+    chosen[place_in_list].append(known[name])
+    # One interposer at most: two of them call each other without end, also without profrun.
+    for other in ALLOCATORS:
+        if not name.startswith(("asan", other)) and known[other] and chance.random() < 0.3:
+            chosen[chance.choice(("before", "after"))].append(known[other])
+            break
+    program = chance.choice(PROGRAMS)
+    command = with_preloads(":".join(chosen["before"]), ":".join(chosen["after"]),
+                            common.program(*program))
+    schedule = chance.choice(("always", "off", "flight=3"))
+    return place.check(command, OPTIONS, PROF_SCHEDULE=schedule, PROFSIM_DEVICES="2", **SANITIZER)
+
+
+def around_the_launcher(name, place):
+    """The library is in the environment of the launcher and the collector, too."""
+    program = place.chance.choice(PROGRAMS)
+    return place.check(common.program(*program), OPTIONS, PROF_SCHEDULE="always",
+                       PROFSIM_DEVICES="2", LD_PRELOAD=libraries()[name], **SANITIZER)
+
+
+def cases(_chance, is_short):
+    for name, path in libraries().items():
+        if not path:
+            continue
+        for i in range(RUNS_SHORT if is_short else RUNS):
+            for place_in_list in "before", "after":
+                yield common.Case(f"{name}-{place_in_list}/{i}",
+                                  functools.partial(one_run, name, place_in_list))
+            if not name.startswith("interposer"):  # they print at the end of every process
+                yield common.Case(f"{name}-everywhere/{i}",
+                                  functools.partial(around_the_launcher, name))
+
+
+GROUP = common.Group("preloads", cases, missing)

@@ -1,5 +1,6 @@
 #include "test/unit/perfetto_decoder.h"
 
+#include "core/runtime/utf8.h"
 #include "core/util/vec.h"
 
 #include <setjmp.h>
@@ -91,11 +92,25 @@ struct decoded_track *decoded_named(struct decoded *d, const char *name)
 	return NULL;
 }
 
+/* Fails the test if the text is not UTF-8, because Perfetto's own decoder would reject it. */
 static char *copy(struct bytes b)
 {
-	char *text = mem_zero((size_t)(b.end - b.at) + 1);
-	memcpy(text, b.at, (size_t)(b.end - b.at));
+	size_t n = (size_t)(b.end - b.at);
+	char *text = mem_zero(n + 1);
+	memcpy(text, b.at, n);
+	for (size_t i = 0, bytes; i < n; i += bytes) {
+		bytes = utf8_valid_bytes(text + i);
+		if (!bytes)
+			fail_msg("not UTF-8: '%s'", text);
+	}
 	return text;
+}
+
+static void keep(char *to, size_t room, struct bytes b)
+{
+	char *text = copy(b);
+	snprintf(to, room, "%s", text);
+	free(text);
 }
 
 static void take_track(struct decoded *d, struct bytes b)
@@ -109,8 +124,7 @@ static void take_track(struct decoded *d, struct bytes b)
 		b = thread;
 	else if (!body_of(b, 2, &name))
 		return;
-	snprintf(t->name, sizeof(t->name), "%.*s", (int)(name.end - name.at),
-		 (const char *)name.at);
+	keep(t->name, sizeof(t->name), name);
 }
 
 static void take_words(struct decoded_sequence *s, struct bytes b)
@@ -186,8 +200,7 @@ static void take_event(struct decoded *d, struct decoded_sequence *s, struct byt
 		t->total_ns += s->now - t->begins[--t->depth];
 	} else if (type == 3) {
 		if (body_of(b, 23, &text))
-			snprintf(d->last_instant, sizeof(d->last_instant), "%.*s",
-				 (int)(text.end - text.at), (const char *)text.at);
+			keep(d->last_instant, sizeof(d->last_instant), text);
 	} else {
 		assert_int_equal(type, 4);
 		t->n_points++;

@@ -5,8 +5,10 @@
 #include "core/source/journal/ingest.h"
 #include "test/unit/journal_ingest.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -710,6 +712,61 @@ static void test_survives_random_damage(void **state)
 	jb_free(b);
 }
 
+/*
+ * Returns the CPU time, in clock_t, of reading n_steps recorded steps that are all held before the
+ * GPU work of the first one is read. The last step's work is missing.
+ */
+static clock_t late_work_cost(uint32_t n_steps)
+{
+	enum { GRACE_NS = 1000000000 };
+	struct journal_builder *b = jb_new(4, 4 << 20);
+	jb_thread(b, 1, 100, "main");
+	jb_thread(b, 9, 109, "cupti");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	for (uint32_t i = 1; i <= n_steps; i++) {
+		jb_step(b, 1, STEP_BEGIN, i * 1000, i, SCHED_RECORD);
+		jb_call(b, 1, JB_LAUNCH, i * 1000 + 100, 50, i, 7);
+	}
+	uint64_t end = (n_steps + 1) * 1000;
+	jb_step(b, 1, STEP_BEGIN, end, n_steps + 1, SCHED_NONE);
+	jb_alloc(b, 9, JB_MALLOC, end + GRACE_NS, 0x1000, 1); /* the steps before are past */
+	for (uint32_t i = 1; i < n_steps; i++) {
+		jb_external(b, 9, i, 1, i);
+		jb_work(b, 9, REC_KERNEL, 1, i * 1000 + 300, 50, i, 7);
+	}
+	jb_end(b, end + 2 * (uint64_t)GRACE_NS);
+	struct ingest_counts counts;
+	clock_t begun = clock();
+	struct seen seen = ingest_file(b, true, &counts);
+	clock_t cost = clock() - begun;
+	assert_int_equal(counts.paired, n_steps - 1);
+	assert_int_equal(counts.calls_without_work, 1);
+	assert_true(seen.steps.n >= n_steps);
+	for (uint32_t i = 0; i < n_steps; i++) {
+		assert_int_equal(seen.steps.at[i].number, i + 1);
+		assert_int_equal(seen.steps.at[i].n_linked, i + 1 < n_steps);
+	}
+	vec_free(&seen.steps);
+	jb_free(b);
+	return cost;
+}
+
+/*
+ * Many steps are held until their GPU work comes, because the collector is late or the process was
+ * killed. Closing them takes time in proportion to their number: sixteen times as many steps took
+ * 78 times as long when each was closed alone, and now twice as long.
+ */
+static void test_late_work_closes_many_steps_at_once(void **state)
+{
+	(void)state;
+	double least = INFINITY;
+	for (int i = 0; i < 3 && least > 32; i++)
+		least = fmin(least, (double)late_work_cost(16000) / (double)late_work_cost(1000));
+	assert_true(least < 32);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -726,6 +783,7 @@ int main(void)
 		cmocka_unit_test(test_boundary_is_one_moment_for_all_threads),
 		cmocka_unit_test(test_the_last_step_ends_with_what_it_did),
 		cmocka_unit_test(test_many_short_steps),
+		cmocka_unit_test(test_late_work_closes_many_steps_at_once),
 		cmocka_unit_test(test_always_without_boundaries),
 		cmocka_unit_test(test_samples_go_to_their_steps),
 		cmocka_unit_test(test_survives_random_damage),

@@ -105,6 +105,32 @@ static void test_what_was_recorded_is_in_the_trace(void **state)
 	jb_free(b);
 }
 
+/* Names are bytes of the application's choice. A trace's names are UTF-8. */
+static void test_names_are_utf8(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(64, 4096);
+	jb_thread(b, 1, 100, "m\xffi\xe2\x82n \xc3\xa4");
+	jb_string(b, 1, "ten bytes!\xed\xa0\x80 \xc0 \xe2\x82\xac \xf0\x9f\x98");
+	jb_launch_shape(b, 7, 1, 16);
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 1, 0);
+	jb_step(b, 1, STEP_BEGIN, 100, 1, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 1000, 600, 1, 7);
+	jb_work(b, 2, REC_KERNEL, 1, 1700, 900, 1, 7);
+	jb_step(b, 1, STEP_BEGIN, 400000, 2, SCHED_NONE);
+	jb_end(b, 500000);
+	encode_journal(b);
+	decoded_named(&decoded, "m?i??n \xc3\xa4");
+	uint64_t stream = decoded_named(&decoded, "GPU 0 Stream 7")->uuid;
+	for (size_t i = 0; i < decoded.n_slices; i++)
+		if (decoded.slices[i].track == stream)
+			assert_string_equal(decoded.slices[i].name,
+					    "ten bytes!??? ? \xe2\x82\xac ???");
+	decoded_free(&decoded);
+	jb_free(b);
+}
+
 static void test_a_memset_names_its_memory_if_it_is_known(void **state)
 {
 	static const struct {
@@ -394,6 +420,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_recorded_is_in_the_trace),
+		cmocka_unit_test(test_names_are_utf8),
 		cmocka_unit_test(test_a_memset_names_its_memory_if_it_is_known),
 		cmocka_unit_test(test_each_device_has_its_group),
 		cmocka_unit_test(test_arrows_join_each_launch_to_its_kernel),

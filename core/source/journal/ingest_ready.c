@@ -100,23 +100,48 @@ static bool is_first_ready(struct ingest *f)
 	return !expected || all_work_is_here(f, begin, end, expected);
 }
 
-/* Returns whether GPU work has arrived for all calls of the first n steps that should have it. */
-static bool are_ready(struct ingest *f, size_t n)
+/*
+ * Returns when the first call of the first n steps began whose GPU work has not arrived, or
+ * UINT64_MAX.
+ */
+static uint64_t first_incomplete(struct ingest *f, size_t n)
 {
-	bool is_all = true;
-	if (f->works.n < f->works_at_group_try + f->works_at_group_try / NEW_SHARE)
-		return false;
 	uint8_t *has_work = find_work(f, f->marks.at[0].ticks, f->marks.at[n].ticks);
+	uint64_t first = UINT64_MAX;
 	size_t number = 0;
 	for (size_t i = 0; i < f->threads.n; i++) {
 		const struct ingest_thread *t = &f->threads.at[i];
-		for (size_t k = 0; k < t->n_cut && is_all; k++)
-			is_all = has_work[number + k] || !ingest_expects_work(f, &t->calls.at[k]);
+		for (size_t k = 0; k < t->n_cut; k++) {
+			const struct rec_call *call = &t->calls.at[k];
+			if (call->begin_ticks >= first)
+				break; /* a thread's calls are in the order of their begins */
+			if (!has_work[number + k] && ingest_expects_work(f, call))
+				first = call->begin_ticks;
+		}
 		number += t->n_cut;
 	}
 	free(has_work);
-	f->works_at_group_try = is_all ? 0 : f->works.n + 1;
-	return is_all;
+	return first;
+}
+
+/*
+ * Returns how many of the first n steps have all their GPU work. Scans all records held, so all of
+ * these steps have to be passed on at once: one by one, the work would grow with the square of the
+ * number of steps held. A collector that is late may hold ten thousand.
+ */
+static size_t count_complete(struct ingest *f, size_t n)
+{
+	uint64_t until = first_incomplete(f, n);
+	size_t n_complete = 0;
+	while (n_complete < n && f->marks.at[n_complete + 1].ticks <= until)
+		n_complete++;
+	f->works_at_group_try = n_complete ? 0 : f->works.n + 1;
+	return n_complete;
+}
+
+static bool has_new_works(const struct ingest *f)
+{
+	return f->works.n >= f->works_at_group_try + f->works_at_group_try / NEW_SHARE;
 }
 
 /* Returns how many steps can be passed on. */
@@ -129,9 +154,11 @@ static size_t count_ready(struct ingest *f)
 		return 0;
 	if (n_given_up)
 		return n_given_up;
-	if (n_past > 1 && are_ready(f, n_past))
-		return n_past;
-	return is_first_ready(f);
+	size_t n_complete = n_past > 1 && has_new_works(f) ? count_complete(f, n_past) : 0;
+	if (n_complete || !is_first_ready(f))
+		return n_complete;
+	n_complete = n_past > 1 ? count_complete(f, n_past) : 1;
+	return n_complete ? n_complete : 1;
 }
 
 void ingest_close_steps(struct ingest *f, bool is_final, bool killed)

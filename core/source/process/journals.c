@@ -93,7 +93,7 @@ int journals_list(struct journals *j, const char *folder, struct err *e)
 	}
 	closedir(d);
 	if (!found.n)
-		return err_set(e, -ENOENT, "%.180s: its journal/ contains no journals", folder);
+		return err_set(e, -ENODATA, "%.180s: its journal/ contains no journals", folder);
 	qsort(found.at, found.n, sizeof(*found.at), by_begin);
 	for (size_t i = 0; i < found.n; i++)
 		vec_push(&j->paths, found.at[i].path);

@@ -14,7 +14,8 @@ struct journals {
 
 /*
  * Lists the journals in `folder`; free with journals_free(). Returns 0. Returns -errno with one
- * line in `e` if there is no folder or no journal in it.
+ * line in `e` if there is no folder or no journal in it (-ENODATA: the folder of a run, without a
+ * complete journal).
  */
 int journals_list(struct journals *j, const char *folder, struct err *e);
 /* Returns whether the file at `path` is a journal. Checks its first bytes, not its name. */
