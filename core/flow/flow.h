@@ -80,6 +80,12 @@ struct flow *flow_of_python(const uint8_t *code, size_t bytes, unsigned version)
 /* Processors whose instructions can be read. */
 enum flow_machine { FLOW_X86_64, FLOW_AARCH64 };
 
+/* The function that a call or a jump goes to. */
+struct flow_callee {
+	uint64_t address; /* FLOW_NO_TARGET: unknown */
+	bool is_slot;	  /* `address` is that of a pointer to the function */
+};
+
 /* The machine code of a function. */
 struct flow_code {
 	enum flow_machine machine;
@@ -91,6 +97,11 @@ struct flow_code {
 	 * there are none at `address`. The function pointer may be NULL.
 	 */
 	const uint8_t *(*constants)(void *context, uint64_t address, size_t bytes);
+	/*
+	 * Returns whether the function never returns, like exit(). After a call of it, the next
+	 * instruction does not follow. The function pointer may be NULL: then all calls return.
+	 */
+	bool (*never_returns)(void *context, struct flow_callee callee);
 	void *context;
 };
 
@@ -99,5 +110,18 @@ struct flow_code {
  * NULL if it cannot be read.
  */
 struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse);
+
+/*
+ * Returns whether the function can return: its code has a return, a jump out of it to something
+ * that can return, or an end that runs on into what follows. Handlers of exceptions count too,
+ * although no jump leads to them. Asks code->never_returns() about jumps out of the function only.
+ */
+bool flow_may_return(const struct flow_code *code);
+
+/*
+ * Returns the address of the pointer that the code jumps through within a few instructions, as the
+ * stubs of the Procedure Linkage Table do. Returns 0 if the code is not such a stub.
+ */
+uint64_t flow_stub_slot(const struct flow_code *code);
 
 #endif
