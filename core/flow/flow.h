@@ -66,6 +66,12 @@ bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site 
 /* Returns the place of the loop's header, its first instruction. */
 uint64_t flow_loop_at(const struct flow *f, uint32_t loop);
 
+/*
+ * Writes the places of the loop's back edges: of the instructions that begin the next iteration, at
+ * most `most`. Returns how many. A coarse loop has none.
+ */
+size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t most);
+
 /* Returns whether any instruction may leave the function by a jump. */
 bool flow_leaves(const struct flow *f);
 

@@ -23,6 +23,10 @@ KINDS = {"stages": {60}, "solver": {40, 180}, "devices": {50}, "pool": {120}, "r
 # Optimized programs: the code after a check that ends in exit(), or after std::mutex::lock()'s
 # std::__throw_system_error(), is often the middle of the main loop.
 CHECKED = ["O2/sensor_ring", "O3/sensor_ring", "O3/multigrid"]
+# Optimized, with debug information: the loops begin with their bodies, and often in functions that
+# are inlined there. The other places were once the names of these loops.
+LINES = {"lbm_cavity": "lbm_cavity.cu:89", "cg_heat": "cg_heat.cu:59",
+         "nbody_graph": "nbody_graph.cu:86", "sensor_ring": "sensor_ring.cu:51"}
 
 
 def right_loop(name):
@@ -63,6 +67,26 @@ class Loops(Case):
                 _, count = right_loop(os.path.basename(name))
                 _, steps, _ = self.steps([prog("fresh/" + name)])
                 self.assertEqual((steps["count"], steps["loop"]["iterations"]), (count, count))
+
+    def report_by(self, run, place):
+        return self.execute([LAUNCHER, "report", run.folder, "--json", "--step", "loop:" + place],
+                            run.folder, environment())
+
+    def test_optimized_loops_have_the_line_of_their_statement(self):
+        for name, other in LINES.items():
+            with self.subTest(name):
+                line, count = right_loop(name)
+                run, steps, _ = self.steps([prog("fresh/O2g/" + name)])
+                loop = steps["loop"]
+                self.assertEqual((os.path.basename(loop["file"]), loop["line"],
+                                  loop["iterations"]), (name + ".cu", line, count))
+                for place in (f"{name}.cu:{line}", other):
+                    again = self.report_by(run, place)
+                    self.assertEqual(again.status, 0, again.err)
+                    chosen = json.loads(again.out)["processes"][0]["steps"]
+                    self.assertEqual((chosen["count"], chosen["loop"]["line"]), (count, line))
+                self.assertIn("shows no loop at this line",
+                              self.report_by(run, f"{name}.cu:{line - 1}").err)
 
     def test_a_loop_that_no_call_shows_is_not_claimed(self):
         """The copies are on threads of their own, so the outer loop makes no call."""

@@ -18,8 +18,8 @@ PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
 # Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
-PROG_FRESH := $(if $(NVCC),$(addprefix fresh/O2/,sensor_ring) $(addprefix fresh/O3/,sensor_ring \
-	multigrid))
+PROG_FRESH := $(if $(NVCC),fresh/O2/sensor_ring $(addprefix fresh/O3/,sensor_ring multigrid) \
+	$(addprefix fresh/O2g/,sensor_ring lbm_cavity cg_heat nbody_graph))
 
 PROG_ALL := $(if $(NVCC),together regions_O1 regions_O2 regions_O3) \
 	$(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
@@ -105,6 +105,7 @@ $(PROG)/case_%: test/cases/%.cu
 
 $(PROG)/fresh/O2/%: PROG_NVCC_FLAGS := -O2
 $(PROG)/fresh/O3/%: PROG_NVCC_FLAGS := -O3
+$(PROG)/fresh/O2g/%: PROG_NVCC_FLAGS := -O2 -g
 $(PROG_FRESH:%=$(PROG)/%): $(PROG)/fresh/%:
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared $(PROG_NVCC_FLAGS) -std=c++17 $< -o $@

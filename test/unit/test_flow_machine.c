@@ -523,6 +523,36 @@ static void a_call_that_never_returns_is_no_way_into_a_loop(void **state)
 	check_loop(CODE(FLOW_AARCH64, aarch64_through_slot));
 }
 
+static void the_ends_of_a_loop_are_its_back_edges(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {
+		0x90,	    /* 1000: nop */
+		0x90,	    /* 1001: nop, the header of both loops */
+		0x75, 0xfd, /* 1002: jne 1001 */
+		0x90,	    /* 1004: nop */
+		0x75, 0xfa, /* 1005: jne 1001 */
+		0x90,	    /* 1007: nop, the header of another loop */
+		0x75, 0xfd, /* 1008: jne 1007 */
+		0xc3,
+	};
+	uint64_t ends[4] = { 0 };
+	uint32_t loop;
+	struct flow *f = flow_of_machine_code(CODE(FLOW_X86_64, code), false);
+	assert_int_equal(flow_loops_around(f, 0x1004, &loop, 1), 1);
+	assert_int_equal(flow_loop_at(f, loop), 0x1001);
+	assert_int_equal(flow_loop_ends(f, loop, ends, 4), 2);
+	assert_true(ends[0] + ends[1] == 0x1002 + 0x1005 && ends[0] != ends[1]);
+	assert_int_equal(flow_loop_ends(f, loop, ends, 1), 1);
+	assert_int_equal(flow_loops_around(f, 0x1007, &loop, 1), 1);
+	assert_int_equal(flow_loop_ends(f, loop, ends, 4), 1);
+	assert_int_equal(ends[0], 0x1008);
+	flow_free(f);
+	f = flow_of_machine_code(CODE(FLOW_X86_64, code), true);
+	assert_int_equal(flow_loop_ends(f, 0, ends, 4), 0);
+	flow_free(f);
+}
+
 /* The register is changed after the pointer to fail() was loaded. */
 static void an_overwritten_register_is_not_called(void **state)
 {
@@ -609,11 +639,12 @@ int main(void)
 	struct CMUnitTest tests[32] = {
 		cmocka_unit_test(unknown_instructions_are_skipped),
 		cmocka_unit_test(a_call_that_never_returns_is_no_way_into_a_loop),
+		cmocka_unit_test(the_ends_of_a_loop_are_its_back_edges),
 		cmocka_unit_test(an_overwritten_register_is_not_called),
 		cmocka_unit_test(a_function_without_a_way_back_never_returns),
 		cmocka_unit_test(the_slot_of_a_stub_is_found),
 	};
-	size_t n = 5;
+	size_t n = 6;
 	n += ADD(plain_code_has_the_loops_of_the_source, plain);
 	n += ADD(optimized_code_has_the_loops_of_the_source, optimized);
 #ifdef __x86_64__
