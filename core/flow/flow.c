@@ -7,8 +7,9 @@
 
 struct flow {
 	struct graph g;
-	uint64_t *begin; /* of a block: the place of its first instruction */
-	bool *is_check;	 /* of a block: it ends with a check, see struct flow_instruction */
+	/* of a block: the places of its first and last instruction */
+	uint64_t *begin, *last;
+	bool *is_check; /* of a block: it ends with a check, see struct flow_instruction */
 	bool is_coarse, leaves;
 };
 
@@ -57,6 +58,7 @@ static void add_edges(struct flow *f, const struct flow_instruction *at, size_t 
 		if (i == 0 || block_of[i] != block)
 			f->begin[block_of[i]] = at[i].at;
 		block = block_of[i];
+		f->last[block] = at[i].at;
 		f->leaves |= at[i].leaves;
 		if (i + 1 < n && block_of[i + 1] == block)
 			continue;
@@ -79,6 +81,7 @@ struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coars
 	size_t blocks = f->g.n = find_blocks(at, n, target, block_of);
 	f->is_coarse = is_coarse;
 	f->begin = mem_resize(NULL, blocks * sizeof(*f->begin));
+	f->last = mem_resize(NULL, blocks * sizeof(*f->last));
 	f->is_check = mem_zero(blocks * sizeof(*f->is_check));
 	f->g.next.first = mem_resize(NULL, (blocks + 1) * sizeof(*f->g.next.first));
 	f->g.next.to = mem_resize(NULL, 2 * blocks * sizeof(*f->g.next.to));
@@ -95,6 +98,7 @@ void flow_free(struct flow *f)
 		return;
 	graph_free(&f->g);
 	free(f->begin);
+	free(f->last);
 	free(f->is_check);
 	free(f);
 }
@@ -266,6 +270,28 @@ uint64_t flow_loop_at(const struct flow *f, uint32_t loop)
 {
 	/* of a coarse loop: the first block of the outermost loop that comes first in preorder */
 	return f->begin[f->g.header[f->is_coarse ? f->g.n_loops - 1 : loop]];
+}
+
+/* Returns whether the block is in the loop of the graph, or in one inside it. */
+static bool is_in_loop(const struct flow *f, uint32_t block, uint32_t loop)
+{
+	uint32_t l = f->g.loop_of[block];
+	while (l != GRAPH_NONE && l < loop)
+		l = f->g.around[l];
+	return l == loop;
+}
+
+size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t most)
+{
+	const struct edges *previous = &f->g.previous;
+	uint32_t header = f->g.header[loop];
+	size_t n = 0;
+	if (f->is_coarse)
+		return 0;
+	for (uint32_t e = previous->first[header]; e < previous->first[header + 1]; e++)
+		if (n < most && is_in_loop(f, previous->to[e], loop))
+			out[n++] = f->last[previous->to[e]];
+	return n;
 }
 
 bool flow_leaves(const struct flow *f)

@@ -66,6 +66,12 @@ bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site 
 /* Returns the place of the loop's header, its first instruction. */
 uint64_t flow_loop_at(const struct flow *f, uint32_t loop);
 
+/*
+ * Writes the places of the loop's back edges: of the instructions that begin the next iteration, at
+ * most `most`. Returns how many. A coarse loop has none.
+ */
+size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t most);
+
 /* Returns whether any instruction may leave the function by a jump. */
 bool flow_leaves(const struct flow *f);
 
@@ -80,6 +86,12 @@ struct flow *flow_of_python(const uint8_t *code, size_t bytes, unsigned version)
 /* Processors whose instructions can be read. */
 enum flow_machine { FLOW_X86_64, FLOW_AARCH64 };
 
+/* The function that a call or a jump goes to. */
+struct flow_callee {
+	uint64_t address; /* FLOW_NO_TARGET: unknown */
+	bool is_slot;	  /* `address` is that of a pointer to the function */
+};
+
 /* The machine code of a function. */
 struct flow_code {
 	enum flow_machine machine;
@@ -91,6 +103,11 @@ struct flow_code {
 	 * there are none at `address`. The function pointer may be NULL.
 	 */
 	const uint8_t *(*constants)(void *context, uint64_t address, size_t bytes);
+	/*
+	 * Returns whether the function never returns, like exit(). After a call of it, the next
+	 * instruction does not follow. The function pointer may be NULL: then all calls return.
+	 */
+	bool (*never_returns)(void *context, struct flow_callee callee);
 	void *context;
 };
 
@@ -99,5 +116,18 @@ struct flow_code {
  * NULL if it cannot be read.
  */
 struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse);
+
+/*
+ * Returns whether the function can return: its code has a return, a jump out of it to something
+ * that can return, or an end that runs on into what follows. Handlers of exceptions count too,
+ * although no jump leads to them. Asks code->never_returns() about jumps out of the function only.
+ */
+bool flow_may_return(const struct flow_code *code);
+
+/*
+ * Returns the address of the pointer that the code jumps through within a few instructions, as the
+ * stubs of the Procedure Linkage Table do. Returns 0 if the code is not such a stub.
+ */
+uint64_t flow_stub_slot(const struct flow_code *code);
 
 #endif

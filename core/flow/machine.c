@@ -1,7 +1,8 @@
 /*
  * Reads machine code with capstone. Instructions that it does not know are skipped, because newer
- * compilers may use newer ones. A call to a function that never returns seems to go on.
+ * compilers may use newer ones.
  */
+#include "core/flow/callee.h"
 #include "core/flow/flow.h"
 #include "core/flow/switch_tables.h"
 #include "core/util/vec.h"
@@ -11,7 +12,8 @@
 /* What one instruction does. */
 struct effect {
 	bool is_call, is_jump, is_conditional;
-	bool ends;	/* the next instruction does not follow: a return or a trap */
+	bool ends; /* the next instruction does not follow: a return or a trap */
+	bool is_return;
 	bool is_test;	/* it compares something with zero */
 	bool is_tested; /* a jump that depends on such a comparison */
 	uint64_t target;
@@ -41,6 +43,8 @@ static struct effect effect_x86(const cs_insn *i)
 	case X86_INS_RETF:
 	case X86_INS_RETFQ:
 	case X86_INS_IRETQ:
+		e.is_return = e.ends = true;
+		return e;
 	case X86_INS_HLT:
 	case X86_INS_UD2:
 		e.ends = true;
@@ -82,6 +86,8 @@ static struct effect effect_aarch64(const cs_insn *i)
 		return e;
 	case ARM64_INS_RET:
 	case ARM64_INS_ERET:
+		e.is_return = e.ends = true;
+		return e;
 	case ARM64_INS_BRK:
 	case ARM64_INS_HLT:
 		e.ends = true;
@@ -127,63 +133,153 @@ struct reading {
 	size_t call, test; /* index after the last instruction of the kind; 0: none yet */
 	struct flow_instructions rows;
 	struct switch_tables tables;
+	struct callee_registers registers;
 };
+
+static struct effect effect_of(const struct flow_code *code, const cs_insn *i)
+{
+	if (!i->id) /* it is unknown and has no details */
+		return (struct effect){ .target = FLOW_NO_TARGET };
+	return code->machine == FLOW_X86_64 ? effect_x86(i) : effect_aarch64(i);
+}
+
+static bool is_inside(const struct flow_code *code, uint64_t target)
+{
+	return target - code->address < code->bytes;
+}
+
+static bool never_returns(const struct flow_code *code, struct flow_callee callee)
+{
+	return code->never_returns && callee.address != FLOW_NO_TARGET &&
+	       code->never_returns(code->context, callee);
+}
+
+/* Takes notice of what later instructions need. */
+static void note(struct reading *r, const cs_insn *i)
+{
+	if (!i->id)
+		return;
+	if (r->code->machine == FLOW_X86_64)
+		switch_tables_note(&r->tables, i, r->rows.n);
+	else
+		callee_note(&r->registers, i);
+}
 
 static void read_instruction(struct reading *r, const cs_insn *i)
 {
 	const struct flow_code *code = r->code;
-	bool is_x86 = code->machine == FLOW_X86_64;
-	struct effect e = { .target = FLOW_NO_TARGET };
-	if (i->id) /* else it is unknown and has no details */
-		e = is_x86 ? effect_x86(i) : effect_aarch64(i);
+	struct effect e = effect_of(code, i);
 	size_t row = r->rows.n + 1;
 	bool is_check = e.is_tested && r->call && row - r->call < CHECK_MOST &&
 			(e.is_test || r->test > r->call);
-	if (e.is_call)
+	if (e.is_call) {
 		r->call = row;
+		e.ends = never_returns(code, callee_of(&r->registers, code->machine, i));
+	}
 	if (e.is_test)
 		r->test = row;
-	bool is_inside = e.target - code->address < code->bytes;
-	if (i->id && is_x86)
-		switch_tables_note(&r->tables, i, r->rows.n);
-	vec_push(&r->rows, (struct flow_instruction){
-				   .at = i->address,
-				   .target = e.target,
-				   .falls_through = !e.ends && (!e.is_jump || e.is_conditional),
-				   .is_check = is_check,
-				   .leaves = e.is_jump && !e.is_conditional && !is_inside,
-			   });
+	note(r, i);
+	vec_push(&r->rows,
+		 (struct flow_instruction){
+			 .at = i->address,
+			 .target = e.target,
+			 .falls_through = !e.ends && (!e.is_jump || e.is_conditional),
+			 .is_check = is_check,
+			 .leaves = e.is_jump && !e.is_conditional && !is_inside(code, e.target),
+		 });
 }
 
-/* Returns whether capstone is ready to read the code. */
-static bool open_reader(const struct flow_code *code, csh *handle)
+/* The instructions of a function, as capstone reads them one by one. */
+struct cursor {
+	csh handle;
+	cs_insn *i;
+	const uint8_t *at;
+	size_t left;
+	uint64_t address;
+};
+
+/* Returns whether capstone is ready to read the code. Then close_cursor() must follow. */
+static bool open_cursor(const struct flow_code *code, struct cursor *c)
 {
 	cs_err error = code->machine == FLOW_X86_64
-			       ? cs_open(CS_ARCH_X86, CS_MODE_64, handle)
-			       : cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, handle);
+			       ? cs_open(CS_ARCH_X86, CS_MODE_64, &c->handle)
+			       : cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &c->handle);
 	if (error != CS_ERR_OK)
 		return false;
-	cs_option(*handle, CS_OPT_DETAIL, CS_OPT_ON);
-	cs_option(*handle, CS_OPT_SKIPDATA, CS_OPT_ON);
+	cs_option(c->handle, CS_OPT_DETAIL, CS_OPT_ON);
+	cs_option(c->handle, CS_OPT_SKIPDATA, CS_OPT_ON);
+	c->i = mem_check(cs_malloc(c->handle), sizeof(*c->i));
+	c->at = code->at;
+	c->left = code->bytes;
+	c->address = code->address;
 	return true;
+}
+
+static bool next(struct cursor *c)
+{
+	return cs_disasm_iter(c->handle, &c->at, &c->left, &c->address, c->i);
+}
+
+static void close_cursor(struct cursor *c)
+{
+	cs_free(c->i, 1);
+	cs_close(&c->handle);
 }
 
 struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse)
 {
-	csh handle;
+	struct cursor c;
 	struct reading r = { .code = code };
-	if (!open_reader(code, &handle))
+	if (!open_cursor(code, &c))
 		return NULL;
-	cs_insn *i = mem_check(cs_malloc(handle), sizeof(*i));
-	const uint8_t *at = code->at;
-	size_t left = code->bytes;
-	uint64_t address = code->address;
-	while (cs_disasm_iter(handle, &at, &left, &address, i))
-		read_instruction(&r, i);
-	cs_free(i, 1);
-	cs_close(&handle);
+	while (next(&c))
+		read_instruction(&r, c.i);
+	close_cursor(&c);
 	switch_tables_resolve(&r.tables, code, &r.rows);
 	struct flow *f = flow_new(r.rows.at, r.rows.n, is_coarse);
 	vec_free(&r.rows);
 	return f;
+}
+
+bool flow_may_return(const struct flow_code *code)
+{
+	struct cursor c;
+	struct callee_registers registers = { 0 };
+	bool may = !code->bytes, runs_on = true;
+	if (!open_cursor(code, &c))
+		return true;
+	while (!may && next(&c)) {
+		struct effect e = effect_of(code, c.i);
+		bool goes_on = !e.is_jump || e.is_conditional;
+		may = e.is_return ||
+		      (e.is_jump && !is_inside(code, e.target) &&
+		       !never_returns(code, callee_of(&registers, code->machine, c.i)));
+		/* the compiler has put nothing after a call only if the call never returns */
+		runs_on = goes_on && !e.ends && !e.is_call;
+		if (c.i->id && code->machine == FLOW_AARCH64)
+			callee_note(&registers, c.i);
+	}
+	close_cursor(&c);
+	return may || runs_on;
+}
+
+uint64_t flow_stub_slot(const struct flow_code *code)
+{
+	enum { INSTRUCTIONS_MOST = 8 }; /* bytes of an unknown one count as one each */
+	struct cursor c;
+	struct callee_registers registers = { 0 };
+	struct flow_callee to = { 0 };
+	if (!open_cursor(code, &c))
+		return 0;
+	for (int n = 0; n < INSTRUCTIONS_MOST && next(&c); n++) {
+		struct effect e = effect_of(code, c.i);
+		if (e.is_jump && !e.is_conditional)
+			to = callee_of(&registers, code->machine, c.i);
+		if (e.is_jump || e.is_call || e.ends)
+			break;
+		if (c.i->id && code->machine == FLOW_AARCH64)
+			callee_note(&registers, c.i);
+	}
+	close_cursor(&c);
+	return to.is_slot ? to.address : 0;
 }

@@ -3,7 +3,7 @@
 
 #include "core/source/journal/native.h"
 #include "core/source/journal/pylines.h"
-#include "core/symbols/origin.h"
+#include "core/steps/loop_lines.h"
 
 #include <string.h>
 
@@ -37,30 +37,49 @@ static struct loop_name name_python(const struct namer *x, const struct loop_fra
 	};
 }
 
-/* Of inlined functions, the innermost one in the user's own source. */
-static struct loop_name name_native(struct namer *x, const struct loop_frame *f, uint64_t at)
+/* A loop's name, and other places by which it can be asked for. */
+struct named {
+	struct loop_name name;
+	uint32_t body;		/* see struct loop_lines */
+	const char *other_file; /* the place of its first instruction */
+	uint32_t other_line;
+};
+
+static struct named name_native(struct namer *x, const struct loop_frame *f,
+				const struct loop_place *p)
 {
-	struct source_frame found[STACK_INLINED_MOST];
 	if (!x->native)
 		x->native = native_new(x->tree->stacks.dict, &x->texts);
-	uint64_t module = f->raw & ~0xffffffffffffull;
-	size_t n = native_find(x->native, module | at, false, found), i = 0;
-	while (i + 1 < n && (!found[i].frame.line || origin_is_library_source(found[i].frame.file)))
-		i++;
-	return (struct loop_name){ .file = arena_text(x->arena, found[i].frame.file),
-				   .function = arena_text(x->arena, found[i].frame.function),
-				   .line = found[i].frame.line };
+	const struct native_loop loop = { .module = f->raw & ~0xffffffffffffull,
+					  .flow = f->flow,
+					  .number = p->number,
+					  .sites = p->sites.at,
+					  .n_sites = p->sites.n };
+	struct loop_lines lines = loop_lines_find(x->native, &loop);
+	return (struct named){ .name = { .file = arena_text(x->arena, lines.at.file),
+					 .function = arena_text(x->arena, lines.at.function),
+					 .line = lines.at.line },
+			       .body = lines.body,
+			       .other_file = arena_text(x->arena, lines.first.file),
+			       .other_line = lines.first.line };
+}
+
+static struct named named_of(struct namer *x, const struct loop *l)
+{
+	const struct loop_place *p = &x->tree->stacks.places.at[l->place];
+	const struct loop_frame *f = &x->tree->stacks.frames.at[p->frame];
+	struct named named = { .other_file = "" };
+	if (f->is & LOOP_FRAME_PYTHON)
+		named.name = name_python(x, f, flow_loop_at(f->flow, p->number));
+	else
+		named = name_native(x, f, p);
+	named.name.iterations = l->iterations.n;
+	return named;
 }
 
 static struct loop_name name_of(struct namer *x, const struct loop *l)
 {
-	const struct loop_place *p = &x->tree->stacks.places.at[l->place];
-	const struct loop_frame *f = &x->tree->stacks.frames.at[p->frame];
-	uint64_t at = flow_loop_at(f->flow, p->number);
-	struct loop_name name = f->is & LOOP_FRAME_PYTHON ? name_python(x, f, at)
-							  : name_native(x, f, at);
-	name.iterations = l->iterations.n;
-	return name;
+	return named_of(x, l).name;
 }
 
 static void name_outer(struct namer *x, struct loop_names *to, const struct loop *step)
@@ -124,22 +143,54 @@ static bool ends_with(const char *file, const char *suffix, size_t n)
 	       (length == n || file[length - n - 1] == '/');
 }
 
+/* A place that the user asks for. */
+struct wanted {
+	const char *file; /* the end of the file's name, without a 0 after it */
+	size_t bytes;
+	long line;
+};
+
+/* Ranks how well a loop answers to a place. */
+enum { NO_ANSWER, BY_BODY, BY_FIRST, BY_NAME };
+
+/*
+ * Returns how well the loop answers to the place: by its own line, by its first instruction (whose
+ * line was once the loop's), or by a line between the loop's and that of its body.
+ */
+static int answers(const struct named *l, const struct wanted *w)
+{
+	bool is_file = ends_with(l->name.file, w->file, w->bytes);
+	if (is_file && (long)l->name.line == w->line)
+		return BY_NAME;
+	if ((long)l->other_line == w->line && ends_with(l->other_file, w->file, w->bytes))
+		return BY_FIRST;
+	return is_file && (long)l->name.line < w->line && w->line <= (long)l->body ? BY_BODY
+										   : NO_ANSWER;
+}
+
 int64_t loop_names_find(const struct loop_tree *t, const char *file_and_line)
 {
 	struct arena arena = { 0 };
 	struct namer x = { .tree = t, .arena = &arena };
 	const char *colon = strrchr(file_and_line, ':');
-	long line = colon ? strtol(colon + 1, NULL, 10) : 0;
+	struct wanted wanted = { .file = file_and_line };
+	if (colon) {
+		wanted.bytes = (size_t)(colon - file_and_line);
+		wanted.line = strtol(colon + 1, NULL, 10);
+	}
 	int64_t best = -1;
+	int best_answer = NO_ANSWER;
 	for (size_t i = 0; colon && i < t->loops.n; i++) {
 		const struct loop *l = &t->loops.at[i];
 		if (!loop_goes_round(l))
 			continue;
-		struct loop_name name = name_of(&x, l);
-		if ((long)name.line == line &&
-		    ends_with(name.file, file_and_line, (size_t)(colon - file_and_line)) &&
-		    (best < 0 || l->iterations.n > t->loops.at[best].iterations.n))
+		struct named named = named_of(&x, l);
+		int answer = answers(&named, &wanted);
+		if (answer > best_answer || (answer && answer == best_answer &&
+					     l->iterations.n > t->loops.at[best].iterations.n)) {
 			best = (int64_t)i;
+			best_answer = answer;
+		}
 	}
 	free_namer(&x);
 	arena_free(&arena);

@@ -27,7 +27,11 @@ struct loop_names {
 void loop_names_make(struct loop_names *to, const struct loop_tree *t, const struct loop_choice *c,
 		     struct arena *a);
 
-/* Returns the index of the loop at FILE-SUFFIX:LINE that has the most iterations; -1: none. */
+/*
+ * Returns the index of the loop at FILE-SUFFIX:LINE, -1 if there is none. Without a loop named by
+ * this line, a loop whose body begins there is found too. Of several, the one with the most
+ * iterations is returned.
+ */
 int64_t loop_names_find(const struct loop_tree *t, const char *file_and_line);
 
 #endif

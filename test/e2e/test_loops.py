@@ -3,9 +3,10 @@ test/cases, and further kinds in test/cases/loops.cu. The right numbers are in t
 """
 import json
 import os
+import re
 import unittest
 
-from harness import Case, LAUNCHER, environment, prog
+from harness import Case, LAUNCHER, ROOT, environment, prog
 
 CASES = {
     "rk4_stages": 500,
@@ -17,6 +18,23 @@ CASES = {
 # two nested loops: either may be called the step if the report names the other one
 KINDS = {"stages": {60}, "solver": {40, 180}, "devices": {50}, "pool": {120}, "recursion": {45},
          "callbacks": {70}, "branches": {90}}
+
+
+# Optimized programs: the code after a check that ends in exit(), or after std::mutex::lock()'s
+# std::__throw_system_error(), is often the middle of the main loop.
+CHECKED = ["O2/sensor_ring", "O3/sensor_ring", "O3/multigrid"]
+# Optimized, with debug information: the loops begin with their bodies, and often in functions that
+# are inlined there. The other places were once the names of these loops.
+LINES = {"lbm_cavity": "lbm_cavity.cu:89", "cg_heat": "cg_heat.cu:59",
+         "nbody_graph": "nbody_graph.cu:86", "sensor_ring": "sensor_ring.cu:51"}
+
+
+def right_loop(name):
+    """Returns the line and the iterations that the program's author names in its first line."""
+    with open(os.path.join(ROOT, "test", "steps", "fresh", name + ".cu")) as file:
+        line, iterations = re.search(r"loop at line (\d+); iterations (\d+)",
+                                     file.readline()).groups()
+    return int(line), int(iterations)
 
 
 class Loops(Case):
@@ -42,6 +60,33 @@ class Loops(Case):
                 _, steps, _ = self.steps([prog("case_loops"), kind], PROFSIM_DEVICES="3")
                 self.assertIn(steps["count"], counts)
                 self.assertEqual(os.path.basename(steps["loop"]["file"]), "loops.cu")
+
+    def test_calls_that_never_return_hide_no_loop(self):
+        for name in CHECKED:
+            with self.subTest(name):
+                _, count = right_loop(os.path.basename(name))
+                _, steps, _ = self.steps([prog("fresh/" + name)])
+                self.assertEqual((steps["count"], steps["loop"]["iterations"]), (count, count))
+
+    def report_by(self, run, place):
+        return self.execute([LAUNCHER, "report", run.folder, "--json", "--step", "loop:" + place],
+                            run.folder, environment())
+
+    def test_optimized_loops_have_the_line_of_their_statement(self):
+        for name, other in LINES.items():
+            with self.subTest(name):
+                line, count = right_loop(name)
+                run, steps, _ = self.steps([prog("fresh/O2g/" + name)])
+                loop = steps["loop"]
+                self.assertEqual((os.path.basename(loop["file"]), loop["line"],
+                                  loop["iterations"]), (name + ".cu", line, count))
+                for place in (f"{name}.cu:{line}", other):
+                    again = self.report_by(run, place)
+                    self.assertEqual(again.status, 0, again.err)
+                    chosen = json.loads(again.out)["processes"][0]["steps"]
+                    self.assertEqual((chosen["count"], chosen["loop"]["line"]), (count, line))
+                self.assertIn("shows no loop at this line",
+                              self.report_by(run, f"{name}.cu:{line - 1}").err)
 
     def test_a_loop_that_no_call_shows_is_not_claimed(self):
         """The copies, or all calls, are on new threads, so the outer loop makes no call."""

@@ -18,9 +18,13 @@ PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
+# Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
+PROG_FRESH := $(if $(NVCC),fresh/O2/sensor_ring $(addprefix fresh/O3/,sensor_ring multigrid) \
+	$(addprefix fresh/O2g/,sensor_ring lbm_cavity cg_heat nbody_graph))
+
 PROG_ALL := $(if $(NVCC),together regions_O1 regions_O2 regions_O3) \
 	$(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
-	own_profiler slots_now $(PROG_NVCC) $(PROG_CASES)
+	own_profiler slots_now $(PROG_NVCC) $(PROG_CASES) $(PROG_FRESH)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
 
@@ -104,6 +108,14 @@ $(PROG)/case_contexts_migrate: PROG_CASE_LIBS := -lcuda
 $(PROG)/case_%: test/cases/%.cu
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< $(PROG_CASE_LIBS) -o $@
+
+$(PROG)/fresh/O2/%: PROG_NVCC_FLAGS := -O2
+$(PROG)/fresh/O3/%: PROG_NVCC_FLAGS := -O3
+$(PROG)/fresh/O2g/%: PROG_NVCC_FLAGS := -O2 -g
+$(PROG_FRESH:%=$(PROG)/%): $(PROG)/fresh/%:
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared $(PROG_NVCC_FLAGS) -std=c++17 $< -o $@
+$(foreach p,$(PROG_FRESH),$(eval $(PROG)/$(p): test/steps/fresh/$(notdir $(p)).cu))
 
 $(PROG)/together: test/prog/together.cu
 	$(call say,NVCC,$@)

@@ -57,3 +57,21 @@ $(FLOW_OBJECTS) $(FLOW_AARCH64): test/unit/flow/shapes.c
 # the objects call functions of the test
 $(BUILD)/test/unit/test_flow_machine: override LDFLAGS += -rdynamic
 $(BUILD)/test/unit/test_flow_machine: | $(FLOW_OBJECTS) $(FLOW_AARCH64)
+
+# Objects in which test_no_return.c finds the calls that never return. Each has another form of
+# calls: stubs of the linker with and without endbr64, no stubs, and those of aarch64.
+STOPS := $(addprefix $(FLOW)/stops-,lazy.so now.so cet.so no-plt.so O0.so)
+STOPS_AARCH64 := $(if $(shell command -v aarch64-linux-gnu-gcc), \
+	$(addprefix $(FLOW)/stops-aarch64,.so -no-plt.so))
+$(STOPS): STOPS_CC := g++
+$(STOPS_AARCH64): STOPS_CC := aarch64-linux-gnu-gcc
+$(FLOW)/stops-lazy.so: STOPS_FLAGS := -Wl,-z,lazy
+$(FLOW)/stops-now.so: STOPS_FLAGS := -Wl,-z,now
+$(FLOW)/stops-cet.so: STOPS_FLAGS := -fcf-protection -Wl,-z,ibtplt
+$(FLOW)/stops-no-plt.so $(FLOW)/stops-aarch64-no-plt.so: STOPS_FLAGS := -fno-plt
+$(FLOW)/stops-O0.so: STOPS_FLAGS := -O0
+$(STOPS) $(STOPS_AARCH64): test/unit/flow/stops.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(STOPS_CC) -O2 -fPIC -shared -fvisibility=hidden -nostdlib \
+		$(STOPS_FLAGS) $< -o $@
+$(BUILD)/test/unit/test_no_return: | $(STOPS) $(STOPS_AARCH64)

@@ -162,7 +162,10 @@ bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out)
 		if (!name || !*name || rank(&symbol, name) >= best)
 			continue;
 		best = rank(&symbol, name);
-		*out = (struct symbol){ .name = name, .begin = s->at.at[i].begin, .end = end };
+		*out = (struct symbol){ .name = name,
+					.begin = s->at.at[i].begin,
+					.end = end,
+					.is_sized = s->at.at[i].bytes > 0 };
 	}
 	return best != INT32_MAX;
 }

@@ -12,6 +12,7 @@ struct symbols;
 struct symbol {
 	const char *name;
 	uint64_t begin, end;
+	bool is_sized; /* the table contains its size; else `end` is a guess */
 };
 
 /* Returns NULL if the object has no function symbols. `o` must outlive the result. */
