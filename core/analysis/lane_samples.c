@@ -265,6 +265,19 @@ static struct before_call unpack(uint64_t word)
 	return (struct before_call){ .site = (uint32_t)(word >> 8), .kind = (uint8_t)word };
 }
 
+/* Returns a number for two successive calls; 0: the stack of the first one is unknown. */
+static uint64_t key_between(uint32_t last, uint32_t next)
+{
+	return last ? (uint64_t)last << 32 | next : 0;
+}
+
+struct before_call lane_samples_between(const struct lane_samples *s, uint32_t last, uint32_t next)
+{
+	uint64_t key = key_between(last, next);
+	const uint64_t *found = key ? map_find(&s->known, key) : NULL;
+	return found ? unpack(*found) : (struct before_call){ 0 };
+}
+
 /* Returns the kind and the line that most of the `n` samples have. */
 static struct before_call most_frequent(const struct lane_sample *samples, size_t n)
 {
@@ -298,13 +311,13 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 		++*at;
 	if (c->begin_ns < last.end_ns + BETWEEN_LEAST_NS)
 		return found;
-	uint64_t key = last.stack ? (uint64_t)last.stack << 32 | c->stack : 0;
+	uint64_t key = key_between(last.stack, c->stack);
 	if (*at > from)
 		found = most_frequent(&s->at.at[from], *at - from);
 	if (*at > from && key)
 		*map_at(&s->known, key, NULL) = pack(found);
-	else if (*at == from && key && map_find(&s->known, key))
-		found = unpack(*map_find(&s->known, key));
+	else if (*at == from)
+		found = lane_samples_between(s, last.stack, c->stack);
 	return found;
 }
 
