@@ -119,6 +119,7 @@ void judge_play_resources(struct judge *j)
 		j->drawn[i].steps = j->steps_ms[i];
 		j->drawn[i].value = fmax(0, result.typical_gain_ms);
 		j->drawn[i].run_error = i == RESOURCE_GPU ? 0 : j->run_error;
+		j->drawn[i].limit = j->step_ms;
 		if (i == RESOURCE_INPUT)
 			j->input_seen = is_played ? whatif_input_seen(&j->w) : 0;
 		if (judge_resources[i].change.kind == WHATIF_FREE)

@@ -86,6 +86,7 @@ void resample(struct resampled *of, size_t n, uint32_t n_steps)
 		for (size_t i = 0; i < n; i++) {
 			double error = exp(error_of(&of[i]) * normal(&random)),
 			       ms = of[i].value * error + draw(&of[i], drawn, n_steps);
+			ms = of[i].limit > 0 ? fmin(ms, fmax(of[i].limit, of[i].value)) : ms;
 			of[i].means[k] = (float)fmax(0, ms);
 		}
 	}

@@ -108,6 +108,10 @@ static void load_does_not_hide_what_is_far_larger(void **state)
 		assert_true(of[0].means[k] > of[1].means[k]);
 	resampled_interval(&of[0], &low, &high);
 	assert_true(low > 20 && low < 50 && high > 200 && high < 500);
+	of[0].limit = 150;
+	resample(of, 1, STEPS);
+	resampled_interval(&of[0], &low, &high);
+	assert_true(low > 20 && high <= 150);
 }
 
 /* Work that goes on in the next step moves savings from one step to the other. */
