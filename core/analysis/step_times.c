@@ -11,6 +11,8 @@
  */
 #include "core/analysis/step_times.h"
 
+#include "core/analysis/host_kinds.h"
+
 #include <math.h>
 
 #define SLOW_FACTOR	 1.5
@@ -148,27 +150,49 @@ double step_times_work(const struct timeline *t, double usual)
 
 /* ---- Pauses ---- */
 
+/* Sets the line of the time before a call: the line that was sampled in it, otherwise the call's. */
+static void set_gap(struct finding_pause *p, const struct timeline_call *c)
+{
+	p->is_sampled = c->before_site && c->before_kind < HOST_KINDS_N;
+	p->is_gap = !p->is_sampled;
+	p->site = p->is_sampled ? c->before_site : c->site;
+	p->cause = p->is_sampled ? (uint8_t)host_kinds[c->before_kind].cause : IDLE_UNKNOWN;
+}
+
+/* Returns the first call of the step after the given one; NULL: that step was not recorded. */
+static const struct timeline_call *next_call(const struct timeline *t, uint32_t step)
+{
+	const struct timeline_step *s = &t->steps.at[step];
+	if (step + 1 == t->steps.n || s[1].number != s->number + 1 || !s[1].n_calls)
+		return NULL;
+	return &t->calls.at[s[1].first_call];
+}
+
 /* Sets the line of a recorded step's longest call or longest gap between calls of one thread. Only
- * the thread that is in calls last counts: other threads may be idle. */
+ * the thread that makes the step's first call counts: other threads may be idle. */
 static void find_line(struct finding_pause *p, const struct timeline *t, uint32_t step)
 {
-	uint64_t longest_ns = 0, *last = mem_zero((t->threads.n + 1) * sizeof(*last));
 	const struct timeline_step *s = &t->steps.at[step];
+	const struct timeline_call *next = next_call(t, step);
+	uint64_t longest_ns = 0, at_ns = s->begin_ns;
 	for (size_t i = s->first_call; i < s->first_call + s->n_calls; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
-		uint64_t from_ns = last[c->thread] ? last[c->thread] : s->begin_ns,
-			 gap_ns = c->begin_ns > from_ns ? c->begin_ns - from_ns : 0,
-			 call_ns = c->end_ns - c->begin_ns;
-		last[c->thread] = c->end_ns;
 		if (c->thread != t->calls.at[s->first_call].thread)
 			continue;
-		if (gap_ns <= longest_ns && call_ns <= longest_ns)
-			continue;
-		p->is_gap = gap_ns > call_ns;
-		longest_ns = p->is_gap ? gap_ns : call_ns;
-		p->site = c->site;
+		uint64_t gap_ns = c->begin_ns > at_ns ? c->begin_ns - at_ns : 0,
+			 call_ns = c->end_ns - c->begin_ns;
+		at_ns = c->end_ns;
+		if (gap_ns > call_ns && gap_ns > longest_ns) {
+			set_gap(p, c);
+			longest_ns = gap_ns;
+		} else if (call_ns > longest_ns) {
+			p->is_gap = p->is_sampled = false;
+			p->site = c->site;
+			longest_ns = call_ns;
+		}
 	}
-	free(last);
+	if (next && at_ns < s->end_ns && s->end_ns - at_ns > longest_ns)
+		set_gap(p, next);
 }
 
 static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_warm)

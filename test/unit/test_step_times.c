@@ -1,4 +1,5 @@
 /* Steps' lengths: the warm-up separated, percentiles of the rest, bounded memory. */
+#include "core/analysis/host_kinds.h"
 #include "core/analysis/step_times.h"
 
 #include <setjmp.h>
@@ -201,6 +202,24 @@ static void pauses_have_their_line(void **state)
 	assert_false(f.pauses.at[0].is_gap);
 	assert_int_equal(f.pauses.at[1].site, 2);
 	assert_true(f.pauses.at[1].is_gap);
+	findings_free(&f);
+	f = (struct findings){ .timeline = &t };
+	t.calls.at[4].before_site = 9;
+	t.calls.at[4].before_kind = HOST_SLEEP;
+	step_times_fill(&f, &b, recorded);
+	assert_int_equal(f.pauses.at[1].site, 9);
+	assert_true(f.pauses.at[1].is_sampled && !f.pauses.at[1].is_gap);
+	assert_int_equal(f.pauses.at[1].cause, IDLE_SLEEP);
+	assert_false(f.pauses.at[0].is_sampled);
+	findings_free(&f);
+	/* after the last call, the CPU is on its way to the next step's first one */
+	f = (struct findings){ .timeline = &t };
+	t.calls.at[2].end_ns = t.calls.at[2].begin_ns + ms;
+	t.calls.at[3].before_site = 8;
+	t.calls.at[3].before_kind = HOST_PYTHON;
+	step_times_fill(&f, &b, recorded);
+	assert_int_equal(f.pauses.at[0].site, 8);
+	assert_int_equal(f.pauses.at[0].cause, IDLE_HOST);
 	findings_free(&f);
 	vec_free(&t.steps);
 	vec_free(&t.calls);
