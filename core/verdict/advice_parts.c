@@ -79,7 +79,8 @@ static struct resampled resample_gain(const struct judge *j, const struct whatif
 	double *ms = judge_step_gains(j, result->is_of_mean, &n);
 	struct resampled drawn = { .steps = ms,
 				   .value = result->gain_ms,
-				   .run_error = cause == VERDICT_GPU ? 0 : j->run_error };
+				   .run_error = cause == VERDICT_GPU ? 0 : j->run_error,
+				   .limit = result->is_of_mean ? j->f->mean_ms : j->step_ms };
 	resample(&drawn, 1, n);
 	free(ms);
 	drawn.steps = NULL;

@@ -109,6 +109,14 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	return false;
 }
 
+/* Returns true if samples show that a data loader or a queue was on the stack in the gap, or a call
+ * next to the gap was made in a data loader. */
+static bool is_input_seen(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = whatif_call(w, op);
+	return before_kind(w, c) == HOST_LOADER || c->about & ABOUT_INPUT || is_after_loader(w, op);
+}
+
 double whatif_input_seen(const struct whatif *w)
 {
 	double all = 0, seen = 0;
@@ -117,14 +125,30 @@ double whatif_input_seen(const struct whatif *w)
 		if (!c || !(w->edit.cut_ns[i] > 0))
 			continue;
 		all += w->edit.cut_ns[i];
-		seen += c->about & ABOUT_INPUT || is_after_loader(w, i) ? w->edit.cut_ns[i] : 0;
+		seen += is_input_seen(w, i) ? w->edit.cut_ns[i] : 0;
 	}
 	return all > 0 ? seen / all : 0;
 }
 
+/* Returns true if samples show that the host did not work in the gap before the call, but slept,
+ * waited for a lock or a file, or collected garbage. */
+static bool is_stalled(const struct whatif *w, const struct timeline_call *c)
+{
+	switch (c ? before_kind(w, c) : HOST_UNKNOWN) {
+	case HOST_GC:
+	case HOST_LOCK:
+	case HOST_IO:
+	case HOST_SLEEP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
  * Returns true if the user could move the host's work in the gap before the op's call elsewhere, or
- * avoid it. The user cannot if only library code runs between the two calls. An exception is a
+ * avoid it. The user cannot if only library code runs between the two calls, unless the host is
+ * stalled there. An exception is a
  * library that does more than to get from one call to the next, such as pickling, because the user
  * can call it less often. The exception does not hold in forward and backward passes and optimizer
  * steps, because every step needs them.
@@ -132,7 +156,8 @@ double whatif_input_seen(const struct whatif *w)
 static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
 {
 	uint32_t last = w->before[op];
-	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
+	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op) ||
+	    is_stalled(w, whatif_call(w, op)))
 		return true;
 	return w->share.is_known && w->site[last] == w->site[op] &&
 	       !(whatif_call(w, op)->about & ABOUT_PASS) &&
