@@ -67,8 +67,8 @@ struct finding_pause {
 	 * gap between calls. 0: not recorded, or not known. */
 	uint32_t site;
 	bool is_gap; /* the step spent its longest time before a call at `site` */
-	/* If that time was sampled, `site` is the sampled line, and `cause` (enum idle_cause) is what
-	 * the CPU did there. */
+	/* If that time was sampled, `site` is the sampled line, and `cause` (enum idle_cause) is
+	 * what the CPU did there. */
 	bool is_sampled;
 	uint8_t cause;
 };

@@ -150,7 +150,7 @@ double step_times_work(const struct timeline *t, double usual)
 
 /* ---- Pauses ---- */
 
-/* Sets the line of the time before a call: the line that was sampled in it, otherwise the call's. */
+/* Sets the line of the time before a call: the sampled line, otherwise the call's. */
 static void set_gap(struct finding_pause *p, const struct timeline_call *c)
 {
 	p->is_sampled = c->before_site && c->before_kind < HOST_KINDS_N;

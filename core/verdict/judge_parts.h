@@ -168,8 +168,8 @@ char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t b
 void advise_input(struct judge *j);
 
 /* advice_pause.c: advice on CPU work, or on a stall of the CPU, during which the device waits for
- * launches. `is_limit`: the CPU limits typical steps; otherwise there is advice only on work that is
- * done in few steps and was sampled. */
+ * launches. `is_limit`: the CPU limits typical steps. Otherwise there is advice only on work that
+ * is done in few steps and was sampled. */
 void advise_pause(struct judge *j, bool is_limit);
 
 /* advice_launches.c: advice to make fewer launches. */
