@@ -27,6 +27,8 @@ enum host_kind host_kind_of(uint8_t state, uint8_t flags, uint32_t stack, uint16
 	case SAMPLE_SLEEP:
 		return HOST_SLEEP;
 	default:
+		if (about & ABOUT_LAUNCHING)
+			return HOST_FRAMEWORK;
 		return stack ? HOST_PYTHON : HOST_NATIVE;
 	}
 }

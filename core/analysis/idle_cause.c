@@ -371,7 +371,7 @@ static void attribute_sampled(struct idle_host *h, struct lane *l, uint64_t ns, 
 	uint8_t cause = (uint8_t)host_kinds[kind].cause;
 	if (!site)
 		site = site_of(h, next);
-	if (cause == IDLE_HOST)
+	if (cause == IDLE_HOST || cause == IDLE_LAUNCH)
 		attribute_work(h, l, ns, cause, site);
 	else
 		attribute(h, cause, site, ns);

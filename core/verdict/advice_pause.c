@@ -90,7 +90,8 @@ static uint32_t sampled_site(const struct judge *j, uint32_t site)
 							: NULL;
 		double taken_ms = c ? advice_taken_ms(j, i) : 0;
 		all_ms += taken_ms;
-		if (c && c->before_site && c->before_site <= n_sites)
+		if (c && c->before_site && c->before_site <= n_sites &&
+		    c->before_kind != HOST_FRAMEWORK)
 			ms[c->before_site] += taken_ms;
 	}
 	for (uint32_t i = 1; i <= n_sites; i++)

@@ -162,6 +162,23 @@ static void causes_where_no_sample_was_taken(void **state)
 	assert_float_equal(idle_us(f, IDLE_HOST), 0, 1e-6);
 }
 
+/* A framework on its way to a launch of its pass has launch overhead. It works on the CPU if
+ * something else makes the next call. */
+static void a_framework_that_launches(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 14);
+	sb_sample(&f->b, 250, 0, SAMPLE_RUNNING, 14);
+	sb_launch(&f->b, 400, 400, 500, 14);
+	sb_sample(&f->b, 600, 0, SAMPLE_RUNNING, 14);
+	sb_launch(&f->b, 700, 700, 1000, 1);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 300, 4);
+	assert_float_equal(idle_us(f, IDLE_HOST), 200, 4);
+	assert_int_equal(f->a.timeline.calls.at[1].before_kind, HOST_FRAMEWORK);
+	assert_int_equal(f->a.timeline.calls.at[2].before_kind, HOST_PYTHON);
+}
+
 /* The time after a step's last call comes before the next step's first call. */
 static void causes_at_the_end_where_no_sample_was_taken(void **state)
 {
@@ -251,6 +268,7 @@ int main(void)
 		TEST(host_code_of_a_worker),
 		TEST(a_sample_beside_a_call),
 		TEST(causes_where_no_sample_was_taken),
+		TEST(a_framework_that_launches),
 		TEST(causes_at_the_end_where_no_sample_was_taken),
 		TEST(long_times_without_a_sample),
 		TEST(no_input_by_copy_among_samples),
