@@ -120,6 +120,14 @@ static uint8_t cause_at(const struct judge *j, uint32_t site, uint32_t sampled)
 	return most;
 }
 
+static const char own_work_fix[] = "move this CPU work to another thread, or do it less often";
+
+/* Returns whether samples of this kind are work that the user could move elsewhere. */
+static bool is_own_work(uint8_t kind)
+{
+	return kind != HOST_UNKNOWN && kind != HOST_FRAMEWORK && kind != HOST_LOADER;
+}
+
 /* Returns what to do about a stall at this line. */
 static const char *fix_of_stall(const struct judge *j, uint32_t sampled, uint8_t cause)
 {
@@ -128,6 +136,30 @@ static const char *fix_of_stall(const struct judge *j, uint32_t sampled, uint8_t
 	bool is_asked_for = strstr(frames_source(frames, s->file, s->line), "gc.collect(");
 	return cause == IDLE_GC && is_asked_for ? "call gc.collect() less often, or not at all"
 						: idle_causes[cause].advice;
+}
+
+/* Adds advice that names the line that samples show, if they show one. Returns whether they do. */
+static bool advise_by_samples(struct judge *j, const struct whatif_change *change,
+			      enum pause_place place, double here_ms)
+{
+	bool is_between = place == PAUSE_WITHIN || place == PAUSE_LOOP;
+	uint32_t sampled = sampled_site(j, change->site), outer = 0;
+	uint8_t cause = cause_at(j, change->site, sampled);
+	if (!sampled && place == PAUSE_BEFORE)
+		outer = sampled_lines_find(j, change->site, is_own_work).outer;
+	if (sampled && stalls[cause])
+		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s: %.2f ms %s",
+		       stalls[cause], here_ms, judge_per_step(j->f));
+	else if (sampled && sampled != change->site && !is_between)
+		advise(j, sampled, change, 1, own_work_fix,
+		       "samples show this line while " PAUSE_WHY, here_ms, judge_per_step(j->f));
+	else if (outer) /* several lines of what it calls */
+		advise(j, outer, change, 1, own_work_fix,
+		       "samples show this line and what it calls while " PAUSE_WHY, here_ms,
+		       judge_per_step(j->f));
+	else
+		return false;
+	return true;
 }
 
 /*
@@ -155,19 +187,8 @@ void advise_pause(struct judge *j, bool is_limit)
 	if (judge_gain_ms(j, &change, 1) < least_ms)
 		return;
 	here_ms = taken_here_ms(j, change.site);
-	uint32_t sampled = sampled_site(j, change.site);
-	uint8_t cause = cause_at(j, change.site, sampled);
-	if (sampled && stalls[cause]) {
-		advise(j, sampled, &change, 1, fix_of_stall(j, sampled, cause), "%s: %.2f ms %s",
-		       stalls[cause], here_ms, judge_per_step(j->f));
+	if (advise_by_samples(j, &change, place, here_ms))
 		return;
-	}
-	if (sampled && sampled != change.site && place != PAUSE_WITHIN && place != PAUSE_LOOP) {
-		advise(j, sampled, &change, 1,
-		       "move this CPU work to another thread, or do it less often",
-		       "samples show this line while " PAUSE_WHY, here_ms, judge_per_step(j->f));
-		return;
-	}
 	if (!is_limit) /* without a sampled line, other load may have disturbed these steps */
 		return;
 	const struct whatif_change fused[] = { change,
