@@ -326,6 +326,8 @@ struct findings {
 	struct timeline *timeline;
 	/* Step times of all steps of the run. Only `recorded` is limited to recorded steps. */
 	struct sample_summary baseline; /* all steps after the warm-up */
+	/* Half the width of the 95 % interval of the baseline's median. 0: not known. */
+	double median_error_ms;
 	struct sample_summary warm_up;
 	struct sample_summary recorded;
 	struct finding_slow slow;

@@ -63,6 +63,26 @@ static struct sample_summary describe(const float *ms, size_t n)
 	return s;
 }
 
+/*
+ * Returns half the width of the 95 % interval of the median, from the order of the lengths: how far
+ * the longest steps are from the median does not matter. `n_all`: the number of steps of which `ms`
+ * are a sample.
+ */
+static double median_error(const float *ms, size_t n, double n_all)
+{
+	const double two_sided_95 = 1.96;
+	if (n < 2)
+		return 0;
+	float *sorted = mem_resize(NULL, n * sizeof(*sorted));
+	memcpy(sorted, ms, n * sizeof(*sorted));
+	sample_sort(sorted, n);
+	double off = fmin(0.5, two_sided_95 / 2 / sqrt(n_all)),
+	       low = sample_percentile_of(sorted, n, 0.5 - off),
+	       high = sample_percentile_of(sorted, n, 0.5 + off);
+	free(sorted);
+	return (high - low) / 2;
+}
+
 /* Returns the number of warm-up steps. */
 static size_t count_warm_up(const struct baseline *b)
 {
@@ -247,6 +267,8 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 		f->warm_up = describe(b->ms.at, n_warm);
 		f->baseline = describe(b->ms.at + n_warm, b->ms.n - n_warm);
 		f->baseline.n += (int64_t)(b->n - b->ms.n);
+		f->median_error_ms =
+			median_error(b->ms.at + n_warm, b->ms.n - n_warm, (double)f->baseline.n);
 		f->slow = find_slow(b->ms.at + n_warm, b->ms.n - n_warm, f->baseline.p50);
 		f->recorded_in_warm_up = b->last_recorded && b->last_recorded <= n_warm;
 	}

@@ -94,7 +94,7 @@ void advise(struct judge *j, uint32_t site, const struct whatif_change *changes,
 	va_list args;
 	if (whatif_play(&j->w, changes, n, &result, NULL) ||
 	    (result.rare_steps ? result.gain_ms < judge_worth_ms_of(result.mean_ms)
-			       : result.gain_ms < judge_noise_ms(j->f)))
+			       : result.gain_ms < j->f->median_error_ms)) /* not to be seen */
 		return;
 	struct resampled drawn = resample_gain(j, &result, cause_of(j, &changes[0]));
 	struct finding_advice advice = { .site = site,

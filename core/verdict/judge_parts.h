@@ -90,12 +90,6 @@ double *judge_step_gains(const struct judge *j, bool is_of_mean, uint32_t *n);
 double judge_worth_ms(const struct judge *j);
 double judge_worth_ms_of(double step_ms);
 
-/*
- * Returns the largest savings, in ms of a step, that the run could not show: half the width of the
- * 95 % interval of its median step. 0: not known.
- */
-double judge_noise_ms(const struct findings *f);
-
 /* Returns the savings of the changes, in ms of a typical step. If only few steps save time, returns
  * the savings of the mean step. Returns 0 if the changes apply to nothing or cost time. */
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n);

@@ -130,34 +130,29 @@ double whatif_input_seen(const struct whatif *w)
 	return all > 0 ? seen / all : 0;
 }
 
-/* Returns true if samples show that the host did not work in the gap before the call, but slept,
- * waited for a lock or a file, or collected garbage. */
-static bool is_stalled(const struct whatif *w, const struct timeline_call *c)
+/* Returns true if a sample of this kind shows that the host did not work, but slept, waited for a
+ * lock or a file, or collected garbage. */
+static bool is_stall(uint8_t kind)
 {
-	switch (c ? before_kind(w, c) : HOST_UNKNOWN) {
-	case HOST_GC:
-	case HOST_LOCK:
-	case HOST_IO:
-	case HOST_SLEEP:
-		return true;
-	default:
-		return false;
-	}
+	return kind == HOST_GC || kind == HOST_LOCK || kind == HOST_IO || kind == HOST_SLEEP;
 }
 
 /*
  * Returns true if the user could move the host's work in the gap before the op's call elsewhere, or
- * avoid it. The user cannot if only library code runs between the two calls, unless the host is
- * stalled there. An exception is a
- * library that does more than to get from one call to the next, such as pickling, because the user
- * can call it less often. The exception does not hold in forward and backward passes and optimizer
- * steps, because every step needs them.
+ * avoid it. If samples show a stall, the user can; if they show a framework on its way to the call,
+ * the user cannot. Otherwise the user cannot if only library code runs between the two calls. An
+ * exception is a library that does more than to get from one call to the next, such as pickling,
+ * because the user can call it less often. The exception does not hold in forward and backward
+ * passes and optimizer steps, because every step needs them.
  */
 static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
 {
 	uint32_t last = w->before[op];
-	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op) ||
-	    is_stalled(w, whatif_call(w, op)))
+	const struct timeline_call *c = whatif_call(w, op);
+	uint8_t kind = c ? before_kind(w, c) : HOST_UNKNOWN;
+	if (kind == HOST_FRAMEWORK)
+		return false;
+	if (is_stall(kind) || last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
 		return true;
 	return w->share.is_known && w->site[last] == w->site[op] &&
 	       !(whatif_call(w, op)->about & ABOUT_PASS) &&
