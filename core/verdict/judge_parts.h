@@ -44,6 +44,7 @@ struct judge {
 	uint32_t n_drawn;
 	double run_error;  /* of savings that depend on the CPU, see struct resampled */
 	double input_seen; /* whatif_input_seen() */
+	bool has_stalls;   /* whatif_has_stalls() of RESOURCE_HOST */
 	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
 };
 
@@ -72,7 +73,9 @@ static inline const char *judge_per_step(const struct findings *f)
  */
 double judge_run_error(const struct judge *j);
 
-/* Fills steps_ms, drawn, saving, input_seen, all_causes_ms and f->savings. The caller frees
+/* Returns the resource's speed-up in words, for the evidence. Static. */
+const char *judge_played(const struct judge *j, int resource);
+/* Fills steps_ms, drawn, saving, input_seen, has_stalls, all_causes_ms, f->savings. The caller frees
  * steps_ms. */
 void judge_play_resources(struct judge *j);
 /* Sets f->verdict and f->between, and says what would settle an unclear verdict. Returns the share

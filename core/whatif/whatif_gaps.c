@@ -186,11 +186,25 @@ void whatif_halve_gaps(struct whatif *w, bool of_own)
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
 			continue;
-		bool of_input = is_input(w, i);
+		const struct timeline_call *c = whatif_call(w, i);
+		bool of_input = is_input(w, i), stalls = c && is_stall(before_kind(w, c));
 		double spare = spare_ns(w, i, of_input),
 		       needed = w->replay.ops.at[i].gap_ns - spare;
-		w->edit.cut_ns[i] += (float)((of_own ? (of_input ? 0 : spare) : needed) / 2);
+		if (!of_own)
+			w->edit.cut_ns[i] += (float)(needed / 2);
+		else if (!of_input)
+			w->edit.cut_ns[i] += (float)(stalls ? spare : spare / 2);
 	}
+}
+
+bool whatif_has_stalls(const struct whatif *w)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = whatif_call(w, i);
+		if (c && w->edit.cut_ns[i] > 0 && is_stall(before_kind(w, c)))
+			return true;
+	}
+	return false;
 }
 
 void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change)

@@ -334,6 +334,7 @@ static void samples_tell_what_the_cpu_did(void **state)
 	(void)state;
 	judge_sampled(on_a_quiet_machine, HOST_PYTHON, 3);
 	assert_int_equal(f.verdict, VERDICT_HOST);
+	double half_ms = f.savings.at[0].ms;
 	assert_true(advises("move this CPU work to another thread"));
 	forget();
 	judge_sampled(on_a_quiet_machine, HOST_FRAMEWORK, 3);
@@ -342,6 +343,8 @@ static void samples_tell_what_the_cpu_did(void **state)
 	forget();
 	judge_sampled(on_a_quiet_machine, HOST_LOCK, 3);
 	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_true(f.savings.at[0].ms > 1.8 * half_ms);
+	assert_true(is_evidence("without stalls between calls"));
 	assert_true(advises("hold the lock for less time"));
 	forget();
 	judge_sampled(on_a_quiet_machine, HOST_SLEEP, 3);
