@@ -26,8 +26,8 @@
 enum {
 	RARE_LEAST = 3,
 	PAUSES_MOST = 16,
-	/* Drift is a change of the median in one direction, from one fifth of the run to the next.
-	 * A fifth has at least PART_LEAST steps. */
+	/* Drift is a change of the median in one direction, from one fifth of the run to the next,
+	 * but for the medians' errors. A fifth has at least PART_LEAST steps. */
 	PARTS = 5,
 	PART_LEAST = 5,
 	/* At least this many of the four changes must each be a notable share of the whole: a
@@ -95,12 +95,14 @@ static size_t count_warm_up(const struct baseline *b)
 	return n < half ? n : 0;
 }
 
+/* The recorded length of a step differs a little from the one that was counted. */
 static void find_recorded(struct finding_slow *s, const struct timeline *t)
 {
 	const size_t most = sizeof(s->recorded) / sizeof(*s->recorded);
+	double between_ms = (s->least_ms + s->other_most_ms) / 2;
 	for (size_t i = 0; t && i < t->steps.n; i++) {
 		const struct timeline_step *step = &t->steps.at[i];
-		if ((double)(step->end_ns - step->begin_ns) / 1e6 < s->least_ms)
+		if ((double)(step->end_ns - step->begin_ns) / 1e6 < between_ms)
 			continue;
 		if (s->n_recorded < most)
 			s->recorded[s->n_recorded] = step->number;
@@ -240,17 +242,20 @@ static size_t n_in_order(const struct baseline *b)
 static struct finding_drift find_drift(const struct baseline *b)
 {
 	const struct finding_drift none = { 0 };
-	double median[PARTS];
+	double median[PARTS], error[PARTS];
 	size_t part = n_in_order(b) / PARTS, n_notable = 0;
 	if (part < PART_LEAST)
 		return none;
-	for (size_t i = 0; i < PARTS; i++)
+	for (size_t i = 0; i < PARTS; i++) {
 		median[i] = describe(b->ms.at + i * part, part).p50;
+		error[i] = median_error(b->ms.at + i * part, part, (double)part);
+	}
 	double all = median[PARTS - 1] - median[0],
 	       times = median[PARTS - 1] / fmax(median[0], 1e-9);
 	for (size_t i = 1; i < PARTS; i++) {
 		double change = (median[i] - median[i - 1]) / all;
-		if (change < 0)
+		/* On a busy machine, a median may be off by its error. */
+		if (change * fabs(all) < -hypot(error[i], error[i - 1]))
 			return none;
 		n_notable += change * (PARTS - 1) >= NOTABLE;
 	}

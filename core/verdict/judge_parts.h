@@ -75,8 +75,8 @@ double judge_run_error(const struct judge *j);
 
 /* Returns the resource's speed-up in words, for the evidence. Static. */
 const char *judge_played(const struct judge *j, int resource);
-/* Fills steps_ms, drawn, saving, input_seen, has_stalls, all_causes_ms, f->savings. The caller frees
- * steps_ms. */
+/* Fills steps_ms, drawn, saving, input_seen, has_stalls, all_causes_ms and f->savings. The caller
+ * frees steps_ms. */
 void judge_play_resources(struct judge *j);
 /* Sets f->verdict and f->between, and says what would settle an unclear verdict. Returns the share
  * of draws in which the resource with the largest savings is the first one. */
