@@ -172,10 +172,27 @@ double step_times_work(const struct timeline *t, double usual)
 
 /* ---- Pauses ---- */
 
-/* Sets the line of the time before a call: the sampled line, otherwise the call's. */
-static void set_gap(struct finding_pause *p, const struct timeline_call *c)
+/* Returns whether the line was sampled within the step, in the time from `begin_ns` to `end_ns`.
+ * What was seen in the same place of other steps is no evidence of a pause. */
+static bool has_sample(const struct timeline *t, const struct timeline_step *s, uint32_t site,
+		       uint64_t begin_ns, uint64_t end_ns)
 {
-	p->is_sampled = c->before_site && c->before_kind < HOST_KINDS_N;
+	for (size_t i = s->first_sample; i < (size_t)s->first_sample + s->n_samples; i++) {
+		const struct timeline_sample *x = &t->samples.at[i];
+		if (x->site == site && x->ns >= begin_ns && x->ns < end_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Sets the line of the time before a call, as far as it lies in the step: the sampled line,
+ * otherwise the call's. */
+static void set_gap(struct finding_pause *p, const struct timeline *t,
+		    const struct timeline_step *s, const struct timeline_call *c, uint64_t begin_ns)
+{
+	uint64_t end_ns = c->begin_ns < s->end_ns ? c->begin_ns : s->end_ns;
+	p->is_sampled = c->before_site && c->before_kind < HOST_KINDS_N &&
+			has_sample(t, s, c->before_site, begin_ns, end_ns);
 	p->is_gap = !p->is_sampled;
 	p->site = p->is_sampled ? c->before_site : c->site;
 	p->cause = p->is_sampled ? (uint8_t)host_kinds[c->before_kind].cause : IDLE_UNKNOWN;
@@ -203,18 +220,18 @@ static void find_line(struct finding_pause *p, const struct timeline *t, uint32_
 			continue;
 		uint64_t gap_ns = c->begin_ns > at_ns ? c->begin_ns - at_ns : 0,
 			 call_ns = c->end_ns - c->begin_ns;
-		at_ns = c->end_ns;
 		if (gap_ns > call_ns && gap_ns > longest_ns) {
-			set_gap(p, c);
+			set_gap(p, t, s, c, at_ns);
 			longest_ns = gap_ns;
 		} else if (call_ns > longest_ns) {
 			p->is_gap = p->is_sampled = false;
 			p->site = c->site;
 			longest_ns = call_ns;
 		}
+		at_ns = c->end_ns;
 	}
 	if (next && at_ns < s->end_ns && s->end_ns - at_ns > longest_ns)
-		set_gap(p, next);
+		set_gap(p, t, s, next, at_ns);
 }
 
 static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_warm)

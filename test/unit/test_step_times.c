@@ -208,6 +208,16 @@ static void pauses_have_their_line(void **state)
 	t.calls.at[4].before_site = 9;
 	t.calls.at[4].before_kind = HOST_SLEEP;
 	step_times_fill(&f, &b, recorded);
+	assert_false(f.pauses.at[1].is_sampled); /* only other steps have this sample */
+	findings_free(&f);
+	f = (struct findings){ .timeline = &t };
+	vec_push(&t.samples, (struct timeline_sample){ .ns = 500 * ms, .site = 8 });
+	vec_push(&t.samples, (struct timeline_sample){ .ns = 1500 * ms, .site = 9 });
+	for (uint32_t i = 0; i < 2; i++) {
+		t.steps.at[i].first_sample = i;
+		t.steps.at[i].n_samples = 1;
+	}
+	step_times_fill(&f, &b, recorded);
 	assert_int_equal(f.pauses.at[1].site, 9);
 	assert_true(f.pauses.at[1].is_sampled && !f.pauses.at[1].is_gap);
 	assert_int_equal(f.pauses.at[1].cause, IDLE_SLEEP);
@@ -224,6 +234,7 @@ static void pauses_have_their_line(void **state)
 	findings_free(&f);
 	vec_free(&t.steps);
 	vec_free(&t.calls);
+	vec_free(&t.samples);
 	vec_free(&t.threads);
 	baseline_free(&b);
 	free(recorded);
