@@ -172,39 +172,56 @@ double step_times_work(const struct timeline *t, double usual)
 
 /* ---- Pauses ---- */
 
-/* Returns whether the line was sampled within the step, in the time from `begin_ns` to `end_ns`.
- * What was seen in the same place of other steps is no evidence of a pause. */
-static bool has_sample(const struct timeline *t, const struct timeline_step *s, uint32_t site,
-		       uint64_t begin_ns, uint64_t end_ns)
+/* Returns the sample of the thread whose line and kind most of its samples from `begin_ns` to
+ * `end_ns` have; NULL: there is none. What was seen in the same place of other steps is no evidence
+ * of a pause. */
+static const struct timeline_sample *most_frequent(const struct timeline *t,
+						   const struct timeline_step *s, uint32_t thread,
+						   uint64_t begin_ns, uint64_t end_ns)
 {
+	enum { SEEN_MOST = 1000 };
+	const struct timeline_sample *seen[SEEN_MOST], *found = NULL;
+	size_t n = 0, most = 0;
 	for (size_t i = s->first_sample; i < (size_t)s->first_sample + s->n_samples; i++) {
 		const struct timeline_sample *x = &t->samples.at[i];
-		if (x->site == site && x->ns >= begin_ns && x->ns < end_ns)
-			return true;
+		if (x->thread == thread && x->site && x->ns >= begin_ns && x->ns < end_ns &&
+		    n < SEEN_MOST)
+			seen[n++] = x;
 	}
-	return false;
+	for (size_t i = 0; i < n; i++) {
+		size_t same = 0;
+		for (size_t k = i; k < n; k++)
+			same += seen[k]->site == seen[i]->site && seen[k]->kind == seen[i]->kind;
+		if (same > most) {
+			most = same;
+			found = seen[i];
+		}
+	}
+	return found;
 }
 
-/* Sets the line of the time before a call, as far as it lies in the step: the sampled line,
- * otherwise the call's. */
+/* Sets the line of a gap in the step: the sampled line, otherwise that of the call after the gap,
+ * `site`. */
 static void set_gap(struct finding_pause *p, const struct timeline *t,
-		    const struct timeline_step *s, const struct timeline_call *c, uint64_t begin_ns)
+		    const struct timeline_step *s, uint32_t site, uint64_t begin_ns,
+		    uint64_t end_ns)
 {
-	uint64_t end_ns = c->begin_ns < s->end_ns ? c->begin_ns : s->end_ns;
-	p->is_sampled = c->before_site && c->before_kind < HOST_KINDS_N &&
-			has_sample(t, s, c->before_site, begin_ns, end_ns);
-	p->is_gap = !p->is_sampled;
-	p->site = p->is_sampled ? c->before_site : c->site;
-	p->cause = p->is_sampled ? (uint8_t)host_kinds[c->before_kind].cause : IDLE_UNKNOWN;
+	uint32_t thread = t->calls.at[s->first_call].thread;
+	const struct timeline_sample *x = most_frequent(t, s, thread, begin_ns, end_ns);
+	p->is_sampled = x != NULL;
+	p->is_gap = !x;
+	p->site = x ? x->site : site;
+	p->cause = x ? (uint8_t)host_kinds[x->kind].cause : IDLE_UNKNOWN;
 }
 
-/* Returns the first call of the step after the given one; NULL: that step was not recorded. */
-static const struct timeline_call *next_call(const struct timeline *t, uint32_t step)
+/* Returns the line of the first call of the step after the given one; 0: that step was not
+ * recorded. */
+static uint32_t next_site(const struct timeline *t, uint32_t step)
 {
 	const struct timeline_step *s = &t->steps.at[step];
 	if (step + 1 == t->steps.n || s[1].number != s->number + 1 || !s[1].n_calls)
-		return NULL;
-	return &t->calls.at[s[1].first_call];
+		return 0;
+	return t->calls.at[s[1].first_call].site;
 }
 
 /* Sets the line of a recorded step's longest call or longest gap between calls of one thread. Only
@@ -212,7 +229,6 @@ static const struct timeline_call *next_call(const struct timeline *t, uint32_t 
 static void find_line(struct finding_pause *p, const struct timeline *t, uint32_t step)
 {
 	const struct timeline_step *s = &t->steps.at[step];
-	const struct timeline_call *next = next_call(t, step);
 	uint64_t longest_ns = 0, at_ns = s->begin_ns;
 	for (size_t i = s->first_call; i < s->first_call + s->n_calls; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
@@ -221,7 +237,7 @@ static void find_line(struct finding_pause *p, const struct timeline *t, uint32_
 		uint64_t gap_ns = c->begin_ns > at_ns ? c->begin_ns - at_ns : 0,
 			 call_ns = c->end_ns - c->begin_ns;
 		if (gap_ns > call_ns && gap_ns > longest_ns) {
-			set_gap(p, t, s, c, at_ns);
+			set_gap(p, t, s, c->site, at_ns, c->begin_ns);
 			longest_ns = gap_ns;
 		} else if (call_ns > longest_ns) {
 			p->is_gap = p->is_sampled = false;
@@ -230,8 +246,9 @@ static void find_line(struct finding_pause *p, const struct timeline *t, uint32_
 		}
 		at_ns = c->end_ns;
 	}
-	if (next && at_ns < s->end_ns && s->end_ns - at_ns > longest_ns)
-		set_gap(p, t, s, next, at_ns);
+	/* after the last call, the CPU is on its way to the next step's first one */
+	if (s->n_calls && at_ns < s->end_ns && s->end_ns - at_ns > longest_ns)
+		set_gap(p, t, s, next_site(t, step), at_ns, s->end_ns);
 }
 
 static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_warm)

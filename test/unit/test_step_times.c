@@ -205,32 +205,33 @@ static void pauses_have_their_line(void **state)
 	assert_true(f.pauses.at[1].is_gap);
 	findings_free(&f);
 	f = (struct findings){ .timeline = &t };
-	t.calls.at[4].before_site = 9;
-	t.calls.at[4].before_kind = HOST_SLEEP;
-	step_times_fill(&f, &b, recorded);
-	assert_false(f.pauses.at[1].is_sampled); /* only other steps have this sample */
-	findings_free(&f);
-	f = (struct findings){ .timeline = &t };
-	vec_push(&t.samples, (struct timeline_sample){ .ns = 500 * ms, .site = 8 });
-	vec_push(&t.samples, (struct timeline_sample){ .ns = 1500 * ms, .site = 9 });
-	for (uint32_t i = 0; i < 2; i++) {
-		t.steps.at[i].first_sample = i;
-		t.steps.at[i].n_samples = 1;
-	}
+	for (uint64_t i = 0; i < 5; i++)
+		vec_push(&t.samples, (struct timeline_sample){ .ns = (1100 + i) * ms,
+							       .site = i < 2 ? 7 : 9,
+							       .kind = HOST_SLEEP });
+	t.steps.at[1].n_samples = 5;
 	step_times_fill(&f, &b, recorded);
 	assert_int_equal(f.pauses.at[1].site, 9);
 	assert_true(f.pauses.at[1].is_sampled && !f.pauses.at[1].is_gap);
 	assert_int_equal(f.pauses.at[1].cause, IDLE_SLEEP);
-	assert_false(f.pauses.at[0].is_sampled);
+	assert_false(f.pauses.at[0].is_sampled); /* only another step has samples there */
 	findings_free(&f);
-	/* after the last call, the CPU is on its way to the next step's first one */
+	/* after the last call of a step, whether the next step was recorded or not */
 	f = (struct findings){ .timeline = &t };
 	t.calls.at[2].end_ns = t.calls.at[2].begin_ns + ms;
-	t.calls.at[3].before_site = 8;
-	t.calls.at[3].before_kind = HOST_PYTHON;
+	t.samples.n = 0;
+	vec_push(&t.samples, (struct timeline_sample){ .ns = 500 * ms, .site = 8 });
+	t.samples.at[0].kind = HOST_PYTHON;
+	t.steps.at[0].n_samples = 1;
+	t.steps.at[1].n_samples = 0;
 	step_times_fill(&f, &b, recorded);
 	assert_int_equal(f.pauses.at[0].site, 8);
 	assert_int_equal(f.pauses.at[0].cause, IDLE_HOST);
+	findings_free(&f);
+	f = (struct findings){ .timeline = &t };
+	t.steps.n = 1;
+	step_times_fill(&f, &b, recorded);
+	assert_int_equal(f.pauses.at[0].site, 8);
 	findings_free(&f);
 	vec_free(&t.steps);
 	vec_free(&t.calls);
