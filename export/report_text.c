@@ -119,6 +119,17 @@ static void say_host_lines(struct textout *o, const struct report_process *p, co
 	}
 }
 
+/* Returns whether samples show the line. Without a sampled line, idle time has the line of the next
+ * CUDA call. */
+static bool is_sampled(const struct report_process *p, const struct report_place *place)
+{
+	for (size_t i = 0; i < p->host.n; i++)
+		if (p->host.at[i].place.line == place->line &&
+		    !strcmp(p->host.at[i].place.file, place->file))
+			return true;
+	return false;
+}
+
 /*
  * What the CPU does between its calls instead of working, by the idle cause in report.json. Fills
  * `text` with the cause that takes more than half of this time, and its line: "mostly sleeping at
@@ -152,8 +163,9 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 	if (!most || most->ms * 2 < all_ms || !*most->where)
 		return words;
 	report_place(place, sizeof(place), &most->place, cwd);
-	snprintf(text, bytes, "mostly %s%s%s", does[of_most].words,
-		 *does[of_most].words ? " at " : "at ", place);
+	snprintf(text, bytes, "mostly %s%s%s %s", does[of_most].words,
+		 *does[of_most].words ? " " : "", is_sampled(p, &most->place) ? "at" : "before",
+		 place);
 	return text;
 }
 
@@ -178,7 +190,7 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	 * savings already. */
 	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
 	       most = b->between.n ? 1 : said;
-	char text[TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES];
+	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES];
 	const char *words = report_verdict_words(b->verdict);
 	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
 	if (b->between.n) {

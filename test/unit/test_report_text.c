@@ -414,6 +414,11 @@ static void test_what_the_host_does(void **state)
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
 	(void)state;
 	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("host"));
+	json_object_set_new(p, "host",
+			    json_pack("[{s:s, s:i, s:s, s:s, s:f, s:f, s:i}]", "file",
+				      "/home/me/job/train.py", "line", 12, "function", "step",
+				      "kind", "sleep", "self_ms_per_step", 3.0, "total_ms_per_step",
+				      3.0, "samples", 80));
 	json_object_set_new(p, "idle",
 			    json_pack("[o, o, o]", idle_row("launch", 9.0, 8),
 				      idle_row("sleep", 3.0, 12), idle_row("host", 1.0, 14)));
@@ -425,7 +430,7 @@ static void test_what_the_host_does(void **state)
 	json_object_set_new(
 		p, "idle", json_pack("[o, o]", idle_row("host", 3.0, 14), idle_row("gc", 1.0, 12)));
 	text = print(root, true, false, NULL);
-	assert_says(text, "(confidence 86 %): mostly at train.py:14\n");
+	assert_says(text, "(confidence 86 %): mostly before\n            train.py:14\n");
 	free(text);
 	json_object_set_new(p, "idle", json_array());
 	text = print(root, true, false, NULL);
