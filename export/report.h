@@ -27,7 +27,8 @@ struct report_slow_steps {
 struct report_pause {
 	int64_t step;
 	double ms;
-	bool is_gap; /* as in struct finding_pause */
+	bool is_gap;	   /* as in struct finding_pause */
+	const char *cause; /* name of what the CPU did (idle_causes.def); "": not sampled */
 	struct report_place place;
 };
 

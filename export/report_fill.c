@@ -122,9 +122,11 @@ static void fill_steps(struct filler *x, struct report_process *p)
 	list_make(x->arena, &p->baseline.pauses, f->pauses.n);
 	for (size_t i = 0; i < f->pauses.n; i++) {
 		const struct finding_pause *from = &f->pauses.at[i];
-		p->baseline.pauses.at[i] = (struct report_pause){ (int64_t)from->number, from->ms,
-								  from->is_gap,
-								  fill_place(x, from->site) };
+		p->baseline.pauses.at[i] =
+			(struct report_pause){ (int64_t)from->number, from->ms, from->is_gap,
+					       from->is_sampled ? idle_causes[from->cause].name
+								: "",
+					       fill_place(x, from->site) };
 	}
 	if (f->drift.first_ms > 0) {
 		p->baseline.drift = arena_zero(x->arena, sizeof(*p->baseline.drift));

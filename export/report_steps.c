@@ -111,17 +111,23 @@ static bool has_place(const struct report_pause *p)
 	return *p->place.file && p->place.line >= 0;
 }
 
-/* Appends "step 120: 210.0 ms, longest before train.py:12" for a slow step. */
+/* Appends "step 120: 210.0 ms, longest before train.py:12" for a slow step, or "sleep at
+ * train.py:12" if samples show it. */
 static size_t append_pause(char *to, size_t bytes, const struct report_pause *p, bool is_first,
 			   const char *cwd)
 {
 	char ms[NUMBER_BYTES], place[PLACE_BYTES];
 	size_t used = (size_t)snprintf(to, bytes, "%sstep %lld: %s ms", is_first ? "" : "; ",
 				       (long long)p->step, report_ms(ms, sizeof(ms), p->ms));
-	if (has_place(p) && used < bytes)
+	if (!has_place(p) || used >= bytes)
+		return used;
+	report_place(place, sizeof(place), &p->place, cwd);
+	if (*p->cause)
+		used += (size_t)snprintf(to + used, bytes - used, ", %s at %s",
+					 report_cause_noun(p->cause), place);
+	else
 		used += (size_t)snprintf(to + used, bytes - used, ", longest %s %s",
-					 p->is_gap ? "before" : "in",
-					 report_place(place, sizeof(place), &p->place, cwd));
+					 p->is_gap ? "before" : "in", place);
 	return used;
 }
 

@@ -92,15 +92,24 @@ static bool is_bound_by(const struct report_bound *b, const char *resource)
 	return is;
 }
 
-/* If CPU code limits the steps, prints the lines at which samples show it. */
+/* Returns whether the row's CPU time belongs to what limits the steps. Of a framework's code on its
+ * way to a launch, the line of the framework says nothing to the user. */
+static bool is_of_limit(const struct report_bound *b, const struct report_host *h)
+{
+	if (!strcmp(h->kind, "framework"))
+		return false;
+	return is_bound_by(b, strcmp(h->kind, "loader") ? "host" : "input");
+}
+
+/* If CPU code or data loading limits the steps, prints the lines at which samples show it. */
 static void say_host_lines(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	char ms[NUMBER_BYTES], samples[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
 	char native[TEXT_BYTES];
-	size_t n = is_bound_by(&p->bound, "host") && !o->terse ? p->host.n : 0, said = 0;
+	size_t n = o->terse < TERSEST ? p->host.n : 0, said = 0;
 	for (size_t i = 0; i < n && said < HOST_LINES_SAID; i++) {
 		const struct report_host *h = &p->host.at[i];
-		if (!strcmp(h->kind, "loader"))
+		if (!is_of_limit(&p->bound, h))
 			continue;
 		said++;
 		report_host_place(place, sizeof(place), h, cwd);
@@ -110,6 +119,56 @@ static void say_host_lines(struct textout *o, const struct report_process *p, co
 			 report_host_native(native, sizeof(native), h),
 			 report_count(samples, sizeof(samples), h->samples));
 	}
+}
+
+/* Returns whether samples show the line. Without a sampled line, idle time has the line of the next
+ * CUDA call. */
+static bool is_sampled(const struct report_process *p, const struct report_place *place)
+{
+	for (size_t i = 0; i < p->host.n; i++)
+		if (p->host.at[i].place.line == place->line &&
+		    !strcmp(p->host.at[i].place.file, place->file))
+			return true;
+	return false;
+}
+
+/*
+ * What the CPU does between its calls instead of working, by the idle cause in report.json. Fills
+ * `text` with the cause that takes more than half of this time, and its line: "mostly sleeping at
+ * train.py:12". Returns `words`, which say no cause, if there is none.
+ */
+static const char *what_host_does(const struct report_process *p, const char *cwd,
+				  const char *words, char *text, size_t bytes)
+{
+	static const struct {
+		const char *cause, *words;
+	} does[] = {
+		{ "host", "" },
+		{ "gc", "garbage collection" },
+		{ "lock", "waiting for a lock or another thread" },
+		{ "sleep", "sleeping" },
+		{ "io", "waiting for a file, a pipe or a socket" },
+	};
+	char place[PLACE_BYTES];
+	const struct report_idle *most = NULL;
+	double all_ms = 0;
+	size_t of_most = 0;
+	for (size_t i = 0; i < p->idle.n; i++)
+		for (size_t k = 0; k < sizeof(does) / sizeof(*does); k++) {
+			const struct report_idle *x = &p->idle.at[i];
+			if (strcmp(x->cause, does[k].cause) != 0)
+				continue;
+			all_ms += x->ms;
+			of_most = !most || x->ms > most->ms ? k : of_most;
+			most = !most || x->ms > most->ms ? x : most;
+		}
+	if (!most || most->ms * 2 < all_ms || !*most->where)
+		return words;
+	report_place(place, sizeof(place), &most->place, cwd);
+	snprintf(text, bytes, "mostly %s%s%s %s", does[of_most].words,
+		 *does[of_most].words ? " " : "", is_sampled(p, &most->place) ? "at" : "before",
+		 place);
+	return text;
 }
 
 /* Prints that a run without steps spends most of its time before its first CUDA call. Returns
@@ -133,17 +192,19 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	 * savings already. */
 	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
 	       most = b->between.n ? 1 : said;
-	char text[TEXT_BYTES], between[BETWEEN_BYTES];
+	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES];
+	const char *words = report_verdict_words(b->verdict);
 	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
 	if (b->between.n) {
 		snprintf(text, sizeof(text), "unclear: %s",
 			 report_between(between, sizeof(between), b));
 		text_wrap(o, TEXT_BOLD, head, text, BETWEEN_LINES);
 	} else if (*title) {
+		if (!strcmp(b->verdict, "host"))
+			words = what_host_does(p, cwd, words, does, sizeof(does));
 		snprintf(text, sizeof(text), "%s (confidence %.0f %%)%s%s",
 			 report_resource_noun(b->verdict), b->confidence * 100,
-			 report_is_unit(p) ? "" : ": ",
-			 report_is_unit(p) ? "" : report_verdict_words(b->verdict));
+			 report_is_unit(p) ? "" : ": ", report_is_unit(p) ? "" : words);
 		text_wrap(o, TEXT_BOLD, head, text, VERDICT_LINES);
 	} else {
 		say_why_unknown(o, p);

@@ -67,6 +67,10 @@ struct finding_pause {
 	 * gap between calls. 0: not recorded, or not known. */
 	uint32_t site;
 	bool is_gap; /* the step spent its longest time before a call at `site` */
+	/* If that time was sampled, `site` is the sampled line, and `cause` (enum idle_cause) is
+	 * what the CPU did there. */
+	bool is_sampled;
+	uint8_t cause;
 };
 
 /* How the length of steps changes during the run. Zeros: it does not. */
@@ -326,6 +330,8 @@ struct findings {
 	struct timeline *timeline;
 	/* Step times of all steps of the run. Only `recorded` is limited to recorded steps. */
 	struct sample_summary baseline; /* all steps after the warm-up */
+	/* Half the width of the 95 % interval of the baseline's median. 0: not known. */
+	double median_error_ms;
 	struct sample_summary warm_up;
 	struct sample_summary recorded;
 	struct finding_slow slow;

@@ -27,6 +27,8 @@ enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint1
 	case SAMPLE_SLEEP:
 		return HOST_SLEEP;
 	default:
+		if (about & ABOUT_LAUNCHING)
+			return HOST_FRAMEWORK;
 		return has_python ? HOST_PYTHON : HOST_NATIVE;
 	}
 }

@@ -10,16 +10,18 @@
 /*
  * X(id, name in report.json, noun in the report, idle cause). PYTHON includes native code that
  * Python called: a sample of a running thread has Python frames only. NATIVE: a running thread
- * without Python frames.
+ * without Python frames. FRAMEWORK: code of a framework on its way to the next launch
+ * (ABOUT_LAUNCHING).
  */
-#define HOST_KINDS(X)                               \
-	X(UNKNOWN, "unknown", "unknown", LAUNCH)    \
-	X(PYTHON, "python", "Python code", HOST)    \
-	X(NATIVE, "native", "native code", HOST)    \
-	X(GC, "gc", "garbage collection", GC)       \
-	X(LOCK, "lock", "waiting for a lock", LOCK) \
-	X(IO, "io", "input/output", IO)             \
-	X(SLEEP, "sleep", "sleeping", SLEEP)        \
+#define HOST_KINDS(X)                                       \
+	X(UNKNOWN, "unknown", "unknown", LAUNCH)            \
+	X(PYTHON, "python", "Python code", HOST)            \
+	X(NATIVE, "native", "native code", HOST)            \
+	X(FRAMEWORK, "framework", "framework code", LAUNCH) \
+	X(GC, "gc", "garbage collection", GC)               \
+	X(LOCK, "lock", "waiting for a lock", LOCK)         \
+	X(IO, "io", "input/output", IO)                     \
+	X(SLEEP, "sleep", "sleeping", SLEEP)                \
 	X(LOADER, "loader", "data loading", INPUT)
 
 enum host_kind {

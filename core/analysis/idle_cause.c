@@ -13,7 +13,8 @@
  *    the lane (its credit). The rest is launch overhead. While the CPU gets input, the cause is
  *    data loading instead.
  *    If samples were taken in that time, they give the cause and the line: host code in place of
- *    launch overhead, data loading, a lock, the garbage collector, and so on.
+ *    launch overhead, data loading, a lock, the garbage collector, and so on. A long time without
+ *    a sample is host code, too, unless the CPU is on its way to launch a pass of a model.
  * c: Calls that take time themselves. The idle time belongs to the call.
  * d: From the launch to the start on the device. A short delay counts as b. In a long delay, the
  *    device waited for something that is not visible here.
@@ -370,7 +371,7 @@ static void attribute_sampled(struct idle_host *h, struct lane *l, uint64_t ns, 
 	uint8_t cause = (uint8_t)host_kinds[kind].cause;
 	if (!site)
 		site = site_of(h, next);
-	if (cause == IDLE_HOST)
+	if (cause == IDLE_HOST || cause == IDLE_LAUNCH)
 		attribute_work(h, l, ns, cause, site);
 	else
 		attribute(h, cause, site, ns);
@@ -403,11 +404,22 @@ static bool explain_by_samples(struct idle_host *h, struct lane *l, uint64_t fro
 	return true;
 }
 
-/* Returns what samples of earlier steps say about the time before the call l->next. */
+/* Returns what samples of this step or earlier ones say about the time before the call l->next.
+ * After the step's last call this is the next step's first call, which is assumed to be like this
+ * step's. */
 static struct before_call before_next(const struct idle_host *h, const struct lane *l)
 {
-	if (is_after_last_call(l) || l->calls.at[l->next] & OPEN_CALL)
-		return (struct before_call){ 0 };
+	const struct before_call none = { 0 };
+	if (is_after_last_call(l)) {
+		size_t first = first_of_step(h, l);
+		uint64_t lane = (uint64_t)(l - h->lane);
+		if (first == l->calls.n || lane >= h->samples.ends.n)
+			return none;
+		return lane_samples_between(&h->samples, h->samples.ends.at[lane].stack,
+					    lane_call(h, l, first)->stack);
+	}
+	if (l->calls.at[l->next] & OPEN_CALL)
+		return none;
 	return h->samples.before.at[l->calls.at[l->next] - h->step->first_call];
 }
 
@@ -436,6 +448,18 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 	return false;
 }
 
+/*
+ * Returns true if the CPU did other work than to get from one call to the next in the time before
+ * the call l->next, which is `length_ns` long: the time is long, and no pass of a model nor an
+ * optimizer makes the next call. Before these, frameworks work for long in order to launch.
+ */
+static bool is_own_work(const struct idle_host *h, const struct lane *l, uint64_t length_ns)
+{
+	size_t next = heading_for(h, l);
+	return length_ns >= l->long_span_ns && next < l->calls.n &&
+	       !(lane_call(h, l, next)->about & ABOUT_PASS);
+}
+
 /* Explains the CPU time from `from_ns` to `to_ns`, which lies between the call before l->next and
  * the call l->next. */
 static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, uint64_t to_ns,
@@ -455,6 +479,8 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 		attribute_sampled(h, l, to_ns - from_ns, known.kind, known.site, next);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
 		attribute(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
+	else if (h->is_sampled && end_ns > begin_ns && is_own_work(h, l, end_ns - begin_ns))
+		attribute_work(h, l, to_ns - from_ns, IDLE_HOST, site_of(h, next));
 	else
 		attribute_to_host(h, l, to_ns - from_ns, next);
 }

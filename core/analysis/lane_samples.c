@@ -1,6 +1,8 @@
 /* See lane_samples.h. */
 #include "core/analysis/lane_samples.h"
 
+#include "core/symbols/stack_about.h"
+
 enum {
 	/* Samples of different threads at most this far apart belong to one moment: the library
 	 * samples all threads one after the other, in some 10 us each. */
@@ -66,11 +68,12 @@ static void close_moment(struct sweep *w, uint32_t lane)
 			lender = m->members[i];
 	const struct timeline_sample *from = best->known >= STACK_OF_PYTHON || !lender ? best
 										       : lender;
+	bool launches = best->kind == HOST_NATIVE && from->launches;
 	vec_push(&w->out->at, (struct lane_sample){ .ns = best->ns,
 						    .stack = from->stack,
 						    .site = from->site,
 						    .lane = lane,
-						    .kind = best->kind,
+						    .kind = launches ? HOST_FRAMEWORK : best->kind,
 						    .fetches = from->fetches,
 						    .is_of_step = true });
 	w->out->n++;
@@ -133,23 +136,29 @@ static void sort(struct lane_samples *s, uint32_t n_lanes)
 	}
 }
 
-/* ---- Batches ---- */
+/* ---- What comes next ---- */
 
 /* What follows in a lane, seen from a call backwards. */
 struct ahead {
 	size_t calls;	/* how many more calls may lie before a batch's copy; 0: no copy follows */
 	size_t samples; /* end of the samples that are not looked at yet, in `at` */
+	bool is_pass;	/* the next call is part of a pass or an optimizer's step */
 };
 
-/* Takes the samples between the call and the lane's next call: those that fetch something are data
- * loading if a batch's copy follows. */
-static void find_input(struct lane_samples *s, uint32_t lane, uint64_t from_ns, struct ahead *a)
+/*
+ * Takes the samples between the call and the lane's next call: those that fetch something are data
+ * loading if a batch's copy follows. A framework is only on its way to a launch if its pass makes
+ * the next call: an optimizer whose parameters are on the CPU works.
+ */
+static void settle_kinds(struct lane_samples *s, uint32_t lane, uint64_t from_ns, struct ahead *a)
 {
 	for (; a->samples > s->first.at[lane] && s->at.at[a->samples - 1].ns >= from_ns;
 	     a->samples--) {
 		struct lane_sample *x = &s->at.at[a->samples - 1];
 		if (x->fetches && a->calls && x->kind != HOST_GC)
 			x->kind = HOST_LOADER;
+		if (x->kind == HOST_FRAMEWORK && !a->is_pass)
+			x->kind = HOST_PYTHON;
 	}
 }
 
@@ -161,6 +170,7 @@ static void go_before(struct ahead *a, const struct timeline_call *c)
 		a->calls = 0;
 	else if (a->calls)
 		a->calls--;
+	a->is_pass = c->about & (ABOUT_PASS | ABOUT_WORKER);
 }
 
 /* Goes backwards through the step's calls. After the last one, the next step is assumed to begin
@@ -177,12 +187,12 @@ static void find_inputs(struct sweep *w)
 		for (size_t i = end; i-- > step->first_call;) {
 			const struct timeline_call *c = &w->t->calls.at[i];
 			uint32_t lane = w->lanes->of_thread[c->thread];
-			find_input(s, lane, c->begin_ns, &ahead[lane]);
+			settle_kinds(s, lane, c->begin_ns, &ahead[lane]);
 			go_before(&ahead[lane], c);
 		}
 	}
 	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
-		find_input(s, lane, 0, &ahead[lane]);
+		settle_kinds(s, lane, 0, &ahead[lane]);
 	free(ahead);
 }
 
@@ -267,6 +277,19 @@ static struct before_call unpack(uint64_t word)
 	return (struct before_call){ .site = (uint32_t)(word >> 8), .kind = (uint8_t)word };
 }
 
+/* Returns a number for two successive calls; 0: the stack of the first one is unknown. */
+static uint64_t key_between(uint32_t last, uint32_t next)
+{
+	return last ? (uint64_t)last << 32 | next : 0;
+}
+
+struct before_call lane_samples_between(const struct lane_samples *s, uint32_t last, uint32_t next)
+{
+	uint64_t key = key_between(last, next);
+	const uint64_t *found = key ? map_find(&s->known, key) : NULL;
+	return found ? unpack(*found) : (struct before_call){ 0 };
+}
+
 /* Returns the kind and the line that most of the `n` samples have. */
 static struct before_call most_frequent(const struct lane_sample *samples, size_t n)
 {
@@ -325,13 +348,13 @@ static struct before_call find_before(struct lane_samples *s, struct lane_end la
 		set_between(s, &s->at.at[*at], last.site, c->site);
 	if (c->begin_ns < last.end_ns + BETWEEN_LEAST_NS)
 		return found;
-	uint64_t key = last.stack ? (uint64_t)last.stack << 32 | c->stack : 0;
+	uint64_t key = key_between(last.stack, c->stack);
 	if (*at > from)
 		found = most_frequent(&s->at.at[from], *at - from);
 	if (*at > from && key)
 		*map_at(&s->known, key, NULL) = pack(found);
-	else if (*at == from && key && map_find(&s->known, key))
-		found = unpack(*map_find(&s->known, key));
+	else if (*at == from)
+		found = lane_samples_between(s, last.stack, c->stack);
 	return found;
 }
 

@@ -60,6 +60,10 @@ struct lane_samples {
 
 void lane_samples_free(struct lane_samples *s);
 
+/* Returns what was sampled, in this step or an earlier one, between two calls with these stacks;
+ * HOST_UNKNOWN: nothing. */
+struct before_call lane_samples_between(const struct lane_samples *s, uint32_t last, uint32_t next);
+
 /* Finds the samples of the timeline's newest step. */
 void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes);
 

@@ -28,15 +28,15 @@ static bool is_plain_call(const char *text)
 }
 
 /*
- * Returns whether user code that runs before the copy of a batch cannot be what makes the batch. In
- * the function that calls both, it is on a line after the copy, so that it belongs to the iteration
- * before, or its line only calls a function.
+ * Returns whether user code that runs before a call, such as the copy of a batch, cannot be what
+ * prepares it. In the function that calls both, it is on a line after the call, so that it belongs
+ * to the iteration before, or its line only calls a function.
  */
-static bool is_apart_from_batch(struct frames *f, uint32_t stack, uint32_t batch)
+static bool is_apart(struct frames *f, uint32_t stack, uint32_t next)
 {
-	if (!batch)
+	if (!next)
 		return false;
-	struct phase_parting p = phase_rules_parting(f, stack, batch);
+	struct phase_parting p = phase_rules_parting(f, stack, next);
 	if (!phase_rules_differ_by_line(&p))
 		return false;
 	return p.at->line > p.other->line ||
@@ -44,7 +44,7 @@ static bool is_apart_from_batch(struct frames *f, uint32_t stack, uint32_t batch
 }
 
 uint8_t phase_samples_part(struct frames *f, const struct phase_stack *found, uint32_t stack,
-			   uint8_t usual, uint32_t batch)
+			   uint8_t usual, uint32_t next)
 {
 	enum phase phase = phase_of_part(usual);
 	if (!found->is_certain)
@@ -56,7 +56,9 @@ uint8_t phase_samples_part(struct frames *f, const struct phase_stack *found, ui
 	case PHASE_DATA:
 		if (stack_about(f, stack) & (ABOUT_INPUT | ABOUT_FETCH))
 			return usual;
-		return is_apart_from_batch(f, stack, batch) ? PART_NONE : usual;
+		return is_apart(f, stack, next) ? PART_NONE : usual;
+	case PHASE_FORWARD:
+		return is_apart(f, stack, next) ? PART_NONE : usual;
 	case PHASE_BACKWARD: /* user code before backward() is called usually computes the loss */
 		return PART_FUNCTIONAL;
 	case PHASE_OPTIMIZER:

@@ -6,10 +6,10 @@
 
 /*
  * Returns the part of the time around a sample of the main thread. `found`: what the sample's stack
- * `stack` says; `usual`: the part that the calls before and after it suggest; `batch`: the stack of
- * the copy of a batch that follows, 0: none is known.
+ * `stack` says; `usual`: the part that the calls before and after it suggest; `next`: the stack of
+ * the next call or, if `usual` is data loading, of the copy of a batch that follows, 0: unknown.
  */
 uint8_t phase_samples_part(struct frames *f, const struct phase_stack *found, uint32_t stack,
-			   uint8_t usual, uint32_t batch);
+			   uint8_t usual, uint32_t next);
 
 #endif

@@ -221,7 +221,9 @@ struct gap {
 	struct frames *frames;
 	size_t first; /* the lane's first span */
 	uint32_t thread;
-	uint32_t batch; /* stack of the copy of a batch that follows; 0: none */
+	/* stack of the copy of a batch that follows or, outside data loading, of the next call; 0:
+	 * none */
+	uint32_t next;
 	/* the stacks of the calls before and after; 0: one of them is unknown */
 	uint64_t key;
 	uint8_t part; /* as the calls suggest */
@@ -241,7 +243,7 @@ static uint8_t part_of_sample(struct phases *p, const struct gap *g, const struc
 	if (!g->frames || !s->stack)
 		return g->part;
 	struct phase_stack found = stack_of(p, g->frames, s->stack);
-	return phase_samples_part(g->frames, &found, s->stack, g->part, g->batch);
+	return phase_samples_part(g->frames, &found, s->stack, g->part, g->next);
 }
 
 /* Adds a time without samples. If a time between the same two calls was sampled before, it has the
@@ -292,10 +294,13 @@ static void add_gap(struct phases *p, const struct gap *g, uint64_t begin_ns, ui
 	add_sampled(p, g, begin_ns, end_ns);
 }
 
-/* Returns the stack of the copy of a batch that comes next, from the lane's call number `i` on; 0:
- * none follows. */
-static uint32_t batch_from(const struct phases *p, const struct model_step *m, size_t i)
+/* Returns the stack of what comes after the gap before the lane's call number `i`: in data loading
+ * the copy of a batch, else that call. 0: none follows. */
+static uint32_t next_from(const struct phases *p, const struct model_step *m, size_t i,
+			  uint8_t part)
 {
+	if (phase_of_part(part) != PHASE_DATA)
+		return i < p->calls.n ? m->calls.at[p->calls.at[i]].stack : 0;
 	for (; i < p->calls.n; i++)
 		if (p->part_of_call.at[p->calls.at[i]] == PART_TO_DEVICE)
 			return m->calls.at[p->calls.at[i]].stack;
@@ -327,7 +332,7 @@ static void add_tail(struct phases *p, struct gap *g, uint64_t at_ns, uint8_t la
 	if (!m->is_whole_run && begins_with_handover(p, m, g->thread, m->end_ns - at_ns) &&
 	    phase_of_part(g->part) != PHASE_DATA)
 		g->part = PART_AWAITED;
-	g->batch = batch_from(p, m, 0);
+	g->next = next_from(p, m, 0, g->part);
 	g->key = key_before(p, m, 0);
 	add_gap(p, g, at_ns, m->end_ns);
 }
@@ -346,7 +351,7 @@ static void add_spans(struct phases *p, const struct model_step *m, uint32_t thr
 		uint64_t end_ns = c->end_ns < m->end_ns ? c->end_ns : m->end_ns;
 		if (begin_ns > at_ns) {
 			gap.part = part_of_gap(p, m, i, last, begin_ns - at_ns);
-			gap.batch = phase_of_part(gap.part) == PHASE_DATA ? batch_from(p, m, i) : 0;
+			gap.next = next_from(p, m, i, gap.part);
 			gap.key = key_before(p, m, i);
 			add_gap(p, &gap, at_ns, begin_ns);
 			at_ns = begin_ns;

@@ -11,6 +11,8 @@
  */
 #include "core/analysis/step_times.h"
 
+#include "core/analysis/host_kinds.h"
+
 #include <math.h>
 
 #define SLOW_FACTOR	 1.5
@@ -24,8 +26,8 @@
 enum {
 	RARE_LEAST = 3,
 	PAUSES_MOST = 16,
-	/* Drift is a change of the median in one direction, from one fifth of the run to the next.
-	 * A fifth has at least PART_LEAST steps. */
+	/* Drift is a change of the median in one direction, from one fifth of the run to the next,
+	 * but for the medians' errors. A fifth has at least PART_LEAST steps. */
 	PARTS = 5,
 	PART_LEAST = 5,
 	/* At least this many of the four changes must each be a notable share of the whole: a
@@ -61,6 +63,26 @@ static struct sample_summary describe(const float *ms, size_t n)
 	return s;
 }
 
+/*
+ * Returns half the width of the 95 % interval of the median, from the order of the lengths: how far
+ * the longest steps are from the median does not matter. `n_all`: the number of steps of which `ms`
+ * are a sample.
+ */
+static double median_error(const float *ms, size_t n, double n_all)
+{
+	const double two_sided_95 = 1.96;
+	if (n < 2)
+		return 0;
+	float *sorted = mem_resize(NULL, n * sizeof(*sorted));
+	memcpy(sorted, ms, n * sizeof(*sorted));
+	sample_sort(sorted, n);
+	double off = fmin(0.5, two_sided_95 / 2 / sqrt(n_all)),
+	       low = sample_percentile_of(sorted, n, 0.5 - off),
+	       high = sample_percentile_of(sorted, n, 0.5 + off);
+	free(sorted);
+	return (high - low) / 2;
+}
+
 /* Returns the number of warm-up steps. */
 static size_t count_warm_up(const struct baseline *b)
 {
@@ -73,12 +95,14 @@ static size_t count_warm_up(const struct baseline *b)
 	return n < half ? n : 0;
 }
 
+/* The recorded length of a step differs a little from the one that was counted. */
 static void find_recorded(struct finding_slow *s, const struct timeline *t)
 {
 	const size_t most = sizeof(s->recorded) / sizeof(*s->recorded);
+	double between_ms = (s->least_ms + s->other_most_ms) / 2;
 	for (size_t i = 0; t && i < t->steps.n; i++) {
 		const struct timeline_step *step = &t->steps.at[i];
-		if ((double)(step->end_ns - step->begin_ns) / 1e6 < s->least_ms)
+		if ((double)(step->end_ns - step->begin_ns) / 1e6 < between_ms)
 			continue;
 		if (s->n_recorded < most)
 			s->recorded[s->n_recorded] = step->number;
@@ -148,27 +172,83 @@ double step_times_work(const struct timeline *t, double usual)
 
 /* ---- Pauses ---- */
 
+/* Returns the sample of the thread whose line and kind most of its samples from `begin_ns` to
+ * `end_ns` have; NULL: there is none. What was seen in the same place of other steps is no evidence
+ * of a pause. */
+static const struct timeline_sample *most_frequent(const struct timeline *t,
+						   const struct timeline_step *s, uint32_t thread,
+						   uint64_t begin_ns, uint64_t end_ns)
+{
+	enum { SEEN_MOST = 1000 };
+	const struct timeline_sample *seen[SEEN_MOST], *found = NULL;
+	size_t n = 0, most = 0;
+	for (size_t i = s->first_sample; i < (size_t)s->first_sample + s->n_samples; i++) {
+		const struct timeline_sample *x = &t->samples.at[i];
+		if (x->thread == thread && x->site && x->ns >= begin_ns && x->ns < end_ns &&
+		    n < SEEN_MOST)
+			seen[n++] = x;
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t same = 0;
+		for (size_t k = i; k < n; k++)
+			same += seen[k]->site == seen[i]->site && seen[k]->kind == seen[i]->kind;
+		if (same > most) {
+			most = same;
+			found = seen[i];
+		}
+	}
+	return found;
+}
+
+/* Sets the line of a gap in the step: the sampled line, otherwise that of the call after the gap,
+ * `site`. */
+static void set_gap(struct finding_pause *p, const struct timeline *t,
+		    const struct timeline_step *s, uint32_t site, uint64_t begin_ns,
+		    uint64_t end_ns)
+{
+	uint32_t thread = t->calls.at[s->first_call].thread;
+	const struct timeline_sample *x = most_frequent(t, s, thread, begin_ns, end_ns);
+	p->is_sampled = x != NULL;
+	p->is_gap = !x;
+	p->site = x ? x->site : site;
+	p->cause = x ? (uint8_t)host_kinds[x->kind].cause : IDLE_UNKNOWN;
+}
+
+/* Returns the line of the first call of the step after the given one; 0: that step was not
+ * recorded. */
+static uint32_t next_site(const struct timeline *t, uint32_t step)
+{
+	const struct timeline_step *s = &t->steps.at[step];
+	if (step + 1 == t->steps.n || s[1].number != s->number + 1 || !s[1].n_calls)
+		return 0;
+	return t->calls.at[s[1].first_call].site;
+}
+
 /* Sets the line of a recorded step's longest call or longest gap between calls of one thread. Only
- * the thread that is in calls last counts: other threads may be idle. */
+ * the thread that makes the step's first call counts: other threads may be idle. */
 static void find_line(struct finding_pause *p, const struct timeline *t, uint32_t step)
 {
-	uint64_t longest_ns = 0, *last = mem_zero((t->threads.n + 1) * sizeof(*last));
 	const struct timeline_step *s = &t->steps.at[step];
+	uint64_t longest_ns = 0, at_ns = s->begin_ns;
 	for (size_t i = s->first_call; i < s->first_call + s->n_calls; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
-		uint64_t from_ns = last[c->thread] ? last[c->thread] : s->begin_ns,
-			 gap_ns = c->begin_ns > from_ns ? c->begin_ns - from_ns : 0,
-			 call_ns = c->end_ns - c->begin_ns;
-		last[c->thread] = c->end_ns;
 		if (c->thread != t->calls.at[s->first_call].thread)
 			continue;
-		if (gap_ns <= longest_ns && call_ns <= longest_ns)
-			continue;
-		p->is_gap = gap_ns > call_ns;
-		longest_ns = p->is_gap ? gap_ns : call_ns;
-		p->site = c->site;
+		uint64_t gap_ns = c->begin_ns > at_ns ? c->begin_ns - at_ns : 0,
+			 call_ns = c->end_ns - c->begin_ns;
+		if (gap_ns > call_ns && gap_ns > longest_ns) {
+			set_gap(p, t, s, c->site, at_ns, c->begin_ns);
+			longest_ns = gap_ns;
+		} else if (call_ns > longest_ns) {
+			p->is_gap = p->is_sampled = false;
+			p->site = c->site;
+			longest_ns = call_ns;
+		}
+		at_ns = c->end_ns;
 	}
-	free(last);
+	/* after the last call, the CPU is on its way to the next step's first one */
+	if (s->n_calls && at_ns < s->end_ns && s->end_ns - at_ns > longest_ns)
+		set_gap(p, t, s, next_site(t, step), at_ns, s->end_ns);
 }
 
 static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_warm)
@@ -196,17 +276,20 @@ static size_t n_in_order(const struct baseline *b)
 static struct finding_drift find_drift(const struct baseline *b)
 {
 	const struct finding_drift none = { 0 };
-	double median[PARTS];
+	double median[PARTS], error[PARTS];
 	size_t part = n_in_order(b) / PARTS, n_notable = 0;
 	if (part < PART_LEAST)
 		return none;
-	for (size_t i = 0; i < PARTS; i++)
+	for (size_t i = 0; i < PARTS; i++) {
 		median[i] = describe(b->ms.at + i * part, part).p50;
+		error[i] = median_error(b->ms.at + i * part, part, (double)part);
+	}
 	double all = median[PARTS - 1] - median[0],
 	       times = median[PARTS - 1] / fmax(median[0], 1e-9);
 	for (size_t i = 1; i < PARTS; i++) {
 		double change = (median[i] - median[i - 1]) / all;
-		if (change < 0)
+		/* On a busy machine, a median may be off by its error. */
+		if (change * fabs(all) < -hypot(error[i], error[i - 1]))
 			return none;
 		n_notable += change * (PARTS - 1) >= NOTABLE;
 	}
@@ -223,6 +306,8 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 		f->warm_up = describe(b->ms.at, n_warm);
 		f->baseline = describe(b->ms.at + n_warm, b->ms.n - n_warm);
 		f->baseline.n += (int64_t)(b->n - b->ms.n);
+		f->median_error_ms =
+			median_error(b->ms.at + n_warm, b->ms.n - n_warm, (double)f->baseline.n);
 		f->slow = find_slow(b->ms.at + n_warm, b->ms.n - n_warm, f->baseline.p50);
 		f->recorded_in_warm_up = b->last_recorded && b->last_recorded <= n_warm;
 	}

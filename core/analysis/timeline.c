@@ -374,6 +374,7 @@ static void add_samples(struct timeline *t, const struct model_step *m)
 				 .thread = thread_of(t, &m->threads.at[s->thread]),
 				 .state = s->state,
 				 .fetches = stack.about & ABOUT_FETCH,
+				 .launches = stack.about & ABOUT_LAUNCHING,
 				 .known = stack.known,
 				 .kind = (uint8_t)host_kind_of(s->state, s->flags, stack.has_python,
 							       stack.about),

@@ -108,6 +108,7 @@ struct timeline_sample {
 	uint8_t state, kind;  /* enum sample_state; enum host_kind, see host_kinds.h */
 	uint8_t known;	      /* enum stack_known */
 	bool fetches;	      /* ABOUT_FETCH: it may be input */
+	bool launches;	      /* ABOUT_LAUNCHING */
 };
 
 /* When a device ran work launched before the recorded steps. This work is not in `works`. */

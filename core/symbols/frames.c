@@ -477,6 +477,11 @@ struct frame_list frames_of(struct frames *f, uint32_t stack)
 	return (struct frame_list){ .at = s->at, .n = s->n, .is_truncated = s->is_truncated };
 }
 
+uint32_t frames_site_of(struct frames *f, const struct frame *frame)
+{
+	return site_of_frame(f, frame, 0);
+}
+
 uint32_t frames_site(struct frames *f, uint32_t stack)
 {
 	return stack_of(f, stack)->site;

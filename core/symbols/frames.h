@@ -64,6 +64,9 @@ uint32_t frames_site(struct frames *f, uint32_t stack);
 /* Returns the site with this number, which is valid until another stack is resolved. If there is no
  * such site, returns one with empty texts. */
 const struct site *frames_site_at(const struct frames *f, uint32_t site);
+/* Returns the number of the site of one frame of a stack, whatever frames are inside it. Adds the
+ * site if it is new. */
+uint32_t frames_site_of(struct frames *f, const struct frame *frame);
 /* Returns the number of sites found so far. Their numbers are 1 to this number. */
 uint32_t frames_n_sites(const struct frames *f);
 

@@ -33,6 +33,9 @@ enum stack_about {
 	 * queue, the content of a file. It is input only if a batch is copied to the device soon
 	 * after. */
 	ABOUT_FETCH = 1 << 14,
+	/* The innermost Python code is a framework's, within a forward or backward pass or an
+	 * optimizer's step(): between calls, the framework is on its way to the next launch. */
+	ABOUT_LAUNCHING = 1 << 15,
 };
 
 /* Returns the bits of a whole stack; 0 for stack 0. In stack_about_whole.c. */

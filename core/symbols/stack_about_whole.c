@@ -2,24 +2,36 @@
  * Determines why a call was made from its whole stack: from the frames (stack_about.c), the
  * operators and the phase.
  */
+#include "core/symbols/origin.h"
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
 
 #include <string.h>
 
+/* Returns whether the innermost Python code is a framework's. */
+static bool is_in_framework(const struct frame_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i]->kind == FRAME_KIND_PYTHON)
+			return origin_is_framework(list->at[i]->file);
+	return false;
+}
+
 static uint16_t about_phase(struct frames *f, uint32_t stack)
 {
 	struct phase_stack phase = phase_rules_stack(f, stack);
+	struct frame_list list = frames_of(f, stack);
 	if (!phase.is_certain)
 		return 0;
 	if (phase.part == PART_MOVE)
 		return ABOUT_PASS;
+	uint16_t launching = is_in_framework(&list) ? ABOUT_LAUNCHING : 0;
 	switch (phase_of_part(phase.part)) {
 	case PHASE_OPTIMIZER:
-		return phase.via_user_code ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS;
+		return phase.via_user_code ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS | launching;
 	case PHASE_FORWARD:
 	case PHASE_BACKWARD:
-		return ABOUT_PASS;
+		return ABOUT_PASS | launching;
 	default:
 		return 0;
 	}

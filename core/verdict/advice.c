@@ -325,14 +325,8 @@ static void advise_general(struct judge *j, const struct general *g)
 		advise_pinned(j, site);
 		return;
 	}
-	const char *what = idle_causes[g->cause].advice;
-	if (g->cause == IDLE_INPUT && !j->program.is_python)
-		what = "prefetch the next batch: prepare it in another thread while the GPU works";
-	char before[BEFORE_BYTES];
-	bool is_before = g->change.what == WHATIF_FREE_INPUT;
-	advise(j, site, &g->change, 1, what, "%s%s; %.2f ms %s at this line",
-	       is_before ? advice_say_before(j, site, before, sizeof(before)) : "", g->why, here_ms,
-	       judge_per_step(j->f));
+	advise(j, site, &g->change, 1, idle_causes[g->cause].advice, "%s; %.2f ms %s at this line",
+	       g->why, here_ms, judge_per_step(j->f));
 }
 
 /* Returns true if a CPU twice as fast saves more than the removal of any single cause, and more
@@ -385,14 +379,6 @@ void advice_fill(struct judge *j)
 		"allocation and freeing take CPU time, and freeing waits for the GPU",
 		advice_top_memory_site,
 	};
-	static const struct general input = {
-		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
-		0,
-		false,
-		IDLE_INPUT,
-		" the step waits for its data",
-		advice_top_site,
-	};
 	static const struct general copies = {
 		{ .kind = WHATIF_FREE, .what = WHATIF_FREE_COPY },
 		copy_share,
@@ -409,12 +395,13 @@ void advice_fill(struct judge *j)
 	advise_legacy(j);
 	advise_round_trip(j);
 	advise_general(j, &memory);
-	advise_general(j, &input);
+	advise_input(j);
 	advise_general(j, &copies);
-	if (j->f->verdict == VERDICT_LAUNCH || j->f->verdict == VERDICT_HOST || is_host_larger(j)) {
-		advise_pause(j);
+	bool is_limit = j->f->verdict == VERDICT_LAUNCH || j->f->verdict == VERDICT_HOST ||
+			is_host_larger(j);
+	advise_pause(j, is_limit);
+	if (is_limit)
 		advise_launches(j);
-	}
 	if (j->f->advice.n)
 		qsort(j->f->advice.at, j->f->advice.n, sizeof(*j->f->advice.at), by_gain);
 	play_together(j);

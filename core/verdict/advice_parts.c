@@ -79,7 +79,8 @@ static struct resampled resample_gain(const struct judge *j, const struct whatif
 	double *ms = judge_step_gains(j, result->is_of_mean, &n);
 	struct resampled drawn = { .steps = ms,
 				   .value = result->gain_ms,
-				   .run_error = cause == VERDICT_GPU ? 0 : j->run_error };
+				   .run_error = cause == VERDICT_GPU ? 0 : j->run_error,
+				   .limit = result->is_of_mean ? j->f->mean_ms : j->step_ms };
 	resample(&drawn, 1, n);
 	free(ms);
 	drawn.steps = NULL;
@@ -93,7 +94,7 @@ void advise(struct judge *j, uint32_t site, const struct whatif_change *changes,
 	va_list args;
 	if (whatif_play(&j->w, changes, n, &result, NULL) ||
 	    (result.rare_steps ? result.gain_ms < judge_worth_ms_of(result.mean_ms)
-			       : result.gain_ms < judge_noise_ms(j->f)))
+			       : result.gain_ms < j->f->median_error_ms)) /* not to be seen */
 		return;
 	struct resampled drawn = resample_gain(j, &result, cause_of(j, &changes[0]));
 	struct finding_advice advice = { .site = site,

@@ -1,5 +1,6 @@
 /* Advice on CPU work between CUDA calls. Samples show which line does the work. Without samples,
  * the calls around the work show which line causes it. */
+#include "core/analysis/host_kinds.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -32,6 +33,14 @@ static const struct {
 };
 
 #define PAUSE_WHY "the CPU works %.2f ms %s without launching GPU work"
+
+/* What samples show if the CPU did not work. */
+static const char *const stalls[IDLE_CAUSES_N] = {
+	[IDLE_GC] = "Python's garbage collector runs here",
+	[IDLE_LOCK] = "the CPU waits here for a lock or another thread",
+	[IDLE_SLEEP] = "the CPU sleeps here",
+	[IDLE_IO] = "the CPU waits here for a file, a pipe or a socket",
+};
 
 /* Returns where most of the CPU work was done that the last play removed before the calls of
  * `site`. */
@@ -81,7 +90,8 @@ static uint32_t sampled_site(const struct judge *j, uint32_t site)
 							: NULL;
 		double taken_ms = c ? advice_taken_ms(j, i) : 0;
 		all_ms += taken_ms;
-		if (c && c->before_site && c->before_site <= n_sites)
+		if (c && c->before_site && c->before_site <= n_sites &&
+		    c->before_kind != HOST_FRAMEWORK)
 			ms[c->before_site] += taken_ms;
 	}
 	for (uint32_t i = 1; i <= n_sites; i++)
@@ -91,17 +101,80 @@ static uint32_t sampled_site(const struct judge *j, uint32_t site)
 	return is_most ? best : 0;
 }
 
+/* Returns what the CPU did at the sampled line for most of the time that the last play removed
+ * before the calls of `site`: enum idle_cause. */
+static uint8_t cause_at(const struct judge *j, uint32_t site, uint32_t sampled)
+{
+	double ms[IDLE_CAUSES_N] = { 0 };
+	uint8_t most = IDLE_HOST;
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		if (j->w.site[i] != site || call >= j->w.timeline->calls.n)
+			continue;
+		const struct timeline_call *c = &j->w.timeline->calls.at[call];
+		if (c->before_site == sampled)
+			ms[host_kinds[c->before_kind].cause] += advice_taken_ms(j, i);
+	}
+	for (uint8_t i = 0; i < IDLE_CAUSES_N; i++)
+		most = ms[i] > ms[most] ? i : most;
+	return most;
+}
+
+static const char own_work_fix[] = "move this CPU work to another thread, or do it less often";
+
+/* Returns whether samples of this kind are work that the user could move elsewhere. */
+static bool is_own_work(uint8_t kind)
+{
+	return kind != HOST_UNKNOWN && kind != HOST_FRAMEWORK && kind != HOST_LOADER;
+}
+
+/* Returns what to do about a stall at this line. */
+static const char *fix_of_stall(const struct judge *j, uint32_t sampled, uint8_t cause)
+{
+	struct frames *frames = j->w.timeline->frames;
+	const struct site *s = frames_site_at(frames, sampled);
+	bool is_asked_for = strstr(frames_source(frames, s->file, s->line), "gc.collect(");
+	return cause == IDLE_GC && is_asked_for ? "call gc.collect() less often, or not at all"
+						: idle_causes[cause].advice;
+}
+
+/* Adds advice that names the line that samples show, if they show one. Returns whether they do. */
+static bool advise_by_samples(struct judge *j, const struct whatif_change *change,
+			      enum pause_place place, double here_ms)
+{
+	bool is_between = place == PAUSE_WITHIN || place == PAUSE_LOOP;
+	uint32_t sampled = sampled_site(j, change->site), outer = 0;
+	uint8_t cause = cause_at(j, change->site, sampled);
+	if (!sampled && place == PAUSE_BEFORE)
+		outer = sampled_lines_find(j, change->site, is_own_work).outer;
+	if (sampled && stalls[cause])
+		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s: %.2f ms %s",
+		       stalls[cause], here_ms, judge_per_step(j->f));
+	else if (sampled && sampled != change->site && !is_between)
+		advise(j, sampled, change, 1, own_work_fix,
+		       "samples show this line while " PAUSE_WHY, here_ms, judge_per_step(j->f));
+	else if (outer) /* several lines of what it calls */
+		advise(j, outer, change, 1, own_work_fix,
+		       "samples show this line and what it calls while " PAUSE_WHY, here_ms,
+		       judge_per_step(j->f));
+	else
+		return false;
+	return true;
+}
+
 /*
  * Adds advice on the CPU work before the calls of one line. If the CPU does the work between the
  * line's own calls, fusing or compiling the code removes the work and also merges several launches
  * into one. The estimated savings then include those launches.
  */
-void advise_pause(struct judge *j)
+void advise_pause(struct judge *j, bool is_limit)
 {
 	struct whatif_change change = { .kind = WHATIF_PAUSE };
 	double here_ms;
 	char before[BEFORE_BYTES];
-	if (judge_gain_ms(j, &change, 1) < pause_share * j->step_ms)
+	struct whatif_result all;
+	if (whatif_play(&j->w, &change, 1, &all, NULL) || all.gain_ms < pause_share * j->step_ms ||
+	    (!is_limit && !all.rare_steps))
 		return;
 	change.site = advice_top_site(j, &here_ms);
 	if (!change.site)
@@ -114,14 +187,10 @@ void advise_pause(struct judge *j)
 	if (judge_gain_ms(j, &change, 1) < least_ms)
 		return;
 	here_ms = taken_here_ms(j, change.site);
-	uint32_t sampled =
-		place == PAUSE_WITHIN || place == PAUSE_LOOP ? 0 : sampled_site(j, change.site);
-	if (sampled && sampled != change.site) {
-		advise(j, sampled, &change, 1,
-		       "move this CPU work to another thread, or do it less often",
-		       "samples show this line while " PAUSE_WHY, here_ms, judge_per_step(j->f));
+	if (advise_by_samples(j, &change, place, here_ms))
 		return;
-	}
+	if (!is_limit) /* without a sampled line, other load may have disturbed these steps */
+		return;
 	const struct whatif_change fused[] = { change,
 					       { .kind = WHATIF_ONE_LAUNCH, .site = change.site } };
 	if (place == PAUSE_BEFORE)

@@ -78,11 +78,11 @@ static int by_saving(const void *a, const void *b)
 	return x->ms > y->ms ? -1 : x->ms < y->ms;
 }
 
-static const char *played_of(uint8_t verdict)
+static const char *played_of(const struct judge *j, uint8_t verdict)
 {
 	for (int i = 0; i < RESOURCES; i++)
 		if (judge_resources[i].verdict == verdict)
-			return judge_resources[i].played;
+			return judge_played(j, i);
 	return "";
 }
 
@@ -94,7 +94,7 @@ static void say_savings(struct judge *j)
 		const struct finding_saving *s = &j->f->savings.at[i];
 		if (s->ms >= judge_worth_ms(j))
 			judge_say(j->f, "%s: -%.2f ms (%.0f %%), %.2f to %.2f",
-				  played_of(s->resource), s->ms, s->ms / j->step_ms * 100,
+				  played_of(j, s->resource), s->ms, s->ms / j->step_ms * 100,
 				  s->low_ms, s->high_ms);
 	}
 }

@@ -17,18 +17,6 @@ double judge_worth_ms(const struct judge *j)
 	return judge_worth_ms_of(j->step_ms);
 }
 
-/* Takes the deviation from the steps between the median and the 95th percentile: a few steps
- * may be far longer. The median of a sample varies 1.25 times as much as its mean. */
-double judge_noise_ms(const struct findings *f)
-{
-	const double normal_95 = 1.645, two_sided_95 = 1.96, of_median = 1.25;
-	const struct sample_summary *s = &f->baseline;
-	if (s->n < 2)
-		return 0;
-	double deviation = (s->p95 - s->p50) / normal_95;
-	return two_sided_95 * of_median * deviation / sqrt((double)s->n);
-}
-
 double judge_gain_ms(struct judge *j, const struct whatif_change *changes, size_t n)
 {
 	struct whatif_result result;

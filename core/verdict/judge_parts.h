@@ -44,6 +44,7 @@ struct judge {
 	uint32_t n_drawn;
 	double run_error;  /* of savings that depend on the CPU, see struct resampled */
 	double input_seen; /* whatif_input_seen() */
+	bool has_stalls;   /* whatif_has_stalls() of RESOURCE_HOST */
 	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
 };
 
@@ -72,8 +73,10 @@ static inline const char *judge_per_step(const struct findings *f)
  */
 double judge_run_error(const struct judge *j);
 
-/* Fills steps_ms, drawn, saving, input_seen, all_causes_ms and f->savings. The caller frees
- * steps_ms. */
+/* Returns the resource's speed-up in words, for the evidence. Static. */
+const char *judge_played(const struct judge *j, int resource);
+/* Fills steps_ms, drawn, saving, input_seen, has_stalls, all_causes_ms and f->savings. The caller
+ * frees steps_ms. */
 void judge_play_resources(struct judge *j);
 /* Sets f->verdict and f->between, and says what would settle an unclear verdict. Returns the share
  * of draws in which the resource with the largest savings is the first one. */
@@ -89,12 +92,6 @@ double *judge_step_gains(const struct judge *j, bool is_of_mean, uint32_t *n);
  * 50 us. For steps shorter than 0.5 ms, 10 % of the step takes the place of the 50 us. */
 double judge_worth_ms(const struct judge *j);
 double judge_worth_ms_of(double step_ms);
-
-/*
- * Returns the largest savings, in ms of a step, that the run could not show: half the width of the
- * 95 % interval of its median step. 0: not known.
- */
-double judge_noise_ms(const struct findings *f);
 
 /* Returns the savings of the changes, in ms of a typical step. If only few steps save time, returns
  * the savings of the mean step. Returns 0 if the changes apply to nothing or cost time. */
@@ -164,8 +161,26 @@ enum { BEFORE_BYTES = 160 };
  * line", from the time that the last play removed. Returns `to`. */
 char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t bytes);
 
-/* advice_pause.c: advice on CPU work during which the device waits for launches. */
-void advise_pause(struct judge *j);
+/* sampled_lines.c: the lines of the CPU's work between calls, as samples of all recorded steps show
+ * it. 0: no line has more than half of it. */
+struct sampled_lines {
+	/* In the function that also makes the next call, such as that of the loop: the line at
+	 * which it calls what works. 0, too, if that line makes the call itself. */
+	uint32_t outer;
+	uint32_t inner; /* the line of user code that works */
+};
+/* Finds the lines of the samples whose kind (enum host_kind) counts. The next call is the call of
+ * `site` before which the last play removed most time. */
+struct sampled_lines sampled_lines_find(const struct judge *j, uint32_t site,
+					bool (*counts)(uint8_t kind));
+
+/* advice_input.c: advice on data loading. */
+void advise_input(struct judge *j);
+
+/* advice_pause.c: advice on CPU work, or on a stall of the CPU, during which the device waits for
+ * launches. `is_limit`: the CPU limits typical steps. Otherwise there is advice only on work that
+ * is done in few steps and was sampled. */
+void advise_pause(struct judge *j, bool is_limit);
 
 /* advice_launches.c: advice to make fewer launches. */
 void advise_launches(struct judge *j);

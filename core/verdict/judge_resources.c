@@ -1,7 +1,9 @@
 /*
  * Finds the resource that limits a step: the one whose speed-up saves most. The GPU, the calls and
  * the program's own code between calls are needed, so they are played twice as fast. Waits, data
- * loading, copies, memory calls and other ranks can be avoided, so they are played without cost.
+ * loading, copies, memory calls and other ranks can be avoided, so they are played without cost. So
+ * are times in which samples show that the CPU did not work: it slept, waited for a lock or a file,
+ * or collected garbage.
  *
  * Other steps of the program would give other savings (resample.h). If some other resource may then
  * save most, the verdict is `unclear`.
@@ -58,6 +60,13 @@ const struct judge_resource_row judge_resources[RESOURCES] = {
 				  "without communication",
 				  "communication" },
 };
+
+const char *judge_played(const struct judge *j, int resource)
+{
+	if (resource == RESOURCE_HOST && j->has_stalls)
+		return "without stalls between calls, and with CPU code twice as fast";
+	return judge_resources[resource].played;
+}
 
 /* ---- Plays ---- */
 
@@ -119,6 +128,9 @@ void judge_play_resources(struct judge *j)
 		j->drawn[i].steps = j->steps_ms[i];
 		j->drawn[i].value = fmax(0, result.typical_gain_ms);
 		j->drawn[i].run_error = i == RESOURCE_GPU ? 0 : j->run_error;
+		j->drawn[i].limit = j->step_ms;
+		if (i == RESOURCE_HOST)
+			j->has_stalls = is_played && whatif_has_stalls(&j->w);
 		if (i == RESOURCE_INPUT)
 			j->input_seen = is_played ? whatif_input_seen(&j->w) : 0;
 		if (judge_resources[i].change.kind == WHATIF_FREE)
@@ -219,7 +231,7 @@ static void say_what_settles(struct judge *j, int a, int b)
 	else
 		judge_say(j->f, "%s %s and %s: -%.2f ms",
 			  is_unit ? "both matter:" : "more steps would not settle it;",
-			  judge_resources[a].played, judge_resources[b].played,
+			  judge_played(j, a), judge_played(j, b),
 			  judge_typical_gain_ms(j, both, 2));
 }
 

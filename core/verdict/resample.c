@@ -66,7 +66,9 @@ static double draw(const struct resampled *r, const uint32_t *drawn, uint32_t n_
 	return fmin(fmax(off, r->least - r->mean), r->most - r->mean);
 }
 
-/* Returns the standard deviation of the errors that all steps of a run share, as a share. */
+/* Returns the standard deviation of the errors that all steps of a run share: of the logarithm of a
+ * factor. Other load on the machine makes savings several times larger or smaller, but never
+ * negative: with an error of 60 %, savings of 100 ms never shrink to those of 1 ms. */
 static double error_of(const struct resampled *r)
 {
 	return sqrt(model_error * model_error + r->run_error * r->run_error);
@@ -82,8 +84,9 @@ void resample(struct resampled *of, size_t n, uint32_t n_steps)
 		for (uint32_t s = 0; s < n_steps; s++)
 			drawn[s] = (uint32_t)(sample_next_random(&random) % n_steps);
 		for (size_t i = 0; i < n; i++) {
-			double error = 1 + error_of(&of[i]) * normal(&random),
+			double error = exp(error_of(&of[i]) * normal(&random)),
 			       ms = of[i].value * error + draw(&of[i], drawn, n_steps);
+			ms = of[i].limit > 0 ? fmin(ms, fmax(of[i].limit, of[i].value)) : ms;
 			of[i].means[k] = (float)fmax(0, ms);
 		}
 	}

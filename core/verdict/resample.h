@@ -18,6 +18,7 @@ struct resampled {
 	const double *steps;	  /* savings by step; the caller's */
 	double value;		  /* estimated savings of a step, around which the draws lie */
 	double run_error;	  /* by how much another run differs, as a share of `value` */
+	double limit;		  /* no draw is larger, such as a step's length; 0: no limit */
 	double mean, least, most; /* of `steps` */
 	float means[RESAMPLED];
 };

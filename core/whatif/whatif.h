@@ -53,7 +53,9 @@ enum whatif_kind {
 enum whatif_twice {
 	WHATIF_TWICE_GPU,    /* kernels and memsets */
 	WHATIF_TWICE_LAUNCH, /* calls, and the host time to get from one call to the next */
-	WHATIF_TWICE_HOST,   /* the host's own work before calls, as with WHATIF_PAUSE */
+	/* The host's own work before calls, as with WHATIF_PAUSE. Stalls of the host, such as a
+	 * sleep or a lock, are not work, so they are removed. */
+	WHATIF_TWICE_HOST,
 };
 
 /* What can cost nothing: id, name on the command line, description. */
@@ -193,6 +195,9 @@ void whatif_find_gain(struct whatif *w, bool is_of_calls, struct whatif_result *
  * site, or the site of the previous call if that is a data loader's and the host then waited in the
  * data loader. */
 uint32_t whatif_pause_site(const struct whatif *w, uint32_t op);
+
+/* Returns whether the last play removed stalls of the host (WHATIF_TWICE_HOST). */
+bool whatif_has_stalls(const struct whatif *w);
 
 /* Returns the share of the time for input batches that the last play removed (WHATIF_FREE_INPUT)
  * for which a data loader was on the stack. The rest is inferred from the copy of a batch. */

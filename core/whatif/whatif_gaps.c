@@ -109,6 +109,14 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	return false;
 }
 
+/* Returns true if samples show that a data loader or a queue was on the stack in the gap, or a call
+ * next to the gap was made in a data loader. */
+static bool is_input_seen(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = whatif_call(w, op);
+	return before_kind(w, c) == HOST_LOADER || c->about & ABOUT_INPUT || is_after_loader(w, op);
+}
+
 double whatif_input_seen(const struct whatif *w)
 {
 	double all = 0, seen = 0;
@@ -117,22 +125,34 @@ double whatif_input_seen(const struct whatif *w)
 		if (!c || !(w->edit.cut_ns[i] > 0))
 			continue;
 		all += w->edit.cut_ns[i];
-		seen += c->about & ABOUT_INPUT || is_after_loader(w, i) ? w->edit.cut_ns[i] : 0;
+		seen += is_input_seen(w, i) ? w->edit.cut_ns[i] : 0;
 	}
 	return all > 0 ? seen / all : 0;
 }
 
+/* Returns true if a sample of this kind shows that the host did not work, but slept, waited for a
+ * lock or a file, or collected garbage. */
+static bool is_stall(uint8_t kind)
+{
+	return kind == HOST_GC || kind == HOST_LOCK || kind == HOST_IO || kind == HOST_SLEEP;
+}
+
 /*
  * Returns true if the user could move the host's work in the gap before the op's call elsewhere, or
- * avoid it. The user cannot if only library code runs between the two calls. An exception is a
- * library that does more than to get from one call to the next, such as pickling, because the user
- * can call it less often. The exception does not hold in forward and backward passes and optimizer
- * steps, because every step needs them.
+ * avoid it. If samples show a stall, the user can; if they show a framework on its way to the call,
+ * the user cannot. Otherwise the user cannot if only library code runs between the two calls. An
+ * exception is a library that does more than to get from one call to the next, such as pickling,
+ * because the user can call it less often. The exception does not hold in forward and backward
+ * passes and optimizer steps, because every step needs them.
  */
 static bool is_movable(const struct whatif *w, uint32_t op, struct host_split own)
 {
 	uint32_t last = w->before[op];
-	if (last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
+	const struct timeline_call *c = whatif_call(w, op);
+	uint8_t kind = c ? before_kind(w, c) : HOST_UNKNOWN;
+	if (kind == HOST_FRAMEWORK)
+		return false;
+	if (is_stall(kind) || last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
 		return true;
 	return w->share.is_known && w->site[last] == w->site[op] &&
 	       !(whatif_call(w, op)->about & ABOUT_PASS) &&
@@ -166,11 +186,25 @@ void whatif_halve_gaps(struct whatif *w, bool of_own)
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
 			continue;
-		bool of_input = is_input(w, i);
+		const struct timeline_call *c = whatif_call(w, i);
+		bool of_input = is_input(w, i), stalls = c && is_stall(before_kind(w, c));
 		double spare = spare_ns(w, i, of_input),
 		       needed = w->replay.ops.at[i].gap_ns - spare;
-		w->edit.cut_ns[i] += (float)((of_own ? (of_input ? 0 : spare) : needed) / 2);
+		if (!of_own)
+			w->edit.cut_ns[i] += (float)(needed / 2);
+		else if (!of_input)
+			w->edit.cut_ns[i] += (float)(stalls ? spare : spare / 2);
 	}
+}
+
+bool whatif_has_stalls(const struct whatif *w)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
+		const struct timeline_call *c = whatif_call(w, i);
+		if (c && w->edit.cut_ns[i] > 0 && is_stall(before_kind(w, c)))
+			return true;
+	}
+	return false;
 }
 
 void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change)

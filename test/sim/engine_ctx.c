@@ -148,7 +148,8 @@ static CUresult primary_drop(CUdevice device, bool all)
 	if (rc)
 		return rc;
 	struct device *d = &engine_devices[device];
-	if (d->primary)
+	/* cudaSetDevice() takes and drops a reference, but does not wait for the device */
+	if (d->primary && (all || d->primary_users == 1))
 		engine_context_wait(d->primary);
 	pthread_mutex_lock(&engine_lock);
 	if (all)

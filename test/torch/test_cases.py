@@ -9,9 +9,9 @@ CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Cases(SimCase):
-    def report(self, name, kernel_us, *before, **settings):
+    def report(self, name, kernel_us, *before, arguments=(), **settings):
         """Runs the case with default settings. Returns the run and its processes' reports."""
-        command = [self.interpreter, *before, os.path.join(CASES, name)]
+        command = [self.interpreter, *before, os.path.join(CASES, name), *arguments]
         folder = self.folder()
         line = [self.launcher(), "--sim", "-o", folder, "--", *command]
         run = self.execute(line, folder, self.environment(PROFSIM_KERNEL_US=kernel_us, **settings),
@@ -77,6 +77,77 @@ class Cases(SimCase):
         self.assertIn('live.grad.to("cpu")', advice["source"])
         self.assertIn("come back at host_optimizer.py:21", advice["why"])
         self.assertNotEqual(process["bound"]["verdict"], "input")
+
+    @staticmethod
+    def guilty(name, mark="GUILTY"):
+        """Returns the number of the case's line with the mark."""
+        with open(os.path.join(CASES, name), encoding="utf-8") as file:
+            return next(n for n, text in enumerate(file, 1) if text.rstrip().endswith("# " + mark))
+
+    def assert_first_advice(self, process, line, what):
+        first = process["advice"][0]
+        self.assertEqual((first["line"], process["advice"][0]["what"][:len(what)]), (line, what),
+                         process["advice"])
+
+    def assert_host(self, process):
+        """The spread of steps on a busy machine may leave a second cause open."""
+        bound = process["bound"]
+        self.assertIn("host", [bound["verdict"], *bound["between"]], bound)
+
+    def test_data_loading_without_a_data_loader(self):
+        """The line that fetches the batch is named, not the one that copies it, and no DataLoader's
+        workers are asked for."""
+        for name, what in (("waits_for_queue.py", "fill the queue faster"),
+                           ("generator_of_batches.py", "prefetch batches: make them ahead")):
+            with self.subTest(name):
+                run, (process,) = self.report(name, 20)
+                bound = process["bound"]
+                self.assertIn("input", [bound["verdict"], *bound["between"]], bound)
+                if bound["verdict"] == "input":
+                    self.assertGreater(bound["confidence"], 0.8)
+                self.assert_first_advice(process, self.guilty(name), what)
+                idle = {row["cause"]: row for row in process["idle"]}
+                self.assertGreater(idle["input"]["pct"], 50, process["idle"])
+
+    def test_stalls(self):
+        """A headline names what the CPU does instead of working, the advice what to do about it."""
+        stalls = (("sleep", "sleeping", "remove the sleep"),
+                  ("lock", "waiting for a lock or another thread", "hold the lock for less time"),
+                  ("thread", "waiting for a lock or another thread", "hold the lock for less time"),
+                  ("gc", "garbage collection", "call gc.collect() less often"))
+        for kind, words, what in stalls:
+            with self.subTest(kind):
+                run, (process,) = self.report("stalls_by_kind.py", 20, arguments=(kind,))
+                self.assert_host(process)
+                if process["bound"]["verdict"] == "host":
+                    self.assertIn("mostly " + words, " ".join(run.err.split()))
+                line = self.guilty("stalls_by_kind.py", "GUILTY " + kind)
+                self.assert_first_advice(process, line, what)
+                phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
+                self.assertEqual(max(phases, key=phases.get), "other", phases)
+
+    def test_a_rare_sleep(self):
+        run, (process,) = self.report("rare_sleep.py", 30)
+        line = self.guilty("rare_sleep.py")
+        self.assertEqual(process["baseline"]["slow_steps"]["n"], 4)
+        pauses = [(row["line"], row["cause"]) for row in process["baseline"]["pauses"]
+                  if row.get("cause")]
+        self.assertGreaterEqual(len(pauses), 2)
+        self.assertEqual(set(pauses), {(line, "sleep")})
+        self.assert_first_advice(process, line, "remove the sleep")
+        self.assertNotEqual(process["bound"]["verdict"], "input")
+
+    def test_work_on_several_lines(self):
+        _, (process,) = self.report("several_lines_of_work.py", 20)
+        self.assert_host(process)
+        self.assert_first_advice(process, self.guilty("several_lines_of_work.py"),
+                                 "move this CPU work")
+        own = [row["self_ms_per_step"] for row in process["host"] if row["kind"] == "python"
+               and row["file"].endswith("several_lines_of_work.py")]
+        self.assertGreater(sum(own), 4)
+        self.assertLess(max(own), sum(own) / 2)
+        phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
+        self.assertEqual(max(phases, key=phases.get), "other", phases)
 
     def two_ranks(self):
         command = [self.interpreter, "-m", "torch.distributed.run", "--nproc-per-node", "2",

@@ -71,6 +71,8 @@ struct frame_list frames_of(struct frames *f, uint32_t stack)
 				 .module = s->module,
 				 .line = s->line,
 				 .kind = (uint8_t)fake_kind };
+	if (strstr(s->file, "-packages/")) /* the rules of other frames hold for either kind */
+		frame->kind = FRAME_KIND_PYTHON;
 	list[stack % FAKE_STACKS] = frame;
 	return (struct frame_list){ .at = &list[stack % FAKE_STACKS], .n = 1 };
 }

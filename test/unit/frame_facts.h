@@ -44,6 +44,13 @@ bool frames_is_in_loop(struct frames *f, const struct frame *frame)
 	return false;
 }
 
+uint32_t frames_site_of(struct frames *f, const struct frame *frame)
+{
+	(void)f;
+	(void)frame;
+	return 0;
+}
+
 bool frames_add_loop(struct frames *f, const struct frame *frame)
 {
 	(void)f;

@@ -162,6 +162,58 @@ static void causes_where_no_sample_was_taken(void **state)
 	assert_float_equal(idle_us(f, IDLE_HOST), 0, 1e-6);
 }
 
+/* A framework on its way to a launch of its pass has launch overhead. It works on the CPU if
+ * something else makes the next call. */
+static void a_framework_that_launches(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 14);
+	sb_sample(&f->b, 250, 0, SAMPLE_RUNNING, 14);
+	sb_launch(&f->b, 400, 400, 500, 14);
+	sb_sample(&f->b, 600, 0, SAMPLE_RUNNING, 14);
+	sb_launch(&f->b, 700, 700, 1000, 1);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 300, 4);
+	assert_float_equal(idle_us(f, IDLE_HOST), 200, 4);
+	assert_int_equal(f->a.timeline.calls.at[1].before_kind, HOST_FRAMEWORK);
+	assert_int_equal(f->a.timeline.calls.at[2].before_kind, HOST_PYTHON);
+}
+
+/* The time after a step's last call comes before the next step's first call. */
+static void causes_at_the_end_where_no_sample_was_taken(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 100, 1);
+	sb_launch(&f->b, 110, 110, 200, 2);
+	end_step(f);
+	sb_step(&f->b, 6, 1000, 2000);
+	sb_sample(&f->b, 1100, 0, SAMPLE_LOCK, 11);
+	sb_launch(&f->b, 1200, 1200, 1300, 1);
+	sb_launch(&f->b, 1310, 1310, 1400, 2);
+	end_step(f);
+	sb_step(&f->b, 7, 2000, 3000);
+	sb_launch(&f->b, 2000, 2000, 2100, 1);
+	sb_launch(&f->b, 2110, 2110, 2200, 2);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_LOCK), 200 + 600 + 800, 3);
+	assert_int_equal(site_of(f, IDLE_LOCK), 9);
+}
+
+/* Where other times were sampled, a long time without a sample is host code, except on the way to a
+ * module's or an optimizer's launches. */
+static void long_times_without_a_sample(void **state)
+{
+	struct fixture *f = *state;
+	sb_sample(&f->b, 5, 0, SAMPLE_RUNNING, 11);
+	for (int i = 0; i < 10; i++)
+		sb_launch(&f->b, 10 + i * 10, 10 + i * 10, 20 + i * 10, 1);
+	sb_launch(&f->b, 400, 400, 500, 2);
+	sb_launch(&f->b, 700, 700, 1000, 8);
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_HOST), 290, 12);
+	assert_float_equal(idle_us(f, IDLE_LAUNCH), 10 + 200, 3);
+}
+
 /* A batch's copy makes data loading only where no samples are taken at all. */
 static void no_input_by_copy_among_samples(void **state)
 {
@@ -237,6 +289,9 @@ int main(void)
 		TEST(host_code_of_a_worker),
 		TEST(a_sample_beside_a_call),
 		TEST(causes_where_no_sample_was_taken),
+		TEST(a_framework_that_launches),
+		TEST(causes_at_the_end_where_no_sample_was_taken),
+		TEST(long_times_without_a_sample),
 		TEST(no_input_by_copy_among_samples),
 		TEST(time_between_calls),
 		TEST(time_between_two_lines),

@@ -1,4 +1,5 @@
 /* Verdict, recoverable times and advice on machines whose times are exact. */
+#include "core/analysis/host_kinds.h"
 #include "core/analysis/summary.h"
 #include "core/verdict/judge.h"
 #include "test/unit/line_frames.h"
@@ -311,6 +312,51 @@ static void host_work_is_where_it_is(void **state)
 	forget();
 }
 
+/* Judges steps in which samples show the same before all calls. */
+static void judge_sampled(twin_step step, uint8_t kind, uint32_t site)
+{
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	twin_record(tw, step, 16);
+	for (size_t i = 0; i < tw->a.timeline.calls.n; i++) {
+		tw->a.timeline.calls.at[i].before_kind = kind;
+		tw->a.timeline.calls.at[i].before_site = site;
+	}
+	f = (struct findings){ 0 };
+	summary_fill(&f, &tw->a.timeline);
+	replay_fill(&f);
+}
+
+/* A framework on its way to a launch is launch overhead. Other work at the same place is the
+ * program's own. If the CPU is stalled, the advice says by what. */
+static void samples_tell_what_the_cpu_did(void **state)
+{
+	(void)state;
+	judge_sampled(on_a_quiet_machine, HOST_PYTHON, 3);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	double half_ms = f.savings.at[0].ms;
+	assert_true(advises("move this CPU work to another thread"));
+	forget();
+	judge_sampled(on_a_quiet_machine, HOST_FRAMEWORK, 3);
+	assert_int_equal(f.verdict, VERDICT_LAUNCH);
+	assert_false(advises("move this CPU work"));
+	forget();
+	judge_sampled(on_a_quiet_machine, HOST_LOCK, 3);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_true(f.savings.at[0].ms > 1.8 * half_ms);
+	assert_true(is_evidence("without stalls between calls"));
+	assert_true(advises("hold the lock for less time"));
+	forget();
+	judge_sampled(on_a_quiet_machine, HOST_SLEEP, 3);
+	assert_true(advises("remove the sleep"));
+	forget();
+	judge_sampled(slow_input, HOST_LOADER, 3);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_true(f.confidence > 0.9);
+	assert_false(is_evidence("data loading is inferred"));
+	forget();
+}
+
 /*
  * Input and the host's own code take about as long, so both are named, and launches, too.
  */
@@ -540,7 +586,7 @@ static void savings_below_the_noise_are_not_promised(void **state)
 	assert_int_equal(f.advice.n, 1);
 	for (int many = 0; many < 2; many++) {
 		findings_free(&f);
-		f = (struct findings){ .baseline = { .n = many ? 10000 : 25, .p50 = 1, .p95 = 2 } };
+		f = (struct findings){ .median_error_ms = many ? 0.015 : 0.3 };
 		summary_fill(&f, &tw->a.timeline);
 		replay_fill(&f);
 		assert_int_equal(f.advice.n, many);
@@ -792,7 +838,8 @@ static void three_disturbed_steps_promise_a_share(void **state)
 	replay_fill(&f);
 	assert_false(is_evidence("as long as the steps around them"));
 	assert_true(is_evidence("recorded steps launch 2.9 times as much work as the median step"));
-	assert_true(is_between(VERDICT_SYNC));
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_int_equal(f.savings.at[1].resource, VERDICT_SYNC);
 	forget();
 }
 
@@ -916,6 +963,7 @@ int main(void)
 		cmocka_unit_test(more_steps_settle_what_varies),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
 		cmocka_unit_test(inferred_input_is_less_certain),
+		cmocka_unit_test(samples_tell_what_the_cpu_did),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),

@@ -157,6 +157,25 @@ static void code_between_the_passes(void **state)
 	assert_int_equal(part_at(5000), PART_METRIC);
 }
 
+/* A loop that makes its data on the device begins with the forward pass. What it does after the
+ * optimizer is not part of the next forward pass. */
+static void work_before_the_forward_pass(void **state)
+{
+	(void)state;
+	step.calls.at[0] = step.calls.at[1];
+	step.calls.at[0].begin_ns = 1000000;
+	step.calls.at[0].end_ns = 1010000;
+	sample(100, STACK(LINE("11"), "train.py:augment@3"));
+	sample(500, STACK(LINE("12"), "train.py:count@5"));
+	sample(700, STACK(LINE("14"), CALL, "train.py:Net.forward"));
+	sample(4500, STACK(LINE("19"), "train.py:write_down@3"));
+	find();
+	assert_int_equal(part_at(100), PART_MODULE);
+	assert_int_equal(part_at(500), PART_NONE);
+	assert_int_equal(part_at(800), PART_MODULE);
+	assert_int_equal(part_at(5000), PART_NONE);
+}
+
 /* A sample without frames, or of another thread, says nothing. */
 static void samples_that_say_nothing(void **state)
 {
@@ -219,6 +238,7 @@ int main(void)
 		test(work_after_the_step_is_no_data),
 		test(work_before_the_copy),
 		test(code_between_the_passes),
+		test(work_before_the_forward_pass),
 		test(samples_that_say_nothing),
 		test(what_was_seen_in_other_steps),
 		test(a_run_without_steps_awaits_nothing),

@@ -275,6 +275,11 @@ static void test_pauses(void **state)
 			  "         time); recorded: 231\n");
 	assert_says(text, "step 231: 700.0 ms, longest before train.py:12; step 120: 810.0 ms\n");
 	free(text);
+	json_object_set_new(json_array_get(json_object_get(baseline, "pauses"), 1), "cause",
+			    json_string("sleep"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "step 231: 700.0 ms, sleep at train.py:12; step 120: 810.0 ms\n");
+	free(text);
 	json_decref(root);
 }
 

@@ -387,6 +387,55 @@ static void test_lines_of_the_host(void **state)
 	assert_says(text, "2.500 ms  train.py:9  python, 1,012 samples\n");
 	assert_null(strstr(text, "load.py"));
 	free(text);
+	json_object_set_new(bound, "verdict", json_string("input"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "3.000 ms  load.py:7  loader, 80 samples\n");
+	assert_null(strstr(text, "1,012 samples"));
+	free(text);
+	json_object_set_new(bound, "verdict", json_string("host"));
+	json_object_set_new(json_array_get(json_object_get(p, "host"), 1), "kind",
+			    json_string("framework"));
+	text = print(root, true, false, NULL);
+	assert_null(strstr(text, "samples"));
+	free(text);
+	json_decref(root);
+}
+
+static json_t *idle_row(const char *cause, double ms, int line)
+{
+	return json_pack("{s:s, s:i, s:f, s:f, s:s, s:s, s:i}", "cause", cause, "device", 0,
+			 "ms_per_step", ms, "pct", ms, "where", "train.py", "file",
+			 "/home/me/job/train.py", "line", line);
+}
+
+/* If the CPU does not work between its calls, the headline says what it does instead. */
+static void test_what_the_host_does(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_object_set_new(json_object_get(p, "bound"), "verdict", json_string("host"));
+	json_object_set_new(p, "host",
+			    json_pack("[{s:s, s:i, s:s, s:s, s:f, s:f, s:i}]", "file",
+				      "/home/me/job/train.py", "line", 12, "function", "step",
+				      "kind", "sleep", "self_ms_per_step", 3.0, "total_ms_per_step",
+				      3.0, "samples", 80));
+	json_object_set_new(p, "idle",
+			    json_pack("[o, o, o]", idle_row("launch", 9.0, 8),
+				      idle_row("sleep", 3.0, 12), idle_row("host", 1.0, 14)));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "Limited by: CPU code between CUDA calls (confidence 86 %): mostly "
+			  "sleeping at\n            train.py:12\n");
+	free(text);
+	json_object_set_new(
+		p, "idle", json_pack("[o, o]", idle_row("host", 3.0, 14), idle_row("gc", 1.0, 12)));
+	text = print(root, true, false, NULL);
+	assert_says(text, "(confidence 86 %): mostly before\n            train.py:14\n");
+	free(text);
+	json_object_set_new(p, "idle", json_array());
+	text = print(root, true, false, NULL);
+	assert_says(text, "the GPU waits for CPU\n");
+	free(text);
 	json_decref(root);
 }
 
@@ -611,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_verdict_unclear),
 		cmocka_unit_test(test_lines_of_the_host),
+		cmocka_unit_test(test_what_the_host_does),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),

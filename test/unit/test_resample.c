@@ -95,6 +95,25 @@ static void savings_are_drawn_together(void **state)
 	assert_true(other > 3 * same);
 }
 
+/* Other load on the machine makes the savings of CPU time uncertain, but not those of the larger
+ * part smaller than those of a part that is a hundred times smaller. */
+static void load_does_not_hide_what_is_far_larger(void **state)
+{
+	struct resampled of[] = { { .steps = even, .value = 100, .run_error = 0.6 },
+				  { .steps = even, .value = 1, .run_error = 0.6 } };
+	double low, high;
+	(void)state;
+	resample(of, 2, STEPS);
+	for (int k = 0; k < RESAMPLED; k++)
+		assert_true(of[0].means[k] > of[1].means[k]);
+	resampled_interval(&of[0], &low, &high);
+	assert_true(low > 20 && low < 50 && high > 200 && high < 500);
+	of[0].limit = 150;
+	resample(of, 1, STEPS);
+	resampled_interval(&of[0], &low, &high);
+	assert_true(low > 20 && high <= 150);
+}
+
 /* Work that goes on in the next step moves savings from one step to the other. */
 static void savings_that_move_between_steps_are_none(void **state)
 {
@@ -129,6 +148,7 @@ int main(void)
 		cmocka_unit_test(the_width_of_more_steps_is_foreseen),
 		cmocka_unit_test(the_same_steps_give_the_same_interval),
 		cmocka_unit_test(savings_are_drawn_together),
+		cmocka_unit_test(load_does_not_hide_what_is_far_larger),
 		cmocka_unit_test(savings_that_move_between_steps_are_none),
 		cmocka_unit_test(no_savings_have_no_interval),
 	};

@@ -375,8 +375,22 @@ static void queue(void)
 	NEED(cudaDeviceSynchronize());
 }
 
+/* A thread may change its device while the old one works. */
+static void devices(void)
+{
+	NEED(cudaSetDevice(1)); /* makes the device's context */
+	NEED(cudaSetDevice(0));
+	launch(long_kernel, NULL);
+	double t = now_us();
+	NEED(cudaSetDevice(1));
+	NEED(cudaSetDevice(0));
+	between(now_us() - t, 0, AT_ONCE, "cudaSetDevice does not wait");
+	NEED(cudaDeviceSynchronize());
+}
+
 int main(void)
 {
+	setenv("PROFSIM_DEVICES", "2", 1);
 	half_ms = kernel_named("work_500us");
 	one_ms = kernel_named("_Z10work_1000usPfi");
 	long_kernel = kernel_named("work_100000us");
@@ -388,5 +402,6 @@ int main(void)
 	graphs();
 	explicit_graph();
 	queue();
+	devices();
 	return check_failed;
 }

@@ -1,0 +1,97 @@
+/*
+ * Advice on data loading. Samples show which code makes the next batch or waits for it. The advice
+ * names the line of the loop that fetches the batch, which need not be the line that copies it.
+ */
+#include "core/analysis/host_kinds.h"
+#include "core/analysis/host_sums.h"
+#include "core/util/path.h"
+#include "core/verdict/judge_parts.h"
+
+#include <math.h>
+
+/* How the program gets its batches, by the frames of the samples. */
+enum source { SOURCE_OTHER, SOURCE_LOADER, SOURCE_QUEUE, SOURCES_N };
+
+static const char *const fixes[SOURCES_N] = {
+	[SOURCE_OTHER] = "prefetch batches: make them ahead of time in other threads or processes",
+	[SOURCE_LOADER] = "prefetch batches: more DataLoader workers, prefetch_factor",
+	[SOURCE_QUEUE] = "fill the queue faster: more threads or processes, or less work per batch",
+};
+
+static enum source source_of(struct frames *f, uint32_t stack)
+{
+	static const struct {
+		const char *file;
+		enum source source;
+	} files[] = {
+		{ "torch/utils/data/", SOURCE_LOADER },
+		{ "/queue.py", SOURCE_QUEUE },
+		{ "multiprocessing/queues.py", SOURCE_QUEUE },
+	};
+	struct frame_list list = frames_of(f, stack);
+	for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++)
+		for (size_t i = 0; i < list.n; i++)
+			if (strstr(list.at[i]->file, files[k].file))
+				return files[k].source;
+	return SOURCE_OTHER;
+}
+
+/* Returns how the program gets its batches, if samples show one way for more than half of the
+ * time. */
+static enum source find_source(const struct judge *j)
+{
+	const struct host_sums *s = &j->w.timeline->host;
+	uint64_t ns[SOURCES_N] = { 0 }, all_ns = 0;
+	for (size_t i = 0; i < s->at.n; i++) {
+		const struct host_sum *x = &s->at.at[i];
+		if (x->kind != HOST_LOADER || !x->stack)
+			continue;
+		all_ns += x->ns;
+		ns[source_of(j->w.timeline->frames, x->stack)] += x->ns;
+	}
+	for (int i = 0; i < SOURCES_N; i++)
+		if (ns[i] * 2 > all_ns)
+			return (enum source)i;
+	return SOURCE_LOADER;
+}
+
+static bool is_loading(uint8_t kind)
+{
+	return kind == HOST_LOADER;
+}
+
+/* Writes which line works or waits while a batch is fetched. */
+static void say_inner(const struct judge *j, const struct sampled_lines *lines, char *to,
+		      size_t bytes)
+{
+	const struct site *s = frames_site_at(j->w.timeline->frames, lines->inner);
+	to[0] = 0;
+	if (lines->inner && lines->inner != lines->outer)
+		snprintf(to, bytes, ", mostly at %s:%u", path_base(s->file), s->line);
+}
+
+void advise_input(struct judge *j)
+{
+	static const struct whatif_change change = { .kind = WHATIF_FREE,
+						     .what = WHATIF_FREE_INPUT };
+	double here_ms;
+	char text[BEFORE_BYTES];
+	if (judge_gain_ms(j, &change, 1) < judge_worth_ms(j))
+		return;
+	uint32_t site = advice_top_site(j, &here_ms); /* by the play in judge_gain_ms() above */
+	if (!site)
+		return;
+	struct sampled_lines lines = sampled_lines_find(j, site, is_loading);
+	const char *what = j->program.is_python ? fixes[find_source(j)]
+						: "prefetch the next batch: prepare it in another "
+						  "thread while the GPU works";
+	if (lines.outer) {
+		say_inner(j, &lines, text, sizeof(text));
+		advise(j, lines.outer, &change, 1, what,
+		       "at this line the step waits for its data%s; %.2f ms %s", text, here_ms,
+		       judge_per_step(j->f));
+		return;
+	}
+	advise(j, site, &change, 1, what, "%s the step waits for its data; %.2f ms %s at this line",
+	       advice_say_before(j, site, text, sizeof(text)), here_ms, judge_per_step(j->f));
+}
