@@ -22,7 +22,7 @@ struct fake_stack {
 static struct fake_stack fake_stacks[FAKE_STACKS]; /* by stack id */
 static struct site fake_sites[FAKE_STACKS];	   /* site 1 is [0] */
 static uint32_t fake_n_sites;
-static enum frame_kind fake_kind = FRAME_KIND_NATIVE; /* of all frames */
+static enum frame_kind fake_kind = FRAME_KIND_NATIVE; /* of frames in .py files */
 
 static inline void fake_forget(void)
 {
@@ -70,7 +70,8 @@ struct frame_list frames_of(struct frames *f, uint32_t stack)
 				 .file = s->file,
 				 .module = s->module,
 				 .line = s->line,
-				 .kind = (uint8_t)fake_kind };
+				 .kind = strstr(s->file, ".py") ? (uint8_t)fake_kind
+								: FRAME_KIND_NATIVE };
 	if (strstr(s->file, "-packages/")) /* the rules of other frames hold for either kind */
 		frame->kind = FRAME_KIND_PYTHON;
 	list[stack % FAKE_STACKS] = frame;
