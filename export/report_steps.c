@@ -322,11 +322,24 @@ static void say_nest(struct textout *o, const struct facts_loops *l, const char 
 		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
 }
 
+/* Prints the option for another loop on as many lines as it takes, so that it can be copied. */
+static void say_other_loop(struct textout *o, const struct facts_loop *l, const char *cwd)
+{
+	enum { LINES = 4 };
+	char text[2 * PLACE_BYTES + 128], place[PLACE_BYTES];
+	snprintf(text, sizeof(text),
+		 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
+		 "--step loop:%s:%lld",
+		 write_loop(place, sizeof(place), l, cwd), (long long)l->iterations,
+		 path_base(l->file), (long long)l->line);
+	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, LINES);
+}
+
 /* Prints which loop of the program the steps are the iterations of. */
 static void say_loop(struct textout *o, const struct facts_steps *steps, const char *cwd)
 {
 	const struct facts_loops *l = steps->loop;
-	char place[PLACE_BYTES], other[PLACE_BYTES];
+	char place[PLACE_BYTES];
 	if (!l)
 		return;
 	write_loop(place, sizeof(place), &l->step, cwd);
@@ -339,12 +352,7 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 			 "average",
 			 place, l->per_step);
 	if (l->instead && l->instead->line > 0)
-		text_say(o, REPORT_UNDER,
-			 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
-			 "--step loop:%s:%lld",
-			 write_loop(other, sizeof(other), l->instead, cwd),
-			 (long long)l->instead->iterations, path_base(l->instead->file),
-			 (long long)l->instead->line);
+		say_other_loop(o, l->instead, cwd);
 	else
 		say_nest(o, l, cwd);
 }

@@ -78,13 +78,18 @@ class Loops(Case):
                 line, count = right_loop(name)
                 run, steps, _ = self.steps([prog("fresh/O2g/" + name)])
                 loop = steps["loop"]
-                self.assertEqual((os.path.basename(loop["file"]), loop["line"],
-                                  loop["iterations"]), (name + ".cu", line, count))
+                self.assertEqual((os.path.basename(loop["file"]), loop["line"]),
+                                 (name + ".cu", line))
+                # after the opening, a few iterations without a launch in common are not counted
+                self.assertAlmostEqual(steps["count"], count, delta=count / 50)
+                if "opening_s" not in steps:
+                    self.assertEqual(loop["iterations"], count)
                 for place in (f"{name}.cu:{line}", other):
                     again = self.report_by(run, place)
                     self.assertEqual(again.status, 0, again.err)
                     chosen = json.loads(again.out)["processes"][0]["steps"]
-                    self.assertEqual((chosen["count"], chosen["loop"]["line"]), (count, line))
+                    self.assertEqual((chosen["count"], chosen["loop"]["line"]),
+                                     (loop["iterations"], line))
                 self.assertIn("shows no loop at this line",
                               self.report_by(run, f"{name}.cu:{line - 1}").err)
 

@@ -439,6 +439,29 @@ static void test_what_the_host_does(void **state)
 	json_decref(root);
 }
 
+static json_t *loop_row(int line, int iterations)
+{
+	return json_pack("{s:s, s:i, s:s, s:i}", "file",
+			 "/home/me/a/folder/with/a/long/name/two_streams_in_turn_and_again.cu",
+			 "line", line, "function", "main", "iterations", iterations);
+}
+
+static void test_the_option_for_another_loop_is_whole(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *loop = loop_row(14, 80);
+	(void)state;
+	json_object_set_new(loop, "outer", json_array());
+	json_object_set_new(loop, "inner", json_array());
+	json_object_set_new(loop, "instead", loop_row(13, 40));
+	json_object_set_new(json_object_get(p, "steps"), "loop", loop);
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "loop:two_streams_in_turn_and_again.cu:13\n");
+	free(text);
+	json_decref(root);
+}
+
 /* It has a line of its own, whatever limits the step. */
 static void test_the_largest_stall_has_a_line(void **state)
 {
@@ -661,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_verdict_unclear),
 		cmocka_unit_test(test_lines_of_the_host),
 		cmocka_unit_test(test_what_the_host_does),
+		cmocka_unit_test(test_the_option_for_another_loop_is_whole),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
