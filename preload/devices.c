@@ -113,9 +113,9 @@ uint8_t devices_context(void)
 	get_context *find = (get_context *)find_function(&cached, "cuCtxGetCurrent");
 	if (!find || find(&context) || !context)
 		return 0;
-	for (uint8_t i = 0; i < CONTEXTS; i++)
+	for (unsigned i = 0; i < CONTEXTS; i++)
 		if (atomic_load_explicit(&contexts[i], memory_order_relaxed) == context)
-			return i + 1;
+			return (uint8_t)(i + 1);
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static uint64_t function_of(uint64_t key)
 		uint8_t version, eh_frame, count, table;
 		int32_t eh_frame_at;
 		uint32_t n;
-	} header;
+	} header = { 0 };
 	struct {
 		int32_t begin, information;
 	} row;

@@ -71,7 +71,7 @@ static void list_steps(struct finder *x, const struct loop_tree *t, const loop_b
 		uint32_t n = thread ? (uint32_t)thread->hashes.n : b->launch;
 		bool is_new;
 		uint64_t *last = map_at(&last_of_slot, b->slot, &is_new);
-		if (!is_new) {
+		if (!is_new && x->steps.at) {
 			x->steps.at[*last].end = b->launch;
 			x->steps.at[*last].is_open = false;
 		}

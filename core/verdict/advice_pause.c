@@ -115,8 +115,8 @@ static uint8_t cause_at(const struct judge *j, uint32_t site, uint32_t sampled)
 		if (c->before_site == sampled)
 			ms[host_kinds[c->before_kind].cause] += advice_taken_ms(j, i);
 	}
-	for (uint8_t i = 0; i < IDLE_CAUSES_N; i++)
-		most = ms[i] > ms[most] ? i : most;
+	for (unsigned i = 0; i < IDLE_CAUSES_N; i++)
+		most = ms[i] > ms[most] ? (uint8_t)i : most;
 	return most;
 }
 

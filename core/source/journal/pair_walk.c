@@ -342,9 +342,12 @@ void pair_walk(struct sides *s)
 			continue;
 		}
 		drop_ended(w, i);
-		if (pair_agree(w->s, i, j) && defer(w, i, j))
+		bool agrees = pair_agree(w->s, i, j);
+		if (agrees && defer(w, i, j)) {
 			i++;
-		else if (pair_agree(w->s, i, j) || pair_may_lack_size(w->s, i, j))
+			continue;
+		}
+		if (agrees || pair_may_lack_size(w->s, i, j))
 			w->s->groups.at[j++].at = (uint32_t)i++;
 		else if (take_from_race(w, i, j) || !find_again(w, &i, &j))
 			i++;
