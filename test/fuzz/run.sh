@@ -11,6 +11,8 @@ seconds=${1:-60}
 fuzzer=build/fuzz/fuzz
 found=build/fuzz/found
 TIMEOUT_S=20
+# Journals that are read reach 10,000 places, those that are refused 60.
+LEAST_OF_JOURNALS=1000
 status=0
 mkdir -p "$found"
 # Journals have no limit of their own on what they may make the tool allocate; the limit is what a
@@ -22,6 +24,7 @@ count() { # PATTERN: prints the value in the last line of the log with it
 }
 
 feed() { # READER CORPUS SECONDS
+	corpus=$2
 	learned=build/fuzz/corpus/$2
 	seeds=test/fuzz/corpus/$2
 	log=build/fuzz/$1.log
@@ -37,6 +40,10 @@ feed() { # READER CORPUS SECONDS
 		outcome=ok
 	else
 		outcome=FAILED
+		status=1
+	fi
+	if [ "$corpus" = journal ] && [ "$(count cov)" -lt "$LEAST_OF_JOURNALS" ]; then
+		echo "fuzz: $reader refuses the journals: run test/fuzz/make_corpus.sh"
 		status=1
 	fi
 	printf '%-6s %-9s %8s executions in %s s, coverage %s\n' "$outcome" "$reader" \
