@@ -106,7 +106,8 @@ void *lookup_in(void *handle, const char *symbol)
 
 /*
  * Searches the caller and the libraries that it is linked to, in the loader's order. Keeps no
- * reference to the caller, which may be unloaded later.
+ * reference to the caller, which may be unloaded later, but one to the library that has the
+ * function: cached pointers must not outlive it.
  */
 static void *in_scope_of(const struct link_map *caller, const char *symbol)
 {
@@ -117,6 +118,9 @@ static void *in_scope_of(const struct link_map *caller, const char *symbol)
 		atomic_store(&libc_dlclose, (void *)leave);
 	}
 	void *handle = object_mapped(caller->l_name), *found = lookup_in(handle, symbol);
+	const struct link_map *library = found ? object_of(found) : NULL;
+	if (library && library != caller && library->l_name[0])
+		object_mapped(library->l_name);
 	if (handle && leave)
 		leave(handle);
 	return found;

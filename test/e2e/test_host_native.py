@@ -138,7 +138,8 @@ class HostNative(Case):
                 self.assertEqual(set(slept), {"nap_deeper", "call_python"})
                 self.assertEqual(os.path.basename(slept["nap_deeper"]["file"]),
                                  "host_extension.c")
-                for name, least in (("nap_in_c", 40), ("call_c", 40), ("call_python", 40),
+                # on a busy machine, one of two equal sleeps takes longer than the other
+                for name, least in (("nap_in_c", 25), ("call_c", 25), ("call_python", 25),
                                     ("main", 80)):
                     self.assertGreater(self.share(rows, name), least, (name, rows))
                 self.check_order(run)
