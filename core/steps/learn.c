@@ -228,8 +228,10 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 			      : 0;
 	if (!learn_wants_function(f))
 		learn_loops_feed(&l->loops, f, slot, c, hash);
-	if (!learn_is_feeding(l))
+	if (!learn_is_feeding(l)) {
+		learn_loops_drop_after(&l->loops);
 		return;
+	}
 	if (!token) {
 		note_blocked(t, c, category);
 		return;

@@ -78,6 +78,12 @@ bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wi
 	       (ended || x->choice.begins.n >= ITERATIONS_WANTED);
 }
 
+void learn_loops_drop_after(struct learn_loops *x)
+{
+	x->is_settled = true;
+	vec_free(&x->after);
+}
+
 bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out)
 {
 	struct loop_anchor a;
@@ -95,8 +101,7 @@ bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out)
 			.n_missed = a.n_missed,
 		};
 	}
-	x->is_settled = true;
-	vec_free(&x->after);
+	learn_loops_drop_after(x);
 	return is_found;
 }
 

@@ -58,6 +58,9 @@ struct learn_loops_anchor {
  */
 bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out);
 
+/* Settles the search: the library counts other steps, or the process has ended. */
+void learn_loops_drop_after(struct learn_loops *x);
+
 /* Returns whether enough calls have been fed since the last search. */
 bool learn_loops_is_due(const struct learn_loops *x);
 

@@ -137,6 +137,7 @@ static int learn_anchor(struct reread *r, bool is_told, struct err *e)
 	learn_start(&learn);
 	learn.has_base = is_told;
 	learn.wanted_loop = r->d->sink.step_loop;
+	learn_loops_drop_after(&learn.loops); /* nothing counts launches any more */
 	r->learn = &learn;
 	int error = read_first(r, e);
 	if (!error && is_told)
