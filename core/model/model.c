@@ -74,9 +74,9 @@ size_t model_bytes(const struct model_step *m)
 {
 	size_t bytes =
 		sizeof(*m) + m->threads.room * sizeof(*m->threads.at) +
-		m->calls.room * sizeof(*m->calls.at) + m->streams.room * sizeof(*m->streams.at) +
-		m->works.room * sizeof(*m->works.at) + m->links.room * sizeof(*m->links.at) +
-		m->ranges.room * sizeof(*m->ranges.at) +
+		m->calls.room * sizeof(*m->calls.at) + m->captured.room * sizeof(*m->captured.at) +
+		m->streams.room * sizeof(*m->streams.at) + m->works.room * sizeof(*m->works.at) +
+		m->links.room * sizeof(*m->links.at) + m->ranges.room * sizeof(*m->ranges.at) +
 		m->libraries.room * sizeof(*m->libraries.at) +
 		m->counters.room * sizeof(*m->counters.at) +
 		m->overheads.room * sizeof(*m->overheads.at) +
@@ -95,6 +95,7 @@ void model_free(struct model_step *m)
 		vec_free(&m->counters.at[i].points);
 	vec_free(&m->threads);
 	vec_free(&m->calls);
+	vec_free(&m->captured);
 	vec_free(&m->streams);
 	vec_free(&m->works);
 	vec_free(&m->links);

@@ -51,6 +51,9 @@ struct model_work {
 	uint64_t bytes, node;
 	uint32_t name; /* in `names` of the tables */
 	uint32_t call; /* index in `calls`; MODEL_NO_CALL: unknown */
+	/* The call that became this work's graph node when the graph was captured: an index in
+	 * `captured`. MODEL_NO_CALL: the work is not from a graph, or that call is unknown. */
+	uint32_t origin;
 	/* CUPTI's ids; `peer`: the other device of a copy between devices */
 	uint32_t correlation, context, stream, graph, peer;
 	uint32_t kernel;  /* index + 1 in `kernels` of the tables; 0: none */
@@ -236,6 +239,9 @@ struct model_step {
 	uint64_t begin_ns, end_ns;
 	VEC(struct model_thread) threads;
 	VEC(struct model_call) calls;
+	/* The calls whose captured nodes ran in the step, in capture order within a graph. They may
+	 * have been made long before the step, and have no links. */
+	VEC(struct model_call) captured;
 	VEC(struct model_stream) streams;
 	VEC(struct model_work) works;
 	VEC(uint32_t) links; /* see first_link of struct model_call */
@@ -260,6 +266,17 @@ struct model_step {
 	uint64_t n_calls_without_work, n_works_without_call;
 	struct launch_counts launches;
 };
+
+/*
+ * Returns the number of the stack that the work's code is known by: that of the call that was
+ * captured if the work is from a graph, else that of the call that launched it; 0: none.
+ */
+static inline uint32_t model_work_stack(const struct model_step *m, const struct model_work *w)
+{
+	if (w->origin != MODEL_NO_CALL && m->captured.at[w->origin].stack)
+		return m->captured.at[w->origin].stack;
+	return w->call != MODEL_NO_CALL ? m->calls.at[w->call].stack : 0;
+}
 
 /* Frees the step's contents, but not `m` itself. */
 void model_free(struct model_step *m);

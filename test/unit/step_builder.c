@@ -43,6 +43,7 @@ void sb_work(struct step_builder *b, struct sb_work w)
 				      .bytes = w.bytes,
 				      .name = strtab_intern(&b->tables.names, w.name),
 				      .call = w.call,
+				      .origin = MODEL_NO_CALL,
 				      .stream = w.stream,
 				      .device = (uint8_t)w.device,
 				      .kind = w.kind ? w.kind : (uint8_t)WORK_KERNEL,

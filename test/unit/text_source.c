@@ -120,6 +120,7 @@ static bool read_launch(struct text_source *s, const char *line)
 			 .end_ns = ns(work_end),
 			 .name = strtab_intern(&s->tables.names, kernel),
 			 .call = call,
+			 .origin = MODEL_NO_CALL,
 			 .stream = stream,
 			 .kind = WORK_KERNEL,
 		 });

@@ -278,6 +278,7 @@ static void build_work(struct build *b, const struct rec_gpu *g, uint32_t call)
 		.node = g->node,
 		.name = work_name(b, g, call),
 		.call = call,
+		.origin = MODEL_NO_CALL,
 		.correlation = g->correlation,
 		.context = g->context,
 		.stream = g->stream,
