@@ -2,6 +2,8 @@
 #include "core/source/journal/functions.h"
 #include "test/unit/process_frames.h"
 
+#include <malloc.h>
+
 static struct functions *functions;
 
 /* Reads a journal whose module is `object`, and takes the return address in its shapes_loop(). */
@@ -84,6 +86,27 @@ static void another_build_is_not_read(void **state)
 	assert_false(functions_find(functions, seen.frames[0], &found));
 }
 
+/* Files that are opened later make the table of files grow, and its old memory is freed. */
+static void a_file_is_read_after_many_others_were_opened(void **state)
+{
+	(void)state;
+	enum { FIRST = 200, LAST = 1000 };
+	struct function found;
+	struct wanted w = stack_of("shapes.so", "shapes_names");
+	for (w.module.id = FIRST; w.module.id <= LAST; w.module.id += LAST - FIRST)
+		jb_module(builder, &w.module, w.path);
+	read_dictionary();
+	functions = functions_new(&dict);
+	mallopt(M_PERTURB, 0x55); /* overwrites what is freed */
+	/* frames 1 to 3 are the callers, whose calls must be looked up in the first file */
+	for (size_t i = 0; i < 4; i++) {
+		uint64_t offset = seen.frames[i] & 0xffffffffffff;
+		assert_true(functions_find(functions, frame_native(FIRST, offset), &found));
+		assert_true(functions_find(functions, frame_native(LAST, offset), &found));
+	}
+	mallopt(M_PERTURB, 0);
+}
+
 int main(void)
 {
 #define test(function) \
@@ -93,6 +116,7 @@ int main(void)
 		test(without_a_symbol_there_is_no_function),
 		test(exported_functions_of_a_stripped_object_are_found),
 		test(another_build_is_not_read),
+		test(a_file_is_read_after_many_others_were_opened),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

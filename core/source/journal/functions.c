@@ -15,13 +15,14 @@ struct file {
 	struct symbols *symbols;
 	struct no_return *no_return; /* NULL: no symbols, or a library */
 	enum flow_machine machine;
-	bool is_known, is_open, is_library;
+	bool is_open, is_library;
 	struct map functions; /* begin -> index in functions.all, plus 1 */
 };
 
 struct functions {
 	const struct dict *dict;
-	VEC(struct file) files; /* by the module's id */
+	/* by the module's id; NULL: not used yet. Each file's no_return has the file's address. */
+	VEC(struct file *) files;
 	VEC(struct function) all;
 	struct map frames; /* frame -> index in `all`, plus 1; 0: no function is known */
 };
@@ -33,19 +34,26 @@ struct functions *functions_new(const struct dict *dict)
 	return f;
 }
 
+static void close_file(struct file *file)
+{
+	if (!file)
+		return;
+	no_return_free(file->no_return);
+	symbols_free(file->symbols);
+	map_free(&file->functions);
+	if (file->is_open)
+		object_close(&file->object);
+	free(file);
+}
+
 void functions_free(struct functions *f)
 {
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->all.n; i++)
 		flow_free((struct flow *)f->all.at[i].flow);
-	for (size_t i = 0; i < f->files.n; i++) {
-		no_return_free(f->files.at[i].no_return);
-		symbols_free(f->files.at[i].symbols);
-		map_free(&f->files.at[i].functions);
-		if (f->files.at[i].is_open)
-			object_close(&f->files.at[i].object);
-	}
+	for (size_t i = 0; i < f->files.n; i++)
+		close_file(f->files.at[i]);
 	vec_free(&f->files);
 	vec_free(&f->all);
 	map_free(&f->frames);
@@ -61,12 +69,11 @@ static bool find_machine(const struct object *o, enum flow_machine *out)
 	return header.e_machine == EM_AARCH64 || header.e_machine == EM_X86_64;
 }
 
-static void open_file(const struct functions *f, struct file *file,
-		      const struct module_entry *entry)
+static struct file *open_file(const struct functions *f, const struct module_entry *entry)
 {
+	struct file *file = mem_zero(sizeof(*file));
 	char *path = mem_text(strtab_text(&f->dict->t.names, entry->path));
 	path[object_path_length(path)] = 0;
-	file->is_known = true;
 	file->is_library = origin_is_native_library(path);
 	file->is_open = object_open(&file->object, path, entry) == OBJECT_OPEN;
 	if (file->is_open && find_machine(&file->object, &file->machine))
@@ -75,6 +82,7 @@ static void open_file(const struct functions *f, struct file *file,
 	if (file->symbols && !file->is_library)
 		file->no_return = no_return_new(&file->object, file->symbols, file->machine);
 	free(path);
+	return file;
 }
 
 /* Returns NULL if the file has no symbols or cannot be read. */
@@ -84,9 +92,9 @@ static struct file *file_of(struct functions *f, uint32_t module)
 	if (!entry)
 		return NULL;
 	vec_at_id(&f->files, module);
-	struct file *file = &f->files.at[module];
-	if (!file->is_known)
-		open_file(f, file, entry);
+	if (!f->files.at[module])
+		f->files.at[module] = open_file(f, entry);
+	struct file *file = f->files.at[module];
 	return file->symbols ? file : NULL;
 }
 
