@@ -90,11 +90,12 @@ static struct {
 	char library[PATH_MAX];
 	enum gpu_pairing pairing;
 	bool unavailable, loaded, on;
-	bool wanted;	 /* the current steps are recorded */
-	bool took_over;	 /* our callbacks are registered: CUPTI may hold buffers of ours */
-	bool took_clock; /* our clock is registered */
-	bool no_copies;	 /* enabling copies again would break CUPTI (gpu_teardown.h) */
-	bool yielded;	 /* the application's own profiler has CUPTI */
+	bool is_inherited; /* this process was forked from one that had called CUPTI */
+	bool wanted;	   /* the current steps are recorded */
+	bool took_over;	   /* our callbacks are registered: CUPTI may hold buffers of ours */
+	bool took_clock;   /* our clock is registered */
+	bool no_copies;	   /* enabling copies again would break CUPTI (gpu_teardown.h) */
+	bool yielded;	   /* the application's own profiler has CUPTI */
 	/* the application's profiler has disabled its last kind of record, and may still flush */
 	_Atomic bool left;
 	uint32_t version;
@@ -149,7 +150,10 @@ static bool load_once(void)
 		g.unavailable = true;
 		return false;
 	}
-	const char *wrong = gpu_cupti_open(g.library, &cupti);
+	/* CUPTI's locks may have been held by threads that do not exist in the child */
+	const char *wrong = g.is_inherited ? "this process was forked after CUDA was used, and "
+					     "CUPTI does not work in such a process"
+					   : gpu_cupti_open(g.library, &cupti);
 	if (wrong) {
 		give_up(wrong, 0);
 		return false;
@@ -782,7 +786,8 @@ HOT void gpu_pop(void)
 
 void gpu_forget(void)
 {
-	g = (__typeof__(g)){ .lock = PTHREAD_MUTEX_INITIALIZER,
+	g = (__typeof__(g)){ .is_inherited = g.loaded || g.is_inherited,
+			     .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .changed = PTHREAD_COND_INITIALIZER };
 	memset(&cupti, 0, sizeof(cupti));
 	gpu_calls_forget();

@@ -69,7 +69,10 @@ void gpu_finish(unsigned timeout_ms);
 void gpu_push(uint64_t id);
 void gpu_pop(void);
 
-/* Resets everything in a forked child, where CUPTI must not be called. */
+/*
+ * Resets everything in a forked child. If CUPTI was called before the fork, it is never called in
+ * the child.
+ */
 void gpu_forget(void);
 
 /*

@@ -80,6 +80,11 @@ class Forks(Unchanged):
     def test_fork_after_cuda_child_tries(self):
         run = self.both([prog("fork"), "after-tries"])
         self.assertIn(4, self.launches(run))
+        child, parent = sorted(run.journals(), key=lambda j: count(j, "launch"))
+        self.assertEqual(child.ppid, parent.pid)
+        # a thread of the parent may have held CUPTI's lock, which would never be free in the child
+        self.assertIn("forked after CUDA was used", child.info["cupti"])
+        self.assertNotIn("cupti", parent.info)
 
     def test_grandchild(self):
         self.assertEqual(self.launches(self.both([prog("fork"), "grandchild"])), [3])
