@@ -179,6 +179,24 @@ static void count_lost(void)
 		atomic_fetch_add_explicit(&h->dropped_dictionary, 1, memory_order_relaxed);
 }
 
+struct python_bytecode python_bytecode_of(const struct python_api *api,
+					  const struct python_layout *l, uint64_t code)
+{
+	if (l->position != POSITION_ADDRESS) {
+		uint64_t object = python_word(code + l->code_start);
+		return (struct python_bytecode){ .at = object + l->bytes_data,
+						 .bytes = python_word(object + l->object_size) };
+	}
+	struct python_bytecode b = { .at = code + l->code_start,
+				     .bytes = 2 * python_word(code + l->object_size) };
+	uint64_t table = l->code_exceptions != ABSENT ? python_word(code + l->code_exceptions) : 0;
+	if (table && python_word(table + l->object_type) == api->bytes_type) {
+		b.exceptions = table + l->bytes_data;
+		b.exceptions_bytes = python_word(table + l->object_size);
+	}
+	return b;
+}
+
 /* Returns the id of a str's DICT_STRING, 0 if the str cannot be read or stored. */
 static uint32_t string_id(const struct python_api *api, const struct python_layout *l,
 			  uint64_t text)
@@ -212,15 +230,21 @@ static uint32_t put_code(struct dict_code *record, uint64_t table, struct python
 		count_lost();
 		return 0;
 	}
-	if (needed + bytecode.bytes <= tables_most() / 2)
+	if (needed + bytecode.bytes + bytecode.exceptions_bytes <= tables_most() / 2) {
 		record->bytecode_bytes = (uint32_t)bytecode.bytes;
+		record->exceptions_bytes = (uint16_t)bytecode.exceptions_bytes;
+	}
+	const struct journal_part parts[] = {
+		{ (const void *)(uintptr_t)table, record->table_bytes },
+		{ (const void *)(uintptr_t)bytecode.at, record->bytecode_bytes },
+		{ (const void *)(uintptr_t)bytecode.exceptions, record->exceptions_bytes },
+	};
 	record->id = g.n_codes + 1;
-	if (!journal_put_tail(&record->head, sizeof(*record), (const void *)(uintptr_t)table,
-			      record->table_bytes, (const void *)(uintptr_t)bytecode.at,
-			      record->bytecode_bytes))
+	if (!journal_put_parts(&record->head, sizeof(*record), parts,
+			       sizeof(parts) / sizeof(*parts)))
 		return 0;
 	g.n_codes++;
-	g.table_bytes += record->table_bytes + record->bytecode_bytes;
+	g.table_bytes += record->table_bytes + record->bytecode_bytes + record->exceptions_bytes;
 	return record->id;
 }
 
@@ -232,9 +256,11 @@ static uint32_t id_by_content(const struct python_api *api, const struct python_
 	struct lines lines = lines_of(l, code);
 	struct dict_code record = { .head.kind = DICT_CODE,
 				    .lines = l->lines,
-				    .python = api->version >> 16 };
+				    .python = (uint16_t)(api->version >> 16) };
 	if (bytecode.bytes > BYTECODE_MOST)
 		bytecode.bytes = 0;
+	if (!bytecode.bytes || bytecode.exceptions_bytes > EXCEPTIONS_MOST)
+		bytecode.exceptions_bytes = 0;
 	record.file = string_id(api, l, python_word(code + l->code_file));
 	record.name = string_id(api, l, python_word(code + l->code_name));
 	record.first_line = python_half(code + l->code_first_line);
@@ -289,7 +315,7 @@ uint32_t python_code_id(const struct python_api *api, const struct python_layout
 	struct python_entry *e = python_table_find(&g.addresses, code);
 	if (e && e->value[ENTRY_PRINT] == print)
 		return (uint32_t)e->value[ENTRY_ID];
-	uint32_t id = id_by_content(api, l, code, python_bytecode_of(l, code));
+	uint32_t id = id_by_content(api, l, code, python_bytecode_of(api, l, code));
 	if (id)
 		remember(l, code, print, id);
 	return id;

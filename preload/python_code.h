@@ -27,22 +27,20 @@ uint32_t python_code_id(const struct python_api *api, const struct python_layout
  * and of the packages around PyTorch has 61,560 bytes. */
 enum { BYTECODE_MOST = 1 << 16 };
 
+/* Addresses and sizes of a code object's bytecode and of its exception table (co_exceptiontable,
+ * since 3.11), which lists where exceptions lead. 0 bytes: none. */
 struct python_bytecode {
-	uint64_t at, bytes; /* address and size */
+	uint64_t at, bytes;
+	uint64_t exceptions, exceptions_bytes;
 };
+
+/* A longer exception table is not copied, because dict_code.exceptions_bytes has 16 bits. */
+enum { EXCEPTIONS_MOST = (1 << 16) - 1 };
 
 /* Returns where a code object has its bytecode. Since 3.11 other threads may specialize it at any
  * time: a copy then has the old or the new form of each instruction. */
-static inline struct python_bytecode python_bytecode_of(const struct python_layout *l,
-							uint64_t code)
-{
-	if (l->position == POSITION_ADDRESS)
-		return (struct python_bytecode){ code + l->code_start,
-						 2 * python_word(code + l->object_size) };
-	uint64_t object = python_word(code + l->code_start);
-	return (struct python_bytecode){ object + l->bytes_data,
-					 python_word(object + l->object_size) };
-}
+struct python_bytecode python_bytecode_of(const struct python_api *api,
+					  const struct python_layout *l, uint64_t code);
 
 /* Returns the id of the code object whose copy is at `copy`. The copy refers to copies of its texts
  * and line table; `bytecode` is the copy of its bytecode. Like python_code_id(), but does not

@@ -8,37 +8,39 @@
 #include <stddef.h>
 
 static const struct python_layout layouts[] = {
-#define LAYOUT(minor_, ft, top, cframe, cf_frame, cf_prev, f_prev, f_code, f_pos, meaning,        \
-	       f_owner, f_entry, f_tlbc, c_file, c_name, c_first, c_lines, kind, c_start, c_tlbc, \
-	       c_id0, c_id1, o_type, o_size, b_data, t_len, t_state, t_bit, t_ascii, t_wide)      \
-	{ .minor = (minor_),                                                                      \
-	  .is_free_threaded = (ft),                                                               \
-	  .thread_top = (top),                                                                    \
-	  .thread_cframe = (cframe),                                                              \
-	  .cframe_frame = (cf_frame),                                                             \
-	  .cframe_previous = (cf_prev),                                                           \
-	  .frame_previous = (f_prev),                                                             \
-	  .frame_code = (f_code),                                                                 \
-	  .frame_position = (f_pos),                                                              \
-	  .position = (meaning),                                                                  \
-	  .frame_owner = (f_owner),                                                               \
-	  .frame_is_entry = (f_entry),                                                            \
-	  .frame_tlbc = (f_tlbc),                                                                 \
-	  .code_file = (c_file),                                                                  \
-	  .code_name = (c_name),                                                                  \
-	  .code_first_line = (c_first),                                                           \
-	  .code_lines = (c_lines),                                                                \
-	  .lines = (kind),                                                                        \
-	  .code_start = (c_start),                                                                \
-	  .code_tlbc = (c_tlbc),                                                                  \
-	  .code_identity = { (c_id0), (c_id1) },                                                  \
-	  .object_type = (o_type),                                                                \
-	  .object_size = (o_size),                                                                \
-	  .bytes_data = (b_data),                                                                 \
-	  .text_length = (t_len),                                                                 \
-	  .text_state = (t_state),                                                                \
-	  .text_kind_bit = (t_bit),                                                               \
-	  .text_ascii = (t_ascii),                                                                \
+#define LAYOUT(minor_, ft, top, cframe, cf_frame, cf_prev, f_prev, f_code, f_pos, meaning,   \
+	       f_owner, f_entry, f_tlbc, c_file, c_name, c_first, c_lines, kind, c_except,   \
+	       c_start, c_tlbc, c_id0, c_id1, o_type, o_size, b_data, t_len, t_state, t_bit, \
+	       t_ascii, t_wide)                                                              \
+	{ .minor = (minor_),                                                                 \
+	  .is_free_threaded = (ft),                                                          \
+	  .thread_top = (top),                                                               \
+	  .thread_cframe = (cframe),                                                         \
+	  .cframe_frame = (cf_frame),                                                        \
+	  .cframe_previous = (cf_prev),                                                      \
+	  .frame_previous = (f_prev),                                                        \
+	  .frame_code = (f_code),                                                            \
+	  .frame_position = (f_pos),                                                         \
+	  .position = (meaning),                                                             \
+	  .frame_owner = (f_owner),                                                          \
+	  .frame_is_entry = (f_entry),                                                       \
+	  .frame_tlbc = (f_tlbc),                                                            \
+	  .code_file = (c_file),                                                             \
+	  .code_name = (c_name),                                                             \
+	  .code_first_line = (c_first),                                                      \
+	  .code_lines = (c_lines),                                                           \
+	  .lines = (kind),                                                                   \
+	  .code_exceptions = (c_except),                                                     \
+	  .code_start = (c_start),                                                           \
+	  .code_tlbc = (c_tlbc),                                                             \
+	  .code_identity = { (c_id0), (c_id1) },                                             \
+	  .object_type = (o_type),                                                           \
+	  .object_size = (o_size),                                                           \
+	  .bytes_data = (b_data),                                                            \
+	  .text_length = (t_len),                                                            \
+	  .text_state = (t_state),                                                           \
+	  .text_kind_bit = (t_bit),                                                          \
+	  .text_ascii = (t_ascii),                                                           \
 	  .text_wide = (t_wide) },
 #include "preload/python_layout.def"
 #undef LAYOUT
@@ -103,9 +105,10 @@ static bool is_runtime(const uint64_t *runtime)
 }
 
 /* Uses the line fields as identity words. A build that moved the code object's fields has moved
- * co_version, too, and _Py_DebugOffsets does not contain its offset. */
+ * co_version and the exception table, too, and _Py_DebugOffsets does not contain their offsets. */
 static void identify_by_lines(struct python_layout *l)
 {
+	l->code_exceptions = ABSENT;
 	l->code_identity[0] = l->code_first_line;
 	l->code_identity[1] = l->code_lines;
 }

@@ -33,7 +33,7 @@ struct python_layout {
 	uint16_t frame_owner, frame_is_entry, frame_tlbc;
 	uint16_t code_file, code_name, code_first_line, code_lines;
 	uint8_t lines; /* enum line_table */
-	uint16_t code_start, code_tlbc, code_identity[2];
+	uint16_t code_exceptions, code_start, code_tlbc, code_identity[2];
 	uint16_t object_type, object_size, bytes_data;
 	uint16_t text_length, text_state;
 	/* lowest bit of `kind` in the state: 3 bits for `kind`, then `compact`, then `ascii` */

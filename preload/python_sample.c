@@ -29,6 +29,7 @@ enum {
 	 * of the runtime up to 3.11, and at 7.8 KiB of the interpreter in 3.13 */
 	GIL_MOST_RUNTIME = 4096,
 	GIL_MOST_INTERPRETER = 16384,
+	EXCEPTIONS_ROOM = EXCEPTIONS_MOST + 1, /* tables that are too long remain so */
 	THREAD_INTERPRETER =
 		16, /* offset of `interp` in a PyThreadState: the same in 3.8 to 3.15 */
 };
@@ -57,7 +58,8 @@ static struct {
 	/* copies of a code object and its parts */
 	_Alignas(8) uint8_t code[HEADER_MOST], code_again[HEADER_MOST];
 	_Alignas(8) uint8_t file[HEADER_MOST + 4 * TEXT_MOST], name[HEADER_MOST + 4 * TEXT_MOST];
-	/* HEADER_MOST + LINES_MOST bytes, then HEADER_MOST + BYTECODE_MOST; NULL: not mapped yet */
+	/* HEADER_MOST + LINES_MOST bytes, then HEADER_MOST + BYTECODE_MOST, then HEADER_MOST +
+	 * EXCEPTIONS_ROOM; NULL: not mapped yet */
 	uint8_t *lines;
 	struct python_bytecode bytecode;
 	/* the state whose interpreter was read last, that interpreter, and the place of its
@@ -287,6 +289,7 @@ static uint32_t code_bytes(const struct python_layout *l)
 	uint32_t n = most(end_of(l->code_file, 8), end_of(l->code_name, 8));
 	n = most(n, end_of(l->code_lines, 8));
 	n = most(n, end_of(l->code_first_line, 4));
+	n = most(n, end_of(l->code_exceptions, 8));
 	if (l->position != POSITION_ADDRESS)
 		n = most(n, end_of(l->code_start, 8));
 	n = most(n, end_of(l->object_size, 8));
@@ -333,7 +336,7 @@ static bool copy_text(const struct python_api *api, const struct python_layout *
 static bool copy_lines(const struct python_api *api, const struct python_layout *l, uint64_t from)
 {
 	if (!g.lines) {
-		void *p = mmap(NULL, 2 * HEADER_MOST + LINES_MOST + BYTECODE_MOST,
+		void *p = mmap(NULL, 3 * HEADER_MOST + LINES_MOST + BYTECODE_MOST + EXCEPTIONS_ROOM,
 			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
 			return false;
@@ -343,6 +346,20 @@ static bool copy_lines(const struct python_api *api, const struct python_layout 
 				     l->bytes_data, LINES_MOST, 1);
 	/* a table that was cut would give wrong lines */
 	return bytes != UINT64_MAX && bytes == word_at(g.lines + l->object_size);
+}
+
+/* Copies the exception table. Returns false if it cannot be read. */
+static bool copy_exceptions(const struct python_api *api, const struct python_layout *l)
+{
+	uint8_t *to = g.lines + 2 * HEADER_MOST + LINES_MOST + BYTECODE_MOST;
+	uint64_t from = l->code_exceptions != ABSENT ? word_at(g.code + l->code_exceptions) : 0;
+	if (!from)
+		return true;
+	uint64_t bytes = copy_object(to, from, api->bytes_type, l->object_type, l->object_size,
+				     l->bytes_data, EXCEPTIONS_ROOM, 1);
+	g.bytecode.exceptions = (uintptr_t)to + l->bytes_data;
+	g.bytecode.exceptions_bytes = bytes;
+	return bytes != UINT64_MAX;
 }
 
 /* Copies the bytecode of the code object at `code`, whose copy is g.code. Requires copy_lines().
@@ -364,7 +381,8 @@ static bool copy_bytecode(const struct python_api *api, const struct python_layo
 		return true;
 	}
 	g.bytecode.bytes = bytes;
-	return bytes > BYTECODE_MOST || host_memory_copy(to, code + l->code_start, bytes);
+	return (bytes > BYTECODE_MOST || host_memory_copy(to, code + l->code_start, bytes)) &&
+	       copy_exceptions(api, l);
 }
 
 static void point_to(uint16_t field, const uint8_t *copy)

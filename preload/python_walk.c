@@ -53,22 +53,22 @@ static void walk_moved(const struct python_layout *l, uint64_t frame, uint32_t m
 	walk(l, frame, most, epoch, chain);
 }
 
-#define LAYOUT(minor_, ft, top, cframe, cf_frame, cf_prev, f_prev, f_code, f_pos, meaning,        \
-	       f_owner, f_entry, f_tlbc, c_file, c_name, c_first, c_lines, kind, c_start, c_tlbc, \
-	       c_id0, c_id1, ...)                                                                 \
-	HOT static void walk_##minor_##_##ft(const struct python_layout *unused, uint64_t frame,  \
-					     uint32_t most, uint64_t epoch,                       \
-					     struct python_chain *chain)                          \
-	{                                                                                         \
-		static const struct python_layout l = { .frame_previous = (f_prev),               \
-							.frame_code = (f_code),                   \
-							.frame_position = (f_pos),                \
-							.position = (meaning),                    \
-							.frame_owner = (f_owner),                 \
-							.frame_is_entry = (f_entry),              \
-							.code_identity = { (c_id0), (c_id1) } };  \
-		(void)unused;                                                                     \
-		walk(&l, frame, most, epoch, chain);                                              \
+#define LAYOUT(minor_, ft, top, cframe, cf_frame, cf_prev, f_prev, f_code, f_pos, meaning,       \
+	       f_owner, f_entry, f_tlbc, c_file, c_name, c_first, c_lines, kind, c_except,       \
+	       c_start, c_tlbc, c_id0, c_id1, ...)                                               \
+	HOT static void walk_##minor_##_##ft(const struct python_layout *unused, uint64_t frame, \
+					     uint32_t most, uint64_t epoch,                      \
+					     struct python_chain *chain)                         \
+	{                                                                                        \
+		static const struct python_layout l = { .frame_previous = (f_prev),              \
+							.frame_code = (f_code),                  \
+							.frame_position = (f_pos),               \
+							.position = (meaning),                   \
+							.frame_owner = (f_owner),                \
+							.frame_is_entry = (f_entry),             \
+							.code_identity = { (c_id0), (c_id1) } }; \
+		(void)unused;                                                                    \
+		walk(&l, frame, most, epoch, chain);                                             \
 	}
 #include "preload/python_layout.def"
 #undef LAYOUT

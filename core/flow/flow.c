@@ -10,6 +10,9 @@ struct flow {
 	/* of a block: the places of its first and last instruction */
 	uint64_t *begin, *last;
 	bool *is_check; /* of a block: it ends with a check, see struct flow_instruction */
+	/* of a block: its last edge in g.next leads to a handler of exceptions */
+	bool *has_handler;
+	bool *is_retry; /* of a loop, see flow_is_retry(); NULL: no loop is one */
 	bool is_coarse, leaves;
 };
 
@@ -20,9 +23,17 @@ static size_t find(const struct flow_instruction *at, size_t n, uint64_t place)
 	return i < n && at[i].at == place ? i : n;
 }
 
-static bool ends_block(const struct flow_instruction *i)
+/* Returns whether instruction i ends a block: i + 1 is another one, with other successors. */
+static bool ends_block(const struct flow_instruction *at, size_t i)
 {
-	return i->target != FLOW_NO_TARGET || !i->falls_through;
+	return at[i].target != FLOW_NO_TARGET || !at[i].falls_through ||
+	       at[i].handler != at[i + 1].handler;
+}
+
+/* Returns the index of the instruction that handles exceptions at `i`, `n` for none. */
+static size_t find_handler(const struct flow_instruction *at, size_t n, size_t i)
+{
+	return at[i].handler ? find(at, n, at[i].handler) : n;
 }
 
 /*
@@ -38,7 +49,11 @@ static uint32_t find_blocks(const struct flow_instruction *at, size_t n, size_t 
 		target[i] = at[i].target == FLOW_NO_TARGET ? n : find(at, n, at[i].target);
 		if (target[i] < n)
 			block_of[target[i]] = 1;
-		if (ends_block(&at[i]) && i + 1 < n)
+		bool is_first = !i || at[i].handler != at[i - 1].handler;
+		size_t handler = is_first ? find_handler(at, n, i) : n;
+		if (handler < n)
+			block_of[handler] = 1;
+		if (i + 1 < n && ends_block(at, i))
 			block_of[i + 1] = 1;
 	}
 	block_of[0] = 0;
@@ -67,9 +82,15 @@ static void add_edges(struct flow *f, const struct flow_instruction *at, size_t 
 			f->g.next.to[n_edges++] = block_of[i + 1];
 		if (target[i] < n)
 			f->g.next.to[n_edges++] = block_of[target[i]];
+		size_t handler = find_handler(at, n, i);
+		f->has_handler[block] = handler < n;
+		if (handler < n)
+			f->g.next.to[n_edges++] = block_of[handler];
 		f->g.next.first[block + 1] = n_edges;
 	}
 }
+
+static void find_retries(struct flow *f);
 
 struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coarse)
 {
@@ -83,12 +104,14 @@ struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coars
 	f->begin = mem_resize(NULL, blocks * sizeof(*f->begin));
 	f->last = mem_resize(NULL, blocks * sizeof(*f->last));
 	f->is_check = mem_zero(blocks * sizeof(*f->is_check));
+	f->has_handler = mem_zero(blocks * sizeof(*f->has_handler));
 	f->g.next.first = mem_resize(NULL, (blocks + 1) * sizeof(*f->g.next.first));
-	f->g.next.to = mem_resize(NULL, 2 * blocks * sizeof(*f->g.next.to));
+	f->g.next.to = mem_resize(NULL, 3 * blocks * sizeof(*f->g.next.to));
 	add_edges(f, at, n, target, block_of);
 	free(target);
 	free(block_of);
 	graph_find_loops(&f->g);
+	find_retries(f);
 	return f;
 }
 
@@ -100,6 +123,8 @@ void flow_free(struct flow *f)
 	free(f->begin);
 	free(f->last);
 	free(f->is_check);
+	free(f->has_handler);
+	free(f->is_retry);
 	free(f);
 }
 
@@ -151,11 +176,20 @@ int flow_common_loop(const struct flow *f, uint64_t a, uint64_t b)
 	return loop == GRAPH_NONE ? -1 : (int)loop;
 }
 
+int flow_outer_loop(const struct flow *f, uint32_t loop)
+{
+	uint32_t outer = f->is_coarse ? GRAPH_NONE : f->g.around[loop];
+	return outer == GRAPH_NONE ? -1 : (int)outer;
+}
+
+/* Which edges a path may take. */
+enum path { PATH_NORMAL, PATH_WITH_EXCEPTIONS };
+
 /*
  * Returns whether `to` can be reached from `from` by one edge or more. Not through blocks that are
  * in `seen`; adds those that were reached.
  */
-static bool reaches(const struct flow *f, uint32_t from, uint32_t to, bool *seen)
+static bool reaches(const struct flow *f, enum path path, uint32_t from, uint32_t to, bool *seen)
 {
 	const struct edges *next = &f->g.next;
 	VEC(uint32_t) todo = { 0 };
@@ -163,7 +197,9 @@ static bool reaches(const struct flow *f, uint32_t from, uint32_t to, bool *seen
 	vec_push(&todo, from);
 	while (todo.n > 0 && !is_found) {
 		uint32_t block = todo.at[--todo.n];
-		for (uint32_t e = next->first[block]; e < next->first[block + 1]; e++) {
+		uint32_t end =
+			next->first[block + 1] - (f->has_handler[block] && path == PATH_NORMAL);
+		for (uint32_t e = next->first[block]; e < end; e++) {
 			uint32_t other = next->to[e];
 			is_found |= other == to;
 			if (!seen[other]) {
@@ -188,11 +224,34 @@ bool flow_is_forward(const struct flow *f, uint64_t a, uint64_t b)
 		bool *seen = mem_zero(f->g.n * sizeof(*seen));
 		if (header != GRAPH_NONE)
 			seen[header] = true;
-		bool is_forward = reaches(f, p, q, seen);
+		bool is_forward = reaches(f, PATH_WITH_EXCEPTIONS, p, q, seen);
 		free(seen);
 		return is_forward;
 	}
 	return false;
+}
+
+/* Adds the blocks that are not in the loop to `seen`. */
+static void exclude_outside(const struct flow *f, uint32_t loop, bool *seen)
+{
+	bool *is_inside = mem_zero(f->g.n_loops * sizeof(*is_inside));
+	is_inside[loop] = true;
+	for (uint32_t l = loop; l-- > 0;)
+		is_inside[l] = f->g.around[l] != GRAPH_NONE && is_inside[f->g.around[l]];
+	for (uint32_t b = 0; b < f->g.n; b++)
+		seen[b] = f->g.loop_of[b] == GRAPH_NONE || !is_inside[f->g.loop_of[b]];
+	free(is_inside);
+}
+
+bool flow_may_repeat(const struct flow *f, uint32_t loop, uint64_t at)
+{
+	if (f->is_coarse || !memchr(f->has_handler, true, f->g.n))
+		return true;
+	bool *seen = mem_zero(f->g.n * sizeof(*seen));
+	exclude_outside(f, loop, seen);
+	bool may = reaches(f, PATH_NORMAL, block_at(f, at), f->g.header[loop], seen);
+	free(seen);
+	return may;
 }
 
 /* Returns the block of the site, or for a launch the block of the first test before it. */
@@ -210,20 +269,9 @@ static uint32_t site_block(const struct flow *f, const struct flow_site *site, u
 	return block;
 }
 
-/* Adds the blocks that are not in the loop to `seen`. */
-static void exclude_outside(const struct flow *f, uint32_t loop, bool *seen)
-{
-	bool *is_inside = mem_zero(f->g.n_loops * sizeof(*is_inside));
-	is_inside[loop] = true;
-	for (uint32_t l = loop; l-- > 0;)
-		is_inside[l] = f->g.around[l] != GRAPH_NONE && is_inside[f->g.around[l]];
-	for (uint32_t b = 0; b < f->g.n; b++)
-		seen[b] = f->g.loop_of[b] == GRAPH_NONE || !is_inside[f->g.loop_of[b]];
-	free(is_inside);
-}
-
-/* Returns the same as flow_is_always(), for a loop of the graph. */
-static bool is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n)
+/* Returns the same as flow_is_always(), for a loop of the graph and paths of one kind. */
+static bool is_always(const struct flow *f, enum path path, uint32_t loop,
+		      const struct flow_site *sites, size_t n)
 {
 	uint32_t header = f->g.header[loop];
 	bool *seen = mem_zero(f->g.n * sizeof(*seen)), is_through = false;
@@ -235,7 +283,7 @@ static bool is_always(const struct flow *f, uint32_t loop, const struct flow_sit
 	}
 	if (!is_through) {
 		seen[header] = true;
-		is_through = !reaches(f, header, header, seen);
+		is_through = !reaches(f, path, header, header, seen);
 	}
 	free(seen);
 	return is_through;
@@ -256,14 +304,30 @@ static bool is_always_coarse(const struct flow *f, const struct flow_site *sites
 			has_site[loop] = is_any = true;
 	}
 	for (uint32_t loop = 0; loop < f->g.n_loops && all; loop++)
-		all = !has_site[loop] || is_always(f, loop, sites, n);
+		all = !has_site[loop] || is_always(f, PATH_NORMAL, loop, sites, n);
 	free(has_site);
 	return is_any && all;
 }
 
 bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n)
 {
-	return f->is_coarse ? is_always_coarse(f, sites, n) : is_always(f, loop, sites, n);
+	enum path path = flow_is_retry(f, loop) ? PATH_WITH_EXCEPTIONS : PATH_NORMAL;
+	return f->is_coarse ? is_always_coarse(f, sites, n) : is_always(f, path, loop, sites, n);
+}
+
+/* Fills in `is_retry`: no normal path leads from the first block of such a loop back to it. */
+static void find_retries(struct flow *f)
+{
+	if (f->is_coarse || !memchr(f->has_handler, true, f->g.n))
+		return;
+	f->is_retry = mem_zero(f->g.n_loops * sizeof(*f->is_retry));
+	for (uint32_t loop = 0; loop < f->g.n_loops; loop++)
+		f->is_retry[loop] = is_always(f, PATH_NORMAL, loop, NULL, 0);
+}
+
+bool flow_is_retry(const struct flow *f, uint32_t loop)
+{
+	return f->is_retry && f->is_retry[loop];
 }
 
 uint64_t flow_loop_at(const struct flow *f, uint32_t loop)

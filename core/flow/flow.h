@@ -27,6 +27,8 @@ struct flow_instruction {
 	 * function that the compiler has moved away.
 	 */
 	bool leaves;
+	/* Where an exception leads that is raised here; 0: out of the function. */
+	uint64_t handler;
 };
 
 /*
@@ -48,6 +50,21 @@ size_t flow_loops_around(const struct flow *f, uint64_t at, uint32_t *out, size_
 /* Returns the innermost loop around both places, -1 if there is none. */
 int flow_common_loop(const struct flow *f, uint64_t a, uint64_t b);
 
+/* Returns the next loop around the loop, -1 if there is none. */
+int flow_outer_loop(const struct flow *f, uint32_t loop);
+
+/*
+ * Returns whether the loop begins an iteration only after an exception: it repeats what has failed,
+ * and ends as soon as that succeeds.
+ */
+bool flow_is_retry(const struct flow *f, uint32_t loop);
+
+/*
+ * Returns whether the loop, which is around `at`, may begin its next iteration after `at` without
+ * an exception.
+ */
+bool flow_may_repeat(const struct flow *f, uint32_t loop, uint64_t at);
+
 /*
  * Returns whether `b` can be reached from `a` without a new iteration of the innermost loop around
  * both. Loops inside it may begin new iterations. Not if the two places are the same.
@@ -60,7 +77,10 @@ struct flow_site {
 	bool is_launch;
 };
 
-/* Returns whether each iteration of the loop passes at least one of the `n` sites. */
+/*
+ * Returns whether each iteration of the loop passes at least one of the `n` sites. Iterations that
+ * an exception cuts short do not count, except in a loop of retries.
+ */
 bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n);
 
 /* Returns the place of the loop's header, its first instruction. */
@@ -75,13 +95,22 @@ size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t
 /* Returns whether any instruction may leave the function by a jump. */
 bool flow_leaves(const struct flow *f);
 
+/* The bytecode of a CPython code object, as it stands in memory. */
+struct flow_bytecode {
+	const uint8_t *code; /* specialized and instrumented instructions included */
+	size_t bytes;
+	const uint8_t *exceptions; /* co_exceptiontable, since 3.11 */
+	size_t exceptions_bytes;
+	unsigned version; /* 0x030B for CPython 3.11 */
+};
+
 /*
- * Reads the bytecode of a CPython code object, as it stands in memory: specialized and instrumented
- * instructions included. Places are offsets in bytes. `version` is 0x030B for CPython 3.11. Jumps
- * of `await` and `yield from` are no loops. Returns NULL for an unknown version (known: 3.8 to
- * 3.15), for damaged bytecode, and where a debugger or the JIT compiler has replaced instructions.
+ * Reads bytecode; places are offsets in bytes. Jumps of `await` and `yield from` are no loops.
+ * Returns NULL for an unknown version (known: 3.8 to 3.15), for damaged bytecode, and where a
+ * debugger or the JIT compiler has replaced instructions. Of a damaged exception table, the entries
+ * before the damage count.
  */
-struct flow *flow_of_python(const uint8_t *code, size_t bytes, unsigned version);
+struct flow *flow_of_python(const struct flow_bytecode *code);
 
 /* Processors whose instructions can be read. */
 enum flow_machine { FLOW_X86_64, FLOW_AARCH64 };

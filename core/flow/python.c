@@ -3,11 +3,15 @@
 
 #include <stdlib.h>
 
-struct flow *flow_of_python(const uint8_t *code, size_t bytes, unsigned version)
+struct flow *flow_of_python(const struct flow_bytecode *code)
 {
 	size_t n;
-	struct flow_instruction *rows = python_instructions(code, bytes, version, &n);
-	struct flow *f = rows ? flow_new(rows, n, false) : NULL;
+	struct flow_instruction *rows =
+		python_instructions(code->code, code->bytes, code->version, &n);
+	if (!rows)
+		return NULL;
+	python_handlers(code, rows, n);
+	struct flow *f = flow_new(rows, n, false);
 	free(rows);
 	return f;
 }

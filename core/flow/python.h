@@ -12,4 +12,11 @@
 struct flow_instruction *python_instructions(const uint8_t *code, size_t bytes, unsigned version,
 					     size_t *n);
 
+/*
+ * Sets where exceptions lead that the `n` instructions of the code raise: from the exception table
+ * since 3.11, before that from the instructions that begin a `try` or a `with`. These no longer
+ * jump then.
+ */
+void python_handlers(const struct flow_bytecode *code, struct flow_instruction *rows, size_t n);
+
 #endif

@@ -4,8 +4,7 @@
  * with the same argument and caches. It may do so while the bytecode is copied, which changes
  * nothing here: python_opcodes.def has both.
  *
- * Handlers of exceptions are reached through SETUP_FINALLY up to 3.10. Since 3.11 they are reached
- * only through a table outside the bytecode, so no path leads to them here.
+ * Handlers of exceptions: see python_handlers.c.
  */
 #include "core/flow/python.h"
 

@@ -387,24 +387,29 @@ static uint8_t *reserve_dictionary(uint64_t bytes)
 }
 
 /*
- * Writes a dictionary record: `record` without its head, then `tail` and `more`, then the head as
- * one 64-bit store. Returns false if there is no room.
+ * Writes a dictionary record: `record` without its head, then the parts, then the head as one
+ * 64-bit store. Returns false if there is no room.
  */
-static bool put(struct dict_head *record, size_t record_bytes, const void *tail, size_t tail_bytes,
-		const void *more, size_t more_bytes)
+bool journal_put_parts(struct dict_head *record, size_t record_bytes,
+		       const struct journal_part *parts, size_t n)
 {
+	size_t bytes = record_bytes;
 	if (!g.header)
 		return false;
-	size_t bytes = round_up(record_bytes + tail_bytes + more_bytes, 8);
+	for (size_t i = 0; i < n; i++)
+		bytes += parts[i].bytes;
+	bytes = round_up(bytes, 8);
 	uint8_t *to = reserve_dictionary(bytes);
 	if (!to)
 		return false;
 	memcpy(to + sizeof(*record), (uint8_t *)record + sizeof(*record),
 	       record_bytes - sizeof(*record));
-	if (tail_bytes)
-		memcpy(to + record_bytes, tail, tail_bytes);
-	if (more_bytes)
-		memcpy(to + record_bytes + tail_bytes, more, more_bytes);
+	size_t at = record_bytes;
+	for (size_t i = 0; i < n; i++) {
+		if (parts[i].bytes)
+			memcpy(to + at, parts[i].at, parts[i].bytes);
+		at += parts[i].bytes;
+	}
 	struct dict_head head = { .mark = DICT_MARK,
 				  .kind = record->kind,
 				  .bytes = (uint32_t)bytes };
@@ -417,19 +422,16 @@ static bool put(struct dict_head *record, size_t record_bytes, const void *tail,
 
 bool journal_put(struct dict_head *record, size_t record_bytes, const char *text)
 {
-	return put(record, record_bytes, text, text ? strlen(text) + 1 : 0, NULL, 0);
-}
-
-bool journal_put_tail(struct dict_head *record, size_t record_bytes, const void *tail,
-		      size_t tail_bytes, const void *more, size_t more_bytes)
-{
-	return put(record, record_bytes, tail, tail_bytes, more, more_bytes);
+	const struct journal_part part = { text, text ? strlen(text) + 1 : 0 };
+	return journal_put_parts(record, record_bytes, &part, 1);
 }
 
 bool journal_put_info(const char *key, const char *value)
 {
 	struct dict_head head = { .kind = DICT_INFO };
-	return put(&head, sizeof(head), key, strlen(key) + 1, value, strlen(value) + 1);
+	const struct journal_part parts[] = { { key, strlen(key) + 1 },
+					      { value, strlen(value) + 1 } };
+	return journal_put_parts(&head, sizeof(head), parts, 2);
 }
 
 uint32_t journal_put_string(const char *text)

@@ -96,10 +96,15 @@ static inline void journal_commit(struct journal_writer *w, uint32_t bytes)
  */
 bool journal_put(struct dict_head *record, size_t record_bytes, const char *text);
 
-/* Like journal_put(), but appends `tail_bytes` raw bytes of `tail` and then `more_bytes` of `more`
- * instead of a text. */
-bool journal_put_tail(struct dict_head *record, size_t record_bytes, const void *tail,
-		      size_t tail_bytes, const void *more, size_t more_bytes);
+/* Raw bytes of a record. */
+struct journal_part {
+	const void *at;
+	size_t bytes;
+};
+
+/* Like journal_put(), but appends the `n` parts instead of a text. */
+bool journal_put_parts(struct dict_head *record, size_t record_bytes,
+		       const struct journal_part *parts, size_t n);
 
 /* Appends a DICT_INFO record. Returns false if there is no room. */
 bool journal_put_info(const char *key, const char *value);

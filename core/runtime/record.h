@@ -506,7 +506,10 @@ struct dict_code {
 	/* Size of the bytecode, which follows the table. 0: it was too long, or the dictionary had
 	 * no room for it. Since Python 3.11 it contains specialized instructions and caches. */
 	uint32_t bytecode_bytes;
-	uint32_t python; /* version of Python: 0x030B for 3.11 */
+	uint16_t python; /* version of Python: 0x030B for 3.11 */
+	/* Size of the exception table (co_exceptiontable, since Python 3.11), which follows the
+	 * bytecode. 0: the function has none, or it was not copied. */
+	uint16_t exceptions_bytes;
 	uint8_t table[];
 };
 

@@ -48,7 +48,7 @@ bool loop_may_be_step(const struct loop_tree *t, const struct loop *l)
 	const struct loop_place *p = place_of(t, l);
 	uint8_t is = t->stacks.frames.at[p->frame].is;
 	bool is_native_library = is & LOOP_FRAME_LIBRARY && !(is & LOOP_FRAME_PYTHON);
-	return !is_native_library &&
+	return !is_native_library && !loop_place_is_retry(&t->stacks, p) &&
 	       !(p->within & (LOOP_FRAME_STEP | LOOP_FRAME_ZERO | LOOP_FRAME_FORWARD |
 			      LOOP_FRAME_INPUT | LOOP_FRAME_FRAMEWORK));
 }
@@ -445,17 +445,28 @@ static const struct loop *descend(const struct loop_tree *t, const candidates *a
 	return best;
 }
 
+/* Finds the places at which most iterations make their calls. Stores how many do in `*n_usual`. */
+static uint64_t usual_places(const struct loop *l, uint64_t *n_usual)
+{
+	struct map counts = { 0 };
+	uint64_t usual = 0;
+	*n_usual = 0;
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		uint64_t places = l->iterations.at[i].places, *n = map_at(&counts, places, NULL);
+		if (++*n > *n_usual) {
+			*n_usual = *n;
+			usual = places;
+		}
+	}
+	map_free(&counts);
+	return usual;
+}
+
 /* Returns whether no half of the iterations makes its calls at the same places. */
 static bool is_mixed(const struct loop *l)
 {
-	struct map counts = { 0 };
-	uint64_t most = 0;
-	for (size_t i = 0; i < l->iterations.n; i++) {
-		uint64_t *n = map_at(&counts, l->iterations.at[i].places, NULL);
-		if (++*n > most)
-			most = *n;
-	}
-	map_free(&counts);
+	uint64_t most;
+	usual_places(l, &most);
 	return 2 * most < l->iterations.n;
 }
 
@@ -472,6 +483,28 @@ static bool has_unseen_outer(const struct loop_tree *t, const struct loop *l)
 	return false;
 }
 
+/*
+ * Returns whether some iterations make a part of the usual calls only, and the loop contains a loop
+ * of retries that never went round. Then these iterations may be retries: the stacks do not show
+ * the difference.
+ */
+static bool may_count_retries(const struct loop_tree *t, const struct loop *l)
+{
+	bool has_retries = false;
+	for (size_t i = 0; i < t->stacks.places.n && !has_retries; i++) {
+		const struct loop_place *p = &t->stacks.places.at[i];
+		bool goes = i < t->loops.n && loop_goes_round(&t->loops.at[i]);
+		has_retries = p->parent == l->place && !goes && loop_place_is_retry(&t->stacks, p);
+	}
+	uint64_t n_usual, usual = usual_places(l, &n_usual);
+	size_t n_parts = 0;
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		uint64_t places = l->iterations.at[i].places;
+		n_parts += places != usual && !(places & ~usual);
+	}
+	return has_retries && n_parts > 1; /* the last iteration may be cut short */
+}
+
 static bool by_time(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
 {
 	*out = (struct loop_choice){ .other = LOOP_NONE };
@@ -479,7 +512,7 @@ static bool by_time(const struct loop_tree *t, const candidates *all, struct loo
 	if (!best)
 		return false;
 	best = descend(t, all, best, out);
-	if (is_mixed(best))
+	if (is_mixed(best) || may_count_retries(t, best))
 		out->confidence *= SEVERAL_KINDS;
 	bool has_unseen = has_unseen_outer(t, best);
 	if (has_unseen)

@@ -49,5 +49,12 @@ struct flow *loop_code_flow(const struct dict *d, uint32_t id)
 	const struct code_entry *code = dict_code(d, id);
 	if (!code || !code->bytecode_bytes)
 		return NULL;
-	return flow_of_python(d->tables.at + code->bytecode, code->bytecode_bytes, code->python);
+	const uint8_t *bytecode = d->tables.at + code->bytecode;
+	return flow_of_python(&(struct flow_bytecode){
+		.code = bytecode,
+		.bytes = code->bytecode_bytes,
+		.exceptions = bytecode + code->bytecode_bytes,
+		.exceptions_bytes = code->exceptions_bytes,
+		.version = code->python,
+	});
 }

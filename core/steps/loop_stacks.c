@@ -276,6 +276,30 @@ static bool passes_others(const struct loop_stacks *x, const struct loop_stack *
 	return passes;
 }
 
+static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
+				     size_t level);
+
+/*
+ * After the place `from` in the loop `number` of frame `level`, the program came to another place
+ * in the loop, or to the same one. If only an exception leads there, as in a loop of retries, a
+ * loop further out may have begun an iteration instead. This is taken to be so unless the
+ * iterations of that loop always make another call, which then was missing.
+ */
+static struct loop_turn came_again(const struct loop_stacks *x, const struct loop_stack *s,
+				   size_t level, uint32_t number, uint64_t from)
+{
+	const struct flow *flow = frame_at(x, s, level)->flow;
+	const struct loop_turn here = { (uint32_t)level, number, true };
+	if (flow_may_repeat(flow, number, from))
+		return here;
+	int outer = flow_outer_loop(flow, number);
+	struct loop_turn other = outer < 0 ? called_again(x, s, level)
+				 : passes_others(x, s, (uint32_t)level, (uint32_t)outer)
+					 ? here
+					 : came_again(x, s, level, (uint32_t)outer, from);
+	return other.is_any ? other : here;
+}
+
 /* The function at or outside of frame `level` was called again. */
 static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
 				     size_t level)
@@ -285,10 +309,11 @@ static struct loop_turn called_again(const struct loop_stacks *x, const struct l
 		uint32_t number;
 		if (!f->flow || !flow_loops_around(f->flow, f->at, &number, 1))
 			continue;
-		bool is_python = f->is & LOOP_FRAME_PYTHON;
-		if (is_python && passes_others(x, s, (uint32_t)level, number))
+		bool is_python = f->is & LOOP_FRAME_PYTHON,
+		     may_repeat = flow_may_repeat(f->flow, number, f->at);
+		if (is_python && may_repeat && passes_others(x, s, (uint32_t)level, number))
 			break;
-		return (struct loop_turn){ (uint32_t)level, number, true };
+		return came_again(x, s, level, number, f->at);
 	}
 	return (struct loop_turn){ 0 };
 }
@@ -342,8 +367,13 @@ struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop
 	if (flow_is_forward(f->flow, f->at, g->at))
 		return none;
 	int loop = flow_common_loop(f->flow, f->at, g->at);
-	return loop >= 0 ? (struct loop_turn){ (uint32_t)level, (uint32_t)loop, true }
+	return loop >= 0 ? came_again(x, b, level, (uint32_t)loop, f->at)
 			 : called_again(x, b, level);
+}
+
+bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p)
+{
+	return flow_is_retry(x->frames.at[p->frame].flow, p->number);
 }
 
 bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p)

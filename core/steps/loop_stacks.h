@@ -98,6 +98,9 @@ struct loop_turn {
 struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
 				  const struct loop_stack *b);
 
+/* Returns whether the loop only repeats what has failed with an exception. */
+bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p);
+
 /* Returns whether each iteration of the loop makes a call outside of the loops within it. */
 bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p);
 

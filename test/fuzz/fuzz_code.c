@@ -37,7 +37,12 @@ void fuzz_python(const uint8_t *data, size_t size)
 	enum line_table kind = (enum line_table)(data[1] % 4);
 	size_t split = 4 + (data[2] | (size_t)data[3] << 8) % (size - 3);
 	const uint8_t *table = data + split;
-	ask(flow_of_python(data + 4, split - 4, version), 0, split - 4);
+	const struct flow_bytecode code = { .code = data + 4,
+					    .bytes = split - 4,
+					    .exceptions = table,
+					    .exceptions_bytes = size - split,
+					    .version = version };
+	ask(flow_of_python(&code), 0, split - 4);
 	for (uint32_t at = 0; at < 200; at += 2)
 		pylines_line(kind, table, size - split, 10, at);
 	pylines_line(kind, table, size - split, 10, UINT32_MAX - 1);

@@ -178,6 +178,7 @@ static inline uint8_t *make_code(const char *file, const char *name, uint32_t fi
 {
 	static const uint8_t lnotab[] = { 0, 1 }, table_310[] = { 32, 1 };
 	static const uint8_t table_311[] = { 0xef, 0x02, 0xef, 0x00 }; /* 2 x 8 units: +1, +0 */
+	static const uint8_t exceptions_311[] = { 0x80, 8, 12, 1 };
 	uint8_t *code = take(512), *name_object = make_ascii(name);
 	set_word(code, layout.object_type, api.code_type);
 	set_pointer(code, layout.code_file, make_ascii(file));
@@ -187,6 +188,8 @@ static inline uint8_t *make_code(const char *file, const char *name, uint32_t fi
 		set_pointer(code, layout.code_name - 8, name_object);
 		set_word(code, layout.object_size, CODE_BYTES / 2);
 		set_pointer(code, layout.code_lines, make_bytes(table_311, sizeof(table_311)));
+		set_pointer(code, layout.code_exceptions,
+			    make_bytes(exceptions_311, sizeof(exceptions_311)));
 	} else {
 		static const uint8_t instructions[CODE_BYTES];
 		set_pointer(code, layout.code_start, make_bytes(instructions, CODE_BYTES));

@@ -122,7 +122,7 @@ static const struct dict_code *newest_code(void)
 
 static void fill_bytecode(uint8_t *code, uint8_t number)
 {
-	struct python_bytecode b = python_bytecode_of(&layout, (uint64_t)(uintptr_t)code);
+	struct python_bytecode b = python_bytecode_of(&api, &layout, (uint64_t)(uintptr_t)code);
 	assert_int_equal(b.bytes, CODE_BYTES);
 	memset((void *)(uintptr_t)b.at, number, b.bytes);
 }
@@ -144,6 +144,11 @@ static void test_bytecode(void **state)
 		assert_int_equal(record->python, 0x300 | layout.minor);
 		assert_int_equal(record->bytecode_bytes, CODE_BYTES);
 		assert_memory_equal(record->table + record->table_bytes, wanted, CODE_BYTES);
+		bool has_table = layout.minor >= 11;
+		assert_int_equal(record->exceptions_bytes, has_table ? 4 : 0);
+		if (has_table)
+			assert_memory_equal(record->table + record->table_bytes + CODE_BYTES,
+					    "\x80\x08\x0c\x01", 4);
 		/* Since 3.11 it changes while it runs. */
 		assert_int_equal(id_of(same), layout.minor < 11 ? 2 : 1);
 		python_code_unlock();

@@ -275,7 +275,8 @@ static void test_steps_over_a_torn_dictionary_record(void **state)
 	jb_free(b);
 }
 
-/* Line tables and bytecode are kept; a record that claims more than it has is damaged. */
+/* Line tables, bytecode and exception tables are kept. A record that claims more than it has is
+ * damaged. */
 static void test_code_objects(void **state)
 {
 	(void)state;
@@ -286,19 +287,21 @@ static void test_code_objects(void **state)
 			       .lines = LINES_LNOTAB,
 			       .table_bytes = 2,
 			       .bytecode_bytes = 4,
-			       .python = 0x309 },
-		     .tail = { 0, 1, 9, 0, 83, 0 } };
+			       .exceptions_bytes = 2,
+			       .python = 0x30b },
+		     .tail = { 0, 1, 9, 0, 83, 0, 0x80, 7 } };
 	struct dict d = { 0 };
 	for (record.head.id = 1; record.head.id < 3; record.head.id++)
 		dict_add(&d, &record.head.head);
 	const struct code_entry *code = dict_code(&d, 2);
 	assert_non_null(code);
-	assert_int_equal(code->python, 0x309);
+	assert_int_equal(code->python, 0x30b);
 	assert_int_equal(code->bytecode_bytes, 4);
 	assert_memory_equal(d.tables.at + code->table, "\0\1", 2);
-	assert_memory_equal(d.tables.at + code->bytecode, "\x09\0\x53\0", 4);
+	assert_memory_equal(d.tables.at + code->bytecode, "\x09\0\x53\0\x80\x07", 6);
+	assert_int_equal(code->exceptions_bytes, 2);
 	assert_int_equal(d.n_damaged, 0);
-	record.head.bytecode_bytes = 7;
+	record.head.bytecode_bytes = 5;
 	dict_add(&d, &record.head.head);
 	record.head.bytecode_bytes = UINT32_MAX;
 	dict_add(&d, &record.head.head);

@@ -39,12 +39,14 @@ struct module_entry {
 
 /* A Python code object. `file` and `name` are indexes in `names`. */
 struct code_entry {
-	uint64_t table;			      /* offset of its line table in `tables` */
-	uint64_t bytecode;		      /* offset of its bytecode in `tables` */
+	uint64_t table; /* offset of its line table in `tables` */
+	/* Offset of its bytecode in `tables`. Its exception table follows. */
+	uint64_t bytecode;
 	uint32_t table_bytes, bytecode_bytes; /* no bytecode: 0 bytes */
 	uint32_t file, name, first_line;
 	uint16_t python; /* version of Python: 0x030B for 3.11 */
-	uint8_t lines;	 /* enum line_table */
+	uint16_t exceptions_bytes;
+	uint8_t lines; /* enum line_table */
 	bool is_known;
 };
 
@@ -74,7 +76,7 @@ struct dict {
 	VEC(struct library_entry) libraries; /* by id */
 	VEC(struct module_entry) modules;    /* by id */
 	VEC(struct code_entry) codes;	     /* by id */
-	VEC(uint8_t) tables;		     /* line tables and bytecode of all code objects */
+	VEC(uint8_t) tables;		     /* tables and bytecode of all code objects */
 	VEC(struct stack_entry) stacks;	     /* in order of appearance */
 	VEC(uint64_t) stack_frames;
 	struct map stack_of_id; /* -> index in stacks */

@@ -29,7 +29,7 @@ void dict_add_module(struct dict *d, const struct dict_module *m)
 void dict_add_code(struct dict *d, const struct dict_code *c)
 {
 	size_t room = c->head.bytes - offsetof(struct dict_code, table);
-	size_t tail = (size_t)c->table_bytes + c->bytecode_bytes;
+	size_t tail = (size_t)c->table_bytes + c->bytecode_bytes + c->exceptions_bytes;
 	if (!c->id || c->id >= DICT_IDS_MOST || tail > room || c->lines > LINES_311) {
 		d->n_damaged++;
 		return;
@@ -43,7 +43,8 @@ void dict_add_code(struct dict *d, const struct dict_code *c)
 		.file = dict_string(d, c->file),
 		.name = dict_string(d, c->name),
 		.first_line = c->first_line,
-		.python = (uint16_t)c->python,
+		.python = c->python,
+		.exceptions_bytes = c->exceptions_bytes,
 		.lines = (uint8_t)c->lines,
 		.is_known = true,
 	};

@@ -1,0 +1,135 @@
+"""Loops of Python programs without a framework, one kind each: loops.py KIND. loops.cu has the same
+for C++. `step` marks the line of the loop whose iterations are the steps, of which there are 60.
+"""
+import contextlib
+import ctypes
+import sys
+
+STEPS, BYTES = 60, 256
+cuda = ctypes.CDLL("libcudart.so.13")
+device, host = ctypes.c_void_p(), (ctypes.c_ubyte * BYTES)()
+n_runs = 0
+
+
+class Failed(Exception):
+    pass
+
+
+def upload():
+    cuda.cudaMemcpy(device, host, ctypes.c_size_t(BYTES), 1)
+
+
+def read():
+    cuda.cudaMemcpy(host, device, ctypes.c_size_t(BYTES), 2)
+
+
+def clear(n=BYTES):
+    cuda.cudaMemsetAsync(device, 0, ctypes.c_size_t(n), None)
+
+
+def model():
+    clear(64)
+    clear(32)
+
+
+def flaky_model():
+    """Fails in every fifth call."""
+    global n_runs
+    n_runs += 1
+    clear(64)
+    if n_runs % 5 == 0:
+        raise Failed
+    clear(32)
+
+
+# ---- Exceptions ----
+
+def retries():
+    for _ in range(STEPS):  # step
+        upload()
+        while True:
+            try:
+                flaky_model()
+                break
+            except Failed:
+                continue
+        read()
+
+
+def attempts():
+    """Nothing but the loop of attempts: whether one failed cannot be seen."""
+    for _ in range(STEPS):  # step
+        for _ in range(3):
+            try:
+                flaky_model()
+                break
+            except Failed:
+                pass
+
+
+def robust(function):
+    while True:
+        try:
+            return function()
+        except Failed:
+            cuda.cudaDeviceSynchronize()
+
+
+def guarded():
+    for _ in range(STEPS):  # step
+        robust(model)
+
+
+def guarded_failing():
+    for _ in range(STEPS):  # step
+        robust(flaky_model)
+
+
+def skipped():
+    for _ in range(STEPS):  # step
+        try:
+            upload()
+            flaky_model()
+        except Failed:
+            clear(16)
+            continue
+        read()
+
+
+def halved():
+    """Runs out of memory until the parts of a batch are small enough."""
+    for batch in range(STEPS):  # step
+        upload()
+        size = 8
+        while True:
+            try:
+                for part in range(8 // size):
+                    clear(64)
+                    if size > 2 and batch % 3 == 0:
+                        raise Failed
+                    clear(size)
+                break
+            except Failed:
+                size //= 2
+
+
+def suppressed():
+    for _ in range(STEPS):  # step
+        with contextlib.suppress(Failed):
+            upload()
+            flaky_model()
+            read()
+
+
+def inside_handler():
+    """The loop itself is in a handler."""
+    try:
+        raise Failed
+    except Failed:
+        for _ in range(STEPS):  # step
+            upload()
+            model()
+
+
+cuda.cudaMalloc(ctypes.byref(device), ctypes.c_size_t(BYTES))
+globals()[sys.argv[1]]()

@@ -1,0 +1,58 @@
+"""Steps that are iterations of a loop in Python programs without a framework: the kinds of
+test/cases/loops.py, in each CPython here where the version matters.
+"""
+import json
+import os
+import re
+import sys
+import unittest
+
+from harness import Case, ROOT
+from test_python_frames import INTERPRETERS
+
+PROGRAM = os.path.join(ROOT, "test", "cases", "loops.py")
+STEPS = 60
+VERSIONS = [f"3.{minor}" for minor in range(8, 16)]
+EXCEPTIONS = ["guarded", "guarded_failing", "skipped", "halved", "suppressed", "inside_handler"]
+
+
+def line_of(kind):
+    """Returns the line of the loop whose iterations are the steps."""
+    with open(PROGRAM, encoding="utf-8") as file:
+        text = file.read()
+    begin = text.index("\ndef %s(" % kind)
+    return text.count("\n", 0, re.compile("# step$", re.M).search(text, begin).start()) + 1
+
+
+class PythonLoops(Case):
+    def steps(self, kind, python=sys.executable):
+        run = self.profiled([python, PROGRAM, kind])
+        self.assertEqual(run.status, 0, run.err)
+        with open(os.path.join(run.folder, "report.json")) as file:
+            (process,) = json.load(file)["processes"]
+        return process["steps"]
+
+    def check(self, kind, python=sys.executable):
+        steps = self.steps(kind, python)
+        loop = steps["loop"]
+        self.assertEqual((steps["count"], loop["iterations"], os.path.basename(loop["file"]),
+                          loop["line"]), (STEPS, STEPS, "loops.py", line_of(kind)))
+
+    def test_a_handler_is_in_the_loop_that_it_continues(self):
+        for kind in EXCEPTIONS:
+            with self.subTest(kind):
+                self.check(kind)
+
+    def test_retries_are_no_steps_in_any_version(self):
+        for version, paths in INTERPRETERS.items():
+            if version in VERSIONS:
+                with self.subTest(version):
+                    self.check("retries", paths[0][1])
+
+    def test_retries_that_cannot_be_seen_are_not_claimed(self):
+        steps = self.steps("attempts")
+        self.assertTrue(steps["count"] == STEPS or steps["confidence"] < 0.7, steps)
+
+
+if __name__ == "__main__":
+    unittest.main()
