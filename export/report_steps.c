@@ -327,11 +327,17 @@ static void say_other_loop(struct textout *o, const struct facts_loop *l, const 
 {
 	enum { LINES = 4 };
 	char text[2 * PLACE_BYTES + 128], place[PLACE_BYTES];
-	snprintf(text, sizeof(text),
-		 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
-		 "--step loop:%s:%lld",
-		 write_loop(place, sizeof(place), l, cwd), (long long)l->iterations,
-		 path_base(l->file), (long long)l->line);
+	write_loop(place, sizeof(place), l, cwd);
+	if (l->iterations > 1)
+		snprintf(text, sizeof(text),
+			 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
+			 "--step loop:%s:%lld",
+			 place, (long long)l->iterations, path_base(l->file), (long long)l->line);
+	else
+		snprintf(text, sizeof(text),
+			 "the loop at %s could be meant, too, but no CUDA call shows its "
+			 "iterations",
+			 place);
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, LINES);
 }
 

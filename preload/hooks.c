@@ -12,6 +12,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/runtime/log.h"
+#include "preload/births.h"
 #include "preload/capture.h"
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
@@ -372,4 +373,5 @@ void hook_thread_begin(void)
 	lanes_continue();
 	errno = saved;
 	hook_thread_keep();
+	births_write_own();
 }

@@ -56,6 +56,7 @@ enum record_kind {
 	REC_BLOCK,  /* struct rec_block: a framework's allocator handed out a block or freed it */
 	REC_MEMORY, /* struct rec_memory: the totals of a framework's allocator */
 	REC_SAMPLE, /* struct rec_sample: where a thread was between two calls */
+	REC_THREAD, /* struct rec_thread: a thread was created or joined, or began */
 	REC_KINDS
 };
 
@@ -385,6 +386,23 @@ struct rec_sample {
 	uint64_t ticks;
 	uint32_t thread;      /* `slot` of the sampled thread's DICT_THREAD */
 	uint32_t system_call; /* number of the system call that blocks; 0: none or unknown */
+};
+
+enum thread_event {
+	THREAD_CREATES, /* the thread creates another one */
+	THREAD_JOINS,	/* it has joined another one */
+	THREAD_BEGINS,	/* it was created: repeats what its creator wrote */
+	THREAD_EVENTS
+};
+
+/* Written only while launches take stacks. A THREAD_BEGINS precedes the thread's first call. */
+struct rec_thread {
+	uint8_t kind, words;
+	uint16_t event;	  /* enum thread_event */
+	uint32_t stack;	  /* id of the creator's DICT_STACK; 0: none */
+	uint64_t ticks;	  /* of the creation or of the end of the join */
+	uint32_t creator; /* `slot` of the creator's DICT_THREAD */
+	uint32_t reserved;
 };
 
 /* ---- Dictionary records. ---- */
@@ -859,6 +877,7 @@ _Static_assert(sizeof(struct rec_range) == 32, "range");
 _Static_assert(sizeof(struct rec_library) == 64, "library");
 _Static_assert(sizeof(struct rec_block) == 48 && sizeof(struct rec_memory) == 48, "blocks");
 _Static_assert(sizeof(struct rec_sample) == 24, "sample");
+_Static_assert(sizeof(struct rec_thread) == 24, "thread");
 _Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
 _Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 40 &&
 		       sizeof(struct dict_stack) == 24,

@@ -137,6 +137,10 @@ static void add_record(struct launch_log *log, const struct dict *d, uint32_t sl
 		if (sink)
 			sink->call(sink->context, slot, (const struct rec_call *)head);
 		break;
+	case REC_THREAD:
+		if (sink)
+			sink->thread(sink->context, slot, (const struct rec_thread *)head);
+		break;
 	case REC_STEP:
 		add_step(log, (const struct rec_step *)head);
 		break;

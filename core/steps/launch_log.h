@@ -54,6 +54,7 @@ struct launch_log {
 struct launch_log_sink {
 	void *context;
 	void (*call)(void *context, uint32_t slot, const struct rec_call *call);
+	void (*thread)(void *context, uint32_t slot, const struct rec_thread *record);
 };
 
 /*

@@ -273,6 +273,13 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 	t->blocked_ticks = 0;
 }
 
+void learn_feed_thread(struct learn *l, const struct ingest *f, uint32_t slot,
+		       const struct rec_thread *r)
+{
+	if (!learn_wants_function(f))
+		learn_loops_feed_thread(&l->loops, f, slot, r);
+}
+
 static void mark_counted(const struct learn *l, struct ingest *f, const struct rec_step *step)
 {
 	const struct anchor a = { .has_base = true,

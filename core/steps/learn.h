@@ -102,6 +102,10 @@ bool learn_is_feeding(const struct learn *l);
  */
 void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct rec_call *c);
 
+/* Takes the next record of thread `slot` about the creation of threads. */
+void learn_feed_thread(struct learn *l, const struct ingest *f, uint32_t slot,
+		       const struct rec_thread *r);
+
 /* Takes a STEP_COUNTED record. Adds the step's mark to `f` once the step's number is known. */
 void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step);
 

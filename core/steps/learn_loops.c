@@ -2,6 +2,7 @@
 #include "core/steps/learn_loops.h"
 
 #include "core/steps/loop_anchor.h"
+#include "core/steps/loop_births.h"
 #include "core/steps/loop_names.h"
 
 enum {
@@ -32,23 +33,41 @@ void learn_loops_free(struct learn_loops *x)
 	*x = (struct learn_loops){ 0 };
 }
 
-void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
-		      const struct rec_call *c, uint64_t hash)
+static bool is_in_opening(const struct ingest *f, uint64_t ticks)
 {
 	/* The record of the end may be read after calls that other threads made later. */
 	uint64_t end = atomic_load(&f->reader.header->steps.opening_end_ticks);
-	bool is_in_opening = f->opening.is_any && (!end || c->begin_ticks < end);
-	if (!is_in_opening) {
+	return f->opening.is_any && (!end || ticks < end);
+}
+
+static void start(struct learn_loops *x, const struct ingest *f)
+{
+	if (x->is_started)
+		return;
+	loop_tree_start(&x->tree, &f->dict);
+	x->is_started = true;
+	x->next_look = FIRST_LOOK;
+}
+
+void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
+		      const struct rec_call *c, uint64_t hash)
+{
+	if (!is_in_opening(f, c->begin_ticks)) {
 		if (x->is_started && !x->is_settled && hash)
 			vec_push(&x->after, hash);
 		return;
 	}
-	if (!x->is_started) {
-		loop_tree_start(&x->tree, &f->dict);
-		x->is_started = true;
-		x->next_look = FIRST_LOOK;
-	}
+	start(x, f);
 	loop_tree_feed(&x->tree, slot, c, hash);
+}
+
+void learn_loops_feed_thread(struct learn_loops *x, const struct ingest *f, uint32_t slot,
+			     const struct rec_thread *r)
+{
+	if (!is_in_opening(f, r->ticks))
+		return;
+	start(x, f);
+	loop_tree_feed_thread(&x->tree, slot, r);
 }
 
 static bool choose(struct learn_loops *x, const struct learn_loops_wish *wish)
@@ -72,6 +91,7 @@ bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wi
 	loop_choice_free(&x->choice);
 	if (ended)
 		loop_tree_end(&x->tree);
+	loop_births_link(&x->tree);
 	x->has_choice = loop_tree_is_whole(&x->tree) && choose(x, wish);
 	return x->has_choice && x->choice.confidence >= CLEAR &&
 	       (x->choice.by_optimizer || !wish->optimizer) &&

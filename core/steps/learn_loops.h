@@ -43,6 +43,10 @@ void learn_loops_free(struct learn_loops *x);
 void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
 		      const struct rec_call *c, uint64_t hash);
 
+/* Takes the next record of thread `slot` about the creation of threads. */
+void learn_loops_feed_thread(struct learn_loops *x, const struct ingest *f, uint32_t slot,
+			     const struct rec_thread *r);
+
 /* How the library can count the steps of `choice`: fields of struct level_choice. */
 struct learn_loops_anchor {
 	uint64_t hash;

@@ -470,17 +470,20 @@ static bool is_mixed(const struct loop *l)
 	return 2 * most < l->iterations.n;
 }
 
-/* Returns whether a loop around `l` goes round without a call of its own, so nothing shows it. */
-static bool has_unseen_outer(const struct loop_tree *t, const struct loop *l)
+/*
+ * Returns the nearest loop around `l` that makes no call of its own, so nothing shows how often it
+ * goes round; LOOP_NONE if there is none.
+ */
+static uint32_t unseen_outer(const struct loop_tree *t, const struct loop *l)
 {
 	for (uint32_t p = place_of(t, l)->parent; p != LOOP_NONE;
 	     p = t->stacks.places.at[p].parent) {
 		const struct loop as_loop = { .place = p };
 		bool goes = p < t->loops.n && loop_goes_round(&t->loops.at[p]);
 		if (loop_may_be_step(t, &as_loop) && !(goes && is_sure(t, &t->loops.at[p])))
-			return true;
+			return p;
 	}
-	return false;
+	return LOOP_NONE;
 }
 
 /*
@@ -514,9 +517,12 @@ static bool by_time(const struct loop_tree *t, const candidates *all, struct loo
 	best = descend(t, all, best, out);
 	if (is_mixed(best) || may_count_retries(t, best))
 		out->confidence *= SEVERAL_KINDS;
-	bool has_unseen = has_unseen_outer(t, best);
+	uint32_t unseen = unseen_outer(t, best);
+	bool has_unseen = unseen != LOOP_NONE;
 	if (has_unseen)
 		out->confidence *= UNSEEN_OUTER;
+	if (has_unseen && out->other == LOOP_NONE && unseen < t->loops.n)
+		out->other = unseen;
 	out->is_seen = !has_unseen && is_sure(t, best);
 	double n = (double)best->iterations.n;
 	out->confidence *= n > 2 ? 1 - pow(0.5, n / 2 - 1) : 0;

@@ -14,7 +14,8 @@
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
-#define LOOP_NONE UINT32_MAX
+#define LOOP_NONE    UINT32_MAX
+#define LOOP_SEVERAL (UINT32_MAX - 1)
 
 enum loop_frame_is {
 	LOOP_FRAME_PYTHON = 1,
@@ -41,7 +42,10 @@ struct loop_frame {
 struct loop_place {
 	uint32_t frame;	 /* one of the frames whose calls the loop contains */
 	uint32_t number; /* in the control flow of the frame's function */
-	uint32_t parent; /* the loop around it, or LOOP_NONE */
+	/* The loop around it, or LOOP_NONE. Of a thread's outermost loop: see loop_births.h. */
+	uint32_t parent;
+	/* The innermost place around the creation of the threads that run an outermost loop. */
+	uint32_t birth_place; /* LOOP_NONE: unknown or none, LOOP_SEVERAL: not always the same */
 	/* What is around it: bits of enum loop_frame_is of its own and of all outer frames. */
 	uint8_t within;
 	bool has_inner; /* calls stand in loops within it, of the same function */

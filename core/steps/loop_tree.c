@@ -22,6 +22,7 @@ void loop_tree_stop(struct loop_tree *t)
 	}
 	vec_free(&t->loops);
 	vec_free(&t->threads);
+	vec_free(&t->births);
 	map_free(&t->thread_of_slot);
 	map_free(&t->turn_of_pair);
 	loop_stacks_free(&t->stacks);
@@ -139,6 +140,16 @@ static size_t turned_loop(const struct loop_tree *t, const struct loop_stack *s,
 	return s->n_loops;
 }
 
+/* Notes in the outermost loop of a thread where the thread was created. */
+static void note_birth_place(struct loop_tree *t, const struct loop_thread *thread, uint32_t loop)
+{
+	struct loop_place *p = &t->stacks.places.at[loop];
+	uint32_t place = thread->birth ? t->births.at[thread->birth - 1].place : LOOP_NONE;
+	bool is_first = loop >= t->loops.n ||
+			(!t->loops.at[loop].iterations.n && p->birth_place == LOOP_NONE);
+	p->birth_place = is_first || p->birth_place == place ? place : LOOP_SEVERAL;
+}
+
 /*
  * Ends and begins iterations between the thread's last call and one with the stack `s`. Returns the
  * level of the outermost loop that began an iteration, LOOP_NONE if none did.
@@ -158,6 +169,8 @@ static uint32_t move_to(struct loop_tree *t, struct loop_thread *thread, const s
 		end_run(t, thread, ticks);
 	if (goes_round)
 		end_iteration(t, thread, ticks);
+	if (!same && s->n_loops)
+		note_birth_place(t, thread, s->loops[0].loop);
 	for (size_t i = same; i < s->n_loops; i++)
 		begin_iteration(t, thread, s->loops[i].loop, ticks);
 	return same < s->n_loops ? s->loops[same].level : LOOP_NONE;
@@ -201,6 +214,15 @@ static void add_launch(struct loop_thread *thread, uint64_t hash, uint64_t ticks
 		thread->open.at[i].begun.launch_ticks = ticks;
 }
 
+static void note_birth(struct loop_tree *t, const struct loop_thread *thread)
+{
+	if (!thread->birth)
+		return;
+	struct loop_birth *b = &t->births.at[thread->birth - 1];
+	b->n = difference(&thread->n, &b->before);
+	b->last_ticks = thread->last_end_ticks;
+}
+
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash)
 {
 	uint8_t category = dict_category(t->stacks.dict, c->hook);
@@ -216,9 +238,56 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 		count_call(thread, s, c, category, begun);
 		thread->before = s;
 		thread->last_end_ticks = c->begin_ticks + record_duration(c);
+		note_birth(t, thread);
 	}
 	if (hash)
 		add_launch(thread, hash, c->begin_ticks);
+}
+
+static void end_all(struct loop_tree *t, struct loop_thread *thread)
+{
+	while (thread->open.n)
+		end_run(t, thread, thread->last_end_ticks);
+}
+
+/* The creation of a thread is no call, but it shows the iterations of the loops around it. */
+static void move_creator(struct loop_tree *t, struct loop_thread *thread,
+			 const struct rec_thread *r)
+{
+	const struct loop_stack *s = r->stack ? loop_stacks_find(&t->stacks, r->stack, false)
+					      : NULL;
+	if (!s)
+		return;
+	move_to(t, thread, s, r->ticks);
+	thread->before = s;
+	thread->last_end_ticks = r->ticks;
+}
+
+/* The slot may have been that of a thread that has ended. */
+static void begin_thread(struct loop_tree *t, struct loop_thread *thread,
+			 const struct rec_thread *r)
+{
+	const struct loop_stack *s = r->stack ? loop_stacks_find(&t->stacks, r->stack, false)
+					      : NULL;
+	end_all(t, thread);
+	thread->before = NULL;
+	vec_push(&t->births,
+		 ((struct loop_birth){ .creator = r->creator,
+				       .place = s && s->n_loops ? s->loops[s->n_loops - 1].loop
+								: LOOP_NONE,
+				       .ticks = r->ticks,
+				       .last_ticks = r->ticks,
+				       .before = thread->n }));
+	thread->birth = (uint32_t)t->births.n;
+}
+
+void loop_tree_feed_thread(struct loop_tree *t, uint32_t slot, const struct rec_thread *r)
+{
+	struct loop_thread *thread = thread_of(t, slot);
+	if (r->event == THREAD_BEGINS)
+		begin_thread(t, thread, r);
+	else
+		move_creator(t, thread, r);
 }
 
 bool loop_tree_is_whole(const struct loop_tree *t)
@@ -230,8 +299,7 @@ bool loop_tree_is_whole(const struct loop_tree *t)
 void loop_tree_end(struct loop_tree *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++)
-		while (t->threads.at[i].open.n)
-			end_run(t, &t->threads.at[i], t->threads.at[i].last_end_ticks);
+		end_all(t, &t->threads.at[i]);
 }
 
 const struct loop *loop_tree_parent(const struct loop_tree *t, const struct loop *l)

@@ -38,7 +38,17 @@ struct loop {
 	uint64_t n_runs; /* how often a thread entered the loop */
 	uint64_t n_calls, n_steps, n_others, n_waits, n_transfers; /* see struct loop_counts */
 	uint64_t ticks, longest_ticks; /* of all iterations, and of the longest one */
+	struct loop_counts of_births;  /* the part of the counts that loop_births_link() added */
 	bool is_full;		       /* iterations were left out: too many */
+};
+
+/* A thread that was created while the tree took calls. */
+struct loop_birth {
+	uint32_t creator;	      /* its slot */
+	uint32_t place;		      /* innermost place around the creation, LOOP_NONE: none */
+	uint64_t ticks;		      /* of the creation */
+	uint64_t last_ticks;	      /* end of its last call */
+	struct loop_counts before, n; /* the counts of its slot at its begin, and its own */
 };
 
 struct loop_open {
@@ -52,6 +62,7 @@ struct loop_thread {
 	VEC(struct loop_open) open;	 /* outermost first */
 	struct loop_counts n;
 	uint64_t last_end_ticks;
+	uint32_t birth;	      /* index in loop_tree.births + 1; 0: unknown */
 	uint32_t step_node;   /* of the optimizer's step that the last call is in; 0: none */
 	VEC(uint64_t) hashes; /* of its launches: trigrams (core/runtime/token.h) */
 };
@@ -60,6 +71,7 @@ struct loop_tree {
 	struct loop_stacks stacks;
 	VEC(struct loop) loops;
 	VEC(struct loop_thread) threads;
+	VEC(struct loop_birth) births;
 	struct map thread_of_slot;
 	/* Results of loop_stacks_turn() by pairs of stacks, which are few, for this n_sites. */
 	struct map turn_of_pair;
@@ -79,6 +91,9 @@ void loop_tree_stop(struct loop_tree *t);
  */
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash);
 
+/* Takes the next record of thread `slot` about the creation of threads. Same order. */
+void loop_tree_feed_thread(struct loop_tree *t, uint32_t slot, const struct rec_thread *r);
+
 /*
  * Returns whether the tree can be trusted. Calls without a stack may hide iterations, so at most
  * one call in a hundred may lack it.
@@ -88,10 +103,13 @@ bool loop_tree_is_whole(const struct loop_tree *t);
 /* Ends the iterations under way, for a tree that takes no more calls. */
 void loop_tree_end(struct loop_tree *t);
 
-/* Returns whether the loop began a second iteration in any of its runs. */
+/*
+ * Returns whether the loop began a second iteration in any of its runs. A loop without calls, which
+ * only creates threads that live on, does not count.
+ */
 static inline bool loop_goes_round(const struct loop *l)
 {
-	return l->iterations.n > l->n_runs;
+	return l->iterations.n > l->n_runs && l->n_calls;
 }
 
 /* Returns the nearest loop around it that goes round; NULL: none. */

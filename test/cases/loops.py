@@ -1,9 +1,11 @@
 """Loops of Python programs without a framework, one kind each: loops.py KIND. loops.cu has the same
 for C++. `step` marks the line of the loop whose iterations are the steps, of which there are 60.
 """
+import concurrent.futures
 import contextlib
 import ctypes
 import sys
+import threading
 
 STEPS, BYTES = 60, 256
 cuda = ctypes.CDLL("libcudart.so.13")
@@ -129,6 +131,54 @@ def inside_handler():
         for _ in range(STEPS):  # step
             upload()
             model()
+
+
+# ---- Threads that live for a step ----
+
+def request():
+    upload()
+    model()
+    read()
+
+
+def thread_each():
+    for _ in range(STEPS):  # step
+        thread = threading.Thread(target=request)
+        thread.start()
+        thread.join()
+
+
+def threads_each():
+    """Since 3.13, join() calls pthread_join()."""
+    for _ in range(STEPS):  # step
+        threads = [threading.Thread(target=request) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def pool_each():
+    for _ in range(STEPS):  # step
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda _: request(), range(5)))
+
+
+def prefetched():
+    """A thread loads the next batch while the step runs."""
+    for _ in range(STEPS):  # step
+        loader = threading.Thread(target=upload)
+        loader.start()
+        model()
+        read()
+        loader.join()
+
+
+def pool_for_all():
+    """The threads live on, and each of their iterations is a request."""
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for _ in range(STEPS):
+            pool.submit(request).result()
 
 
 cuda.cudaMalloc(ctypes.byref(device), ctypes.c_size_t(BYTES))

@@ -53,6 +53,25 @@ class PythonLoops(Case):
         steps = self.steps("attempts")
         self.assertTrue(steps["count"] == STEPS or steps["confidence"] < 0.7, steps)
 
+    def test_a_loop_that_starts_a_thread_in_each_iteration(self):
+        for kind in "thread_each", "prefetched":
+            with self.subTest(kind):
+                self.check(kind)
+
+    def test_a_loop_that_starts_several_threads(self):
+        """Before 3.13, a join cannot be seen. So all calls may be on threads of one iteration."""
+        for kind in "threads_each", "pool_each":
+            with self.subTest(kind):
+                steps = self.steps(kind)
+                self.assertTrue(steps["count"] == STEPS or (steps["confidence"] or 0) < 0.7, steps)
+                if "3.13" in INTERPRETERS:
+                    self.check(kind, INTERPRETERS["3.13"][0][1])
+
+    def test_the_threads_of_a_pool_belong_to_no_iteration(self):
+        steps = self.steps("pool_for_all")
+        self.assertEqual(steps["count"], STEPS)
+        self.assertGreater(steps["confidence"], 0.9)
+
 
 if __name__ == "__main__":
     unittest.main()

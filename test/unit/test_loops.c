@@ -3,6 +3,7 @@
  * function is a text: '.' is a call, '[' and ']' are a loop. Its control flow is a real one.
  */
 #include "core/steps/loop_anchor.h"
+#include "core/steps/loop_births.h"
 #include "core/steps/loop_choice.h"
 
 #include <setjmp.h>
@@ -513,6 +514,83 @@ static void test_rounds_that_differ_are_no_anchor(void **state)
 	stop(&f);
 }
 
+/* ---- Threads that the program creates ---- */
+
+static void thread_event(struct fixture *f, uint32_t slot, enum thread_event event, uint32_t at)
+{
+	uint64_t frames[] = { frame(f, MAIN, at) };
+	const struct rec_thread r = { .event = (uint16_t)event,
+				      .stack = stack(f, frames, 1),
+				      .ticks = f->now,
+				      .creator = 1 };
+	loop_tree_feed_thread(&f->tree, slot, &r);
+	f->now += event != THREAD_BEGINS;
+}
+
+static void launch_on_thread(struct fixture *f, uint32_t slot)
+{
+	uint64_t frames[] = { frame(f, HELPER, 1) };
+	call(f, slot, LAUNCH, stack(f, frames, 1), 7);
+}
+
+/* Three threads per iteration, in slots that threads of the iteration before have used. */
+static void test_threads_belong_to_the_loop_that_joins_them(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[[.].]", "[.]");
+	for (int i = 0; i < 10; i++) {
+		for (uint32_t slot = 2; slot < 5; slot++) {
+			thread_event(&f, 1, THREAD_CREATES, 2);
+			thread_event(&f, slot, THREAD_BEGINS, 2);
+		}
+		for (uint32_t slot = 2; slot < 5; slot++) {
+			launch_on_thread(&f, slot);
+			launch_on_thread(&f, slot);
+		}
+		thread_event(&f, 1, THREAD_JOINS, 4);
+	}
+	loop_tree_end(&f.tree);
+	for (int again = 0; again < 2; again++) {
+		loop_births_link(&f.tree);
+		const struct loop *outer = loop_of(&f, 10), *inner = loop_of(&f, 60);
+		assert_int_equal(outer->n_calls, 60);
+		assert_int_equal(outer->n_others, 60);
+		assert_int_equal(inner->n_calls, 60);
+		assert_ptr_equal(loop_tree_parent(&f.tree, inner), outer);
+	}
+	struct loop_choice c;
+	assert_true(loop_choose(&f.tree, &c));
+	assert_int_equal(c.begins.n, 10);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
+/* Threads that go on after the iteration that created them belong to none. */
+static void test_threads_of_a_pool_belong_to_no_loop(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.]", "[.]");
+	for (uint32_t slot = 2; slot < 5; slot++) {
+		thread_event(&f, 1, THREAD_CREATES, 1);
+		thread_event(&f, slot, THREAD_BEGINS, 1);
+	}
+	for (uint32_t i = 0; i < 30; i++)
+		launch_on_thread(&f, 2 + i % 3);
+	loop_tree_end(&f.tree);
+	loop_births_link(&f.tree);
+	const struct loop *requests = loop_of(&f, 30);
+	assert_null(loop_tree_parent(&f.tree, requests));
+	assert_int_equal(requests->n_calls, 30);
+	assert_null(loop_of(&f, 3));
+	struct loop_choice c;
+	assert_true(loop_choose(&f.tree, &c));
+	assert_int_equal(c.begins.n, 30);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -535,6 +613,8 @@ int main(void)
 		cmocka_unit_test(test_few_steps_have_no_anchor),
 		cmocka_unit_test(test_one_anchor_in_several_ends_a_step),
 		cmocka_unit_test(test_rounds_that_differ_are_no_anchor),
+		cmocka_unit_test(test_threads_belong_to_the_loop_that_joins_them),
+		cmocka_unit_test(test_threads_of_a_pool_belong_to_no_loop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

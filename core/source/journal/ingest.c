@@ -361,6 +361,10 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 	case REC_SAMPLE:
 		vec_push(&f->samples, *(const struct rec_sample *)head);
 		break;
+	case REC_THREAD:
+		if (f->sink.thread)
+			f->sink.thread(f->sink.context, t->slot, (const struct rec_thread *)head);
+		break;
 	case REC_RANGE:
 		take_range(f, t->slot, (const struct rec_range *)head);
 		break;

@@ -87,6 +87,7 @@ struct ingest;
 struct ingest_sink {
 	void *context;
 	void (*call)(void *context, struct ingest *f, uint32_t thread, const struct rec_call *call);
+	void (*thread)(void *context, uint32_t slot, const struct rec_thread *record);
 	void (*counted)(void *context, struct ingest *f, uint32_t thread,
 			const struct rec_step *step);
 	void (*triggered)(void *context, struct ingest *f, const struct rec_step *step);

@@ -97,6 +97,11 @@ static bool is_sample(const struct plausible *p, const struct rec_sample *s)
 	       !(s->flags & ~SAMPLE_FLAGS_ALL);
 }
 
+static bool is_thread(const struct plausible *p, const struct rec_thread *t)
+{
+	return t->ticks && is_moment(p, t->ticks) && t->event < THREAD_EVENTS;
+}
+
 bool plausible_record(const struct plausible *p, const struct rec_head *head)
 {
 	switch (head->kind) {
@@ -122,6 +127,8 @@ bool plausible_record(const struct plausible *p, const struct rec_head *head)
 		return is_moment(p, ((const struct rec_memory *)head)->ticks);
 	case REC_SAMPLE:
 		return is_sample(p, (const struct rec_sample *)head);
+	case REC_THREAD:
+		return is_thread(p, (const struct rec_thread *)head);
 	default:
 		return true;
 	}

@@ -40,6 +40,13 @@ static void on_call(void *context, struct ingest *f, uint32_t thread, const stru
 		learn_feed(&d->learn, f, thread, call);
 }
 
+static void on_thread(void *context, uint32_t slot, const struct rec_thread *record)
+{
+	struct driver *d = context;
+	if (driver_is_auto(d))
+		learn_feed_thread(&d->learn, d->ingest, slot, record);
+}
+
 static void on_counted(void *context, struct ingest *f, uint32_t thread,
 		       const struct rec_step *step)
 {
@@ -88,6 +95,7 @@ int driver_open(struct driver **to, const char *path, bool live, const struct dr
 	const struct ingest_sink ingest_sink = {
 		.context = d,
 		.call = on_call,
+		.thread = on_thread,
 		.counted = on_counted,
 		.triggered = driver_triggered,
 		.no_trace = sink->no_trace,

@@ -35,9 +35,15 @@ static void feed(void *context, uint32_t slot, const struct rec_call *c)
 		learn_feed(r->learn, f, slot, c);
 }
 
+static void feed_thread(void *context, uint32_t slot, const struct rec_thread *record)
+{
+	struct reread *r = context;
+	learn_feed_thread(r->learn, r->d->ingest, slot, record);
+}
+
 static int read_first(struct reread *r, struct err *e)
 {
-	const struct launch_log_sink sink = { .context = r, .call = feed };
+	const struct launch_log_sink sink = { .context = r, .call = feed, .thread = feed_thread };
 	r->has_log = true;
 	return launch_log_read(&r->log, r->d->path, r->learn ? &sink : NULL, e);
 }
