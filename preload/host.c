@@ -3,6 +3,7 @@
 
 #include "core/runtime/journal.h"
 #include "core/runtime/log.h"
+#include "preload/cpu_wait.h"
 #include "preload/hook.h"
 #include "preload/host_memory.h"
 #include "preload/host_native.h"
@@ -60,12 +61,13 @@ _Static_assert(offsetof(struct hook_thread, depth) == offsetof(struct outside, d
 struct sampled {
 	uint32_t tid; /* 0: nothing */
 	int file;     /* host_state_read() */
-	int arrivals_file;
+	int sched_file;
 	bool has_files; /* the two are descriptors, or -1 */
 	bool has_launched, launches;
 	uint32_t n_skipped;
 	uint32_t n_work;      /* launches when it was sampled last */
 	uint64_t launched_ns; /* when n_work changed */
+	struct cpu_wait cpu_wait;
 	struct sample_memory memory;
 	struct host_perf perf;
 	/* its last sample */
@@ -195,7 +197,7 @@ static uint32_t stack_of(const struct sampled_chain *chain, bool with_native)
  * the same place. */
 static bool is_still_blocked(struct sampled *s, const struct host_state *before)
 {
-	s->arrivals = host_state_arrivals(s->tid, &s->arrivals_file);
+	s->arrivals = host_state_sched(s->tid, &s->sched_file).arrivals;
 	if (host_state_read(s->tid, &s->file).print == before->print)
 		return true;
 	s->arrivals = 0;
@@ -207,7 +209,7 @@ static bool is_still_blocked(struct sampled *s, const struct host_state *before)
 static bool has_not_run(struct sampled *s, const struct outside *now)
 {
 	return s->arrivals && is_same_moment(now, &s->moment) &&
-	       host_state_arrivals(s->tid, &s->arrivals_file) == s->arrivals;
+	       host_state_sched(s->tid, &s->sched_file).arrivals == s->arrivals;
 }
 
 /* The word that says whether the thread's collector runs, to be read into `to`; reads nothing if it
@@ -330,15 +332,44 @@ static void take_running(const struct entry *e, struct sampled *s)
 		write_sample(&r);
 }
 
+/* Writes for how long the thread has waited for a CPU since the last period, in calls too. */
+static void take_cpu_wait(const struct entry *e, struct sampled *s)
+{
+	struct rec_cpu_wait from = {
+		.kind = REC_CPU_WAIT,
+		.words = sizeof(from) / 8,
+		.thread = atomic_load(&e->slot),
+	};
+	if (!s->launches) {
+		s->cpu_wait = (struct cpu_wait){ 0 };
+		return;
+	}
+	const struct cpu_wait_reading now = {
+		.ticks = hook_ticks(),
+		.ns = now_ns(CLOCK_MONOTONIC),
+		.cpu_ns = cpu_wait_cpu_ns(s->tid),
+		.wait_ns = host_state_sched(s->tid, &s->sched_file).wait_ns,
+	};
+	from.end_ticks = now.ticks;
+	from.wait_ns = cpu_wait_take(&s->cpu_wait, &now, &from.begin_ticks);
+	if (!from.wait_ns)
+		return;
+	struct rec_cpu_wait *r = journal_reserve(&hook_thread.writer, REC_CPU_WAIT, sizeof(*r));
+	if (!r)
+		return;
+	*r = from;
+	journal_commit(&hook_thread.writer, sizeof(*r));
+}
+
 static void close_files_of(struct sampled *s)
 {
 	/* all zeros: an entry that was never used */
 	if (s->has_files && s->file >= 0)
 		close(s->file);
-	if (s->has_files && s->arrivals_file >= 0)
-		close(s->arrivals_file);
+	if (s->has_files && s->sched_file >= 0)
+		close(s->sched_file);
 	host_perf_close(&s->perf);
-	s->file = s->arrivals_file = -1;
+	s->file = s->sched_file = -1;
 	s->has_files = true;
 }
 
@@ -351,7 +382,7 @@ static void follow_entry(struct sampled *s, uint32_t tid)
 	*s = (struct sampled){ .tid = tid,
 			       .has_files = true,
 			       .file = -1,
-			       .arrivals_file = -1,
+			       .sched_file = -1,
 			       .n_skipped = SKIPPED_MOST };
 }
 
@@ -372,6 +403,7 @@ static void sample_batch(const uint16_t *entries, size_t n, uint64_t at_ns)
 		struct sampled *s = &g.sampled[entries[i]];
 		s->n_skipped = 0;
 		s->launches = is_launching(s, before[i].fills + before[i].tokens, at_ns);
+		take_cpu_wait(&g.threads[entries[i]], s);
 		take_running(&g.threads[entries[i]], s);
 		if (!before[i].depth && s->launches)
 			take_sample(&g.threads[entries[i]], s, &before[i]);

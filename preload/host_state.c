@@ -136,12 +136,14 @@ struct host_state host_state_read(uint32_t tid, int *file)
 }
 
 /* The file has three numbers: CPU time, time of waiting for a CPU, and the number of arrivals. */
-uint64_t host_state_arrivals(uint32_t tid, int *file)
+struct host_sched host_state_sched(uint32_t tid, int *file)
 {
 	char text[96], *at = text;
+	struct host_sched s = { 0 };
 	if (!read_file(tid, "schedstat", file, text, sizeof(text)))
-		return 0;
+		return s;
 	strtoull(at, &at, 10);
-	strtoull(at, &at, 10);
-	return strtoull(at, NULL, 10);
+	s.wait_ns = strtoull(at, &at, 10);
+	s.arrivals = strtoull(at, NULL, 10);
+	return s;
 }

@@ -20,8 +20,15 @@ struct host_state {
  * sample, -1: not open. */
 struct host_state host_state_read(uint32_t tid, int *file);
 
-/* Returns how often the kernel has put the thread on a CPU; 0: unknown. `file`: as above. */
-uint64_t host_state_arrivals(uint32_t tid, int *file);
+/* What the kernel counts of a thread. */
+struct host_sched {
+	uint64_t wait_ns;  /* time for which it was ready to run, but not on a CPU, without the
+			      current wait */
+	uint64_t arrivals; /* how often it was put on a CPU; 0: unknown */
+};
+
+/* Reads the thread's counters. `file`: as above. */
+struct host_sched host_state_sched(uint32_t tid, int *file);
 
 /* Interprets the text of /proc/TID/syscall. For host_state_read() and its test. */
 struct host_state host_state_parse(const char *text);

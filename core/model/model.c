@@ -83,7 +83,8 @@ size_t model_bytes(const struct model_step *m)
 		m->blocks.room * sizeof(*m->blocks.at) +
 		m->segments.room * sizeof(*m->segments.at) +
 		m->earlier.room * sizeof(*m->earlier.at) +
-		m->samples.room * sizeof(*m->samples.at) + m->notes.room * sizeof(*m->notes.at);
+		m->samples.room * sizeof(*m->samples.at) +
+		m->cpu_waits.room * sizeof(*m->cpu_waits.at) + m->notes.room * sizeof(*m->notes.at);
 	for (size_t i = 0; i < m->counters.n; i++)
 		bytes += m->counters.at[i].points.room * sizeof(*m->counters.at[i].points.at);
 	return bytes;
@@ -107,6 +108,7 @@ void model_free(struct model_step *m)
 	vec_free(&m->overheads);
 	vec_free(&m->earlier);
 	vec_free(&m->samples);
+	vec_free(&m->cpu_waits);
 	vec_free(&m->notes);
 }
 

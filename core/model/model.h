@@ -205,6 +205,12 @@ struct model_sample {
 	uint8_t state, flags; /* enum sample_state, enum sample_flag */
 };
 
+/* Within this span, a thread was ready to run for `ns` while other threads had the CPUs. */
+struct model_cpu_wait {
+	uint64_t begin_ns, end_ns, ns;
+	uint32_t thread; /* index in `threads` */
+};
+
 /* Readings of three clocks at the same moment. */
 struct model_clock {
 	uint64_t monotonic_ns, realtime_ns, boottime_ns;
@@ -261,6 +267,8 @@ struct model_step {
 	VEC(struct model_overhead) overheads;
 	VEC(struct model_earlier) earlier;
 	VEC(struct model_sample) samples; /* sorted by thread, then by time */
+	/* one that began in the step before, or ends in the next step, is in both steps */
+	VEC(struct model_cpu_wait) cpu_waits;
 	VEC(struct model_note) notes;
 	/* calls whose GPU records are missing, and GPU work that was not paired with a call */
 	uint64_t n_calls_without_work, n_works_without_call;

@@ -53,10 +53,11 @@ enum record_kind {
 	REC_RANGE,     /* struct rec_range: the application's own NVTX ranges and marks */
 	/* struct rec_library: a call of NCCL, cuBLAS, cuBLASLt or cuDNN, which made CUDA calls */
 	REC_LIBRARY,
-	REC_BLOCK,  /* struct rec_block: a framework's allocator handed out a block or freed it */
-	REC_MEMORY, /* struct rec_memory: the totals of a framework's allocator */
-	REC_SAMPLE, /* struct rec_sample: where a thread was between two calls */
-	REC_THREAD, /* struct rec_thread: a thread was created or joined, or began */
+	REC_BLOCK,    /* struct rec_block: a framework's allocator handed out a block or freed it */
+	REC_MEMORY,   /* struct rec_memory: the totals of a framework's allocator */
+	REC_SAMPLE,   /* struct rec_sample: where a thread was between two calls */
+	REC_THREAD,   /* struct rec_thread: a thread was created or joined, or began */
+	REC_CPU_WAIT, /* struct rec_cpu_wait: a thread was ready to run, but not on a CPU */
 	REC_KINDS
 };
 
@@ -403,6 +404,20 @@ struct rec_thread {
 	uint64_t ticks;	  /* of the creation or of the end of the join */
 	uint32_t creator; /* `slot` of the creator's DICT_THREAD */
 	uint32_t reserved;
+};
+
+/*
+ * A launching thread was ready to run for `wait_ns` within the span, but other threads had the
+ * CPUs. The kernel counts the wait when it ends, and the library's sampling thread reads the
+ * counter in each period. So the span is some milliseconds long at most, and may be longer than the
+ * wait.
+ */
+struct rec_cpu_wait {
+	uint8_t kind, words;
+	uint16_t reserved;
+	uint32_t thread; /* `slot` of the thread's DICT_THREAD */
+	uint64_t begin_ticks, end_ticks;
+	uint64_t wait_ns;
 };
 
 /* ---- Dictionary records. ---- */

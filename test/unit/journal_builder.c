@@ -328,6 +328,13 @@ void jb_sample(struct journal_builder *b, uint32_t slot, uint32_t thread, enum s
 	jb_record(b, slot, &r, sizeof(r));
 }
 
+void jb_cpu_wait(struct journal_builder *b, uint32_t slot, uint32_t thread, uint64_t begin,
+		 uint64_t end, uint64_t wait_ns)
+{
+	JB_PUT(b, slot, rec_cpu_wait, REC_CPU_WAIT, .thread = thread, .wait_ns = wait_ns,
+	       .begin_ticks = JB_START + begin, .end_ticks = JB_START + end);
+}
+
 void jb_dropped(struct journal_builder *b, uint32_t slot, uint64_t count, uint64_t first,
 		uint64_t last)
 {

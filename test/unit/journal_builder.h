@@ -75,6 +75,8 @@ void jb_range(struct journal_builder *b, uint32_t slot, enum range_event event, 
 	      uint64_t id, uint32_t name, uint32_t domain);
 void jb_sample(struct journal_builder *b, uint32_t slot, uint32_t thread, enum sample_state state,
 	       uint64_t at, uint32_t stack);
+void jb_cpu_wait(struct journal_builder *b, uint32_t slot, uint32_t thread, uint64_t begin,
+		 uint64_t end, uint64_t wait_ns);
 void jb_dropped(struct journal_builder *b, uint32_t slot, uint64_t count, uint64_t first,
 		uint64_t last);
 

@@ -674,6 +674,38 @@ static void check_samples(void *context, struct ingest *f, struct model_step *m)
 	}
 }
 
+static void check_cpu_waits(void *context, struct ingest *f, struct model_step *m)
+{
+	size_t *n_steps = context;
+	(void)f;
+	assert_int_equal(m->cpu_waits.n, 1);
+	assert_int_equal(m->cpu_waits.at[0].ns, 300);
+	assert_int_equal(m->threads.at[m->cpu_waits.at[0].thread].tid, 100);
+	int64_t begin_ns = (int64_t)(m->cpu_waits.at[0].begin_ns - m->begin_ns);
+	assert_int_equal(begin_ns, ++*n_steps == 1 ? STEP_NS - 500 : -500);
+	assert_int_equal(m->cpu_waits.at[0].end_ns - m->cpu_waits.at[0].begin_ns, 900);
+}
+
+/* A wait that spans the border of two steps belongs to both. */
+static void test_a_wait_for_a_cpu_belongs_to_two_steps(void **state)
+{
+	size_t n_steps = 0;
+	struct ingest f;
+	const struct ingest_sink sink = { .context = &n_steps, .step = check_cpu_waits };
+	struct journal_builder *b = training_run(6);
+	uint64_t border = 1000 + 3ull * STEP_NS;
+	(void)state;
+	jb_cpu_wait(b, 10, 1, border - 500, border + 400, 300);
+	jb_cpu_wait(b, 10, 77, border - 500, border + 400, 300); /* no such thread */
+	jb_cpu_wait(b, 10, 1, border + 400, border - 500, 300);	 /* ends before it begins */
+	jb_end(b, 6ull * STEP_NS);
+	ingest_written(&f, b, &sink, false);
+	assert_int_equal(n_steps, 2);
+	assert_int_equal(f.reader.n_impossible, 1);
+	ingest_close(&f);
+	jb_free(b);
+}
+
 static void test_samples_go_to_their_steps(void **state)
 {
 	size_t n_steps = 0;
@@ -786,6 +818,7 @@ int main(void)
 		cmocka_unit_test(test_late_work_closes_many_steps_at_once),
 		cmocka_unit_test(test_always_without_boundaries),
 		cmocka_unit_test(test_samples_go_to_their_steps),
+		cmocka_unit_test(test_a_wait_for_a_cpu_belongs_to_two_steps),
 		cmocka_unit_test(test_survives_random_damage),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

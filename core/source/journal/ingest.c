@@ -36,6 +36,7 @@ void ingest_close(struct ingest *f)
 	vec_free(&f->overheads);
 	vec_free(&f->pools);
 	vec_free(&f->samples);
+	vec_free(&f->cpu_waits);
 	vec_free(&f->drops);
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
@@ -364,6 +365,9 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 	case REC_THREAD:
 		if (f->sink.thread)
 			f->sink.thread(f->sink.context, t->slot, (const struct rec_thread *)head);
+		break;
+	case REC_CPU_WAIT:
+		vec_push(&f->cpu_waits, *(const struct rec_cpu_wait *)head);
 		break;
 	case REC_RANGE:
 		take_range(f, t->slot, (const struct rec_range *)head);

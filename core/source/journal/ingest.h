@@ -142,6 +142,7 @@ struct ingest {
 	VEC(struct rec_overhead) overheads;
 	VEC(struct rec_pool) pools;
 	VEC(struct rec_sample) samples;
+	VEC(struct rec_cpu_wait) cpu_waits;
 	VEC(struct rec_dropped) drops;
 	struct range_log ranges;
 	struct library_log libraries;

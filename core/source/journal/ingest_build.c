@@ -512,6 +512,26 @@ static void build_samples(struct build *b)
 		      by_thread_and_time);
 }
 
+/* A wait that two steps share belongs to both. */
+static void build_cpu_waits(struct build *b)
+{
+	for (size_t i = 0; i < b->f->cpu_waits.n; i++) {
+		const struct rec_cpu_wait *w = &b->f->cpu_waits.at[i];
+		if (w->end_ticks < b->cut->begin_ticks || w->begin_ticks >= b->cut->end_ticks)
+			continue;
+		add_silent_thread(b, w->thread);
+		const uint64_t *thread = map_find(&b->thread_of_slot, w->thread);
+		if (!thread)
+			continue;
+		vec_push(&b->m->cpu_waits, (struct model_cpu_wait){
+						   timebase_ns(&b->f->time, w->begin_ticks),
+						   timebase_ns(&b->f->time, w->end_ticks),
+						   w->wait_ns,
+						   (uint32_t)*thread,
+					   });
+	}
+}
+
 /* ---- Pools, overheads and notes ---- */
 
 static void build_pools(struct build *b)
@@ -679,6 +699,7 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 		build_ranges(&b);
 		build_libraries(&b);
 		build_samples(&b);
+		build_cpu_waits(&b);
 		build_pools(&b);
 		build_overheads(&b);
 		build_notes(&b);

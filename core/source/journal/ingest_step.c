@@ -98,6 +98,7 @@ static void drop_cut(struct ingest *f, uint64_t end)
 	KEEP_IF(&f->samples, s, s->ticks >= end);
 	if (!f->samples.n)
 		vec_free(&f->samples);
+	KEEP_IF(&f->cpu_waits, w, w->end_ticks >= end);
 	KEEP_IF(&f->drops, d, d->first_ticks >= end);
 	range_log_drop(&f->ranges, end);
 	library_log_drop(&f->libraries, end);

@@ -129,6 +129,9 @@ bool plausible_record(const struct plausible *p, const struct rec_head *head)
 		return is_sample(p, (const struct rec_sample *)head);
 	case REC_THREAD:
 		return is_thread(p, (const struct rec_thread *)head);
+	case REC_CPU_WAIT:
+		return is_span(p, ((const struct rec_cpu_wait *)head)->begin_ticks,
+			       ((const struct rec_cpu_wait *)head)->end_ticks);
 	default:
 		return true;
 	}

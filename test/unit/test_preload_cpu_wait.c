@@ -1,0 +1,73 @@
+/* Between which two readings a thread waited for a CPU. */
+#include "preload/cpu_wait.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PIDS_MOST = 1 << 22 };
+
+static struct cpu_wait w;
+
+/* Takes a reading at `ms`. Returns for how many ms the thread waited, and since when in `begin`. */
+static uint64_t take(uint64_t ms, uint64_t cpu_ms, uint64_t wait_ms, uint64_t *begin)
+{
+	const struct cpu_wait_reading now = { ms, ms * 1000000, cpu_ms * 1000000,
+					      wait_ms * 1000000 };
+	*begin = 0;
+	return cpu_wait_take(&w, &now, begin) / 1000000;
+}
+
+static void test_a_wait_within_one_period(void **state)
+{
+	uint64_t begin;
+	(void)state;
+	w = (struct cpu_wait){ 0 };
+	assert_int_equal(take(10, 100, 50, &begin), 0); /* what was before is not known */
+	assert_int_equal(take(20, 110, 50, &begin), 0);
+	assert_int_equal(take(30, 113, 57, &begin), 7);
+	assert_int_equal(begin, 20);
+	assert_int_equal(take(40, 123, 57, &begin), 0);
+}
+
+/* The kernel counts a wait when it ends. */
+static void test_a_wait_of_several_periods(void **state)
+{
+	uint64_t begin;
+	(void)state;
+	w = (struct cpu_wait){ 0 };
+	take(10, 100, 0, &begin);
+	take(20, 110, 0, &begin);
+	assert_int_equal(take(30, 116, 0, &begin), 0); /* lost its CPU at 26 */
+	assert_int_equal(take(40, 116, 0, &begin), 0);
+	assert_int_equal(take(50, 119, 21, &begin), 21); /* got it back at 47 */
+	assert_int_equal(begin, 20);
+	assert_int_equal(take(60, 124, 26, &begin), 5);
+	assert_int_equal(begin, 50);
+}
+
+static void test_cpu_time_of_a_thread(void **state)
+{
+	(void)state;
+	struct timespec own;
+	uint64_t first = cpu_wait_cpu_ns((uint32_t)gettid());
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+	} while ((uint64_t)own.tv_nsec + (uint64_t)own.tv_sec * 1000000000ull < first + 1000000);
+	assert_true(cpu_wait_cpu_ns((uint32_t)gettid()) >= first + 1000000);
+	assert_int_equal(cpu_wait_cpu_ns(PIDS_MOST + 1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_wait_within_one_period),
+		cmocka_unit_test(test_a_wait_of_several_periods),
+		cmocka_unit_test(test_cpu_time_of_a_thread),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
