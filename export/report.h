@@ -227,6 +227,7 @@ struct report_once {
 
 struct report_replay {
 	double measured_ms, replayed_ms, error_pct, recorded_ms, step_ms, mean_ms, disturbed_times;
+	double contention_ms;
 };
 
 struct report_advice {

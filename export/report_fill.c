@@ -434,14 +434,16 @@ static struct report_replay *replay(struct filler *x)
 	if (!(f->measured_ms > 0))
 		return NULL;
 	struct report_replay *to = arena_zero(x->arena, sizeof(*to));
-	*to = (struct report_replay){ .measured_ms = f->measured_ms,
-				      .replayed_ms = f->replayed_ms,
-				      .error_pct = f->error_pct,
-				      .recorded_ms = f->recorded_ms,
-				      .step_ms = f->step_ms,
-				      .mean_ms = f->mean_ms,
-				      .disturbed_times = f->disturbed_times > 1 ? f->disturbed_times
-										: NAN };
+	*to = (struct report_replay){
+		.measured_ms = f->measured_ms,
+		.replayed_ms = f->replayed_ms,
+		.error_pct = f->error_pct,
+		.recorded_ms = f->recorded_ms,
+		.step_ms = f->step_ms,
+		.mean_ms = f->mean_ms,
+		.contention_ms = f->contention_ms > 0 ? f->contention_ms : NAN,
+		.disturbed_times = f->disturbed_times > 1 ? f->disturbed_times : NAN
+	};
 	return to;
 }
 

@@ -19,6 +19,9 @@ enum {
 /* A smaller overlap, in percent, is rounding error. */
 #define OVERLAP_PCT 2
 
+/* From this share of a step on, time is worth a person's attention (judge_worth_ms()). */
+#define CONTENTION_LEAST 0.02
+
 /* Returns whether two step times differ. `step_ms`: of the replayed steps, without recording
  * overhead. `typical_ms`: of the typical step at the top of the first screen. */
 static bool are_apart(double step_ms, double typical_ms)
@@ -41,6 +44,10 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 	else if (p->replay && p->replay->disturbed_times > 1)
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per step, scaled to unrecorded steps of %s ms", step);
+	else if (p->replay && p->replay->contention_ms >= CONTENTION_LEAST * step_ms)
+		text_line(o, TEXT_BOLD,
+			  "Estimated savings per step of %s ms (without %s ms of CPU contention)",
+			  step, report_ms(typical, sizeof(typical), p->replay->contention_ms));
 	else if (are_apart(step_ms, typical_ms))
 		text_line(o, TEXT_BOLD,
 			  "Estimated savings per recorded step (%s ms; a typical step takes %s ms)",

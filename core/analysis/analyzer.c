@@ -152,7 +152,12 @@ static void add_sums(struct analyzer *a, const struct model_step *m,
 	free(gpu_ns);
 }
 
-/* Notes what the CPU did before each call of the step. */
+static uint32_t narrow(uint64_t ns)
+{
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+/* Notes what the CPU did before each call of the step, and for how long it was waited for. */
 static void note_before_calls(struct analyzer *a)
 {
 	struct timeline *t = &a->timeline;
@@ -161,6 +166,12 @@ static void note_before_calls(struct analyzer *a)
 	for (size_t i = 0; i < s->before.n; i++) {
 		t->calls.at[first + i].before_kind = s->before.at[i].kind;
 		t->calls.at[first + i].before_site = s->before.at[i].site;
+	}
+	const struct contention *c = a->idle_step.contention;
+	for (size_t i = 0; i < c->calls.n; i++) {
+		const struct waited_call *waited = &c->calls.at[i];
+		t->calls.at[first + i].waited_before_ns = narrow(waited->before_all_ns);
+		t->calls.at[first + i].waited_within_ns = narrow(waited->within.ns);
 	}
 }
 

@@ -386,10 +386,13 @@ struct findings {
 	/* Mean length of the played steps, as measured and in an unchanged replay, and the
 	 * difference in percent. measured_ms is 0 if no step could be played. */
 	double measured_ms, replayed_ms, error_pct;
-	double recorded_ms; /* length of a typical step as recorded */
+	double recorded_ms; /* length of a typical step as recorded, without contention_ms */
 	double step_ms;	    /* recorded_ms without recording overhead: the base of savings */
 	/* measured_ms without recording overhead: the base of savings that occur in few steps. */
 	double mean_ms;
+	/* Part of measured_ms that the launching threads lost because they waited for a CPU. The
+	 * other lengths are without it. */
+	double contention_ms;
 	/* If other load on the machine slowed all recorded steps down: their length / the length of
 	 * the steps around them. Else 1. */
 	double disturbed_times;

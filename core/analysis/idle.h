@@ -10,6 +10,7 @@
 #ifndef CORE_IDLE_H
 #define CORE_IDLE_H
 
+#include "core/analysis/contention.h"
 #include "core/analysis/findings.h"
 #include "core/analysis/lane_samples.h"
 
@@ -31,7 +32,9 @@ struct idle_step {
 	VEC(struct idle_span) spans;
 	VEC(struct idle_wait) waits;
 	VEC(struct idle_device) devices;
-	const struct lane_samples *host; /* owned by the tracker, until the next step */
+	/* owned by the tracker, until the next step */
+	const struct lane_samples *host;
+	const struct contention *contention;
 };
 
 void idle_step_free(struct idle_step *s);

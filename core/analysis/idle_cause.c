@@ -84,8 +84,9 @@ struct idle_host {
 	size_t n_threads;
 	VEC(struct device_state) devices;
 	VEC(struct open_call) open;
-	struct lane_samples samples; /* of the current step */
-	bool is_sampled;	     /* samples were taken in this step or an earlier one */
+	struct lane_samples samples;  /* of the current step */
+	struct contention contention; /* of the current step */
+	bool is_sampled;	      /* samples were taken in this step or an earlier one */
 	/* the current step */
 	const struct timeline *t;
 	struct idle_step *out;
@@ -94,6 +95,7 @@ struct idle_host {
 	size_t device;		    /* index in `devices` */
 	const struct idle_gap *gap; /* the gap that is being explained */
 	uint64_t at_ns;		    /* the gap is explained up to this time */
+	double contended;	    /* the share of what is attributed that is CPU contention */
 };
 
 static const struct timeline_call *call_at(const struct idle_host *h, uint32_t number)
@@ -157,6 +159,7 @@ void idle_host_free(struct idle_host *h)
 	vec_free(&h->devices);
 	vec_free(&h->open);
 	lane_samples_free(&h->samples);
+	contention_free(&h->contention);
 	lane_finder_free(h->finder);
 	free(h);
 }
@@ -194,18 +197,20 @@ static bool are_same(const struct lanes *a, const struct lanes *b, size_t n_thre
 }
 
 /* Assigns the threads to lanes anew, because each step shows more clearly which threads overlap. If
- * the lanes change, the states of all devices are dropped. */
-static void assign_lanes(struct idle_host *h, bool follows)
+ * the lanes change, the states of all devices are dropped. Returns whether they are as before. */
+static bool assign_lanes(struct idle_host *h, bool follows)
 {
 	struct lanes fresh;
 	lane_finder_add(h->finder, h->t, h->step);
 	lane_finder_assign(h->finder, h->t, &fresh);
-	if (!follows || fresh.n != h->lanes.n || !are_same(&fresh, &h->lanes, h->n_threads))
+	follows = follows && fresh.n == h->lanes.n && are_same(&fresh, &h->lanes, h->n_threads);
+	if (!follows)
 		forget_states(h);
 	free_lanes(h);
 	h->lanes = fresh;
 	h->n_threads = h->t->threads.n;
 	h->lane = mem_zero(h->lanes.n * sizeof(*h->lane));
+	return follows;
 }
 
 static void fill_lanes(struct idle_host *h)
@@ -230,11 +235,12 @@ void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct 
 	h->first_overhead = bisect(t->overheads.n, i, t->overheads.at[i].step + 1 < t->steps.n);
 	if (!follows)
 		h->open.n = 0;
-	assign_lanes(h, follows);
+	contention_find(&h->contention, t, &h->lanes, assign_lanes(h, follows));
 	fill_lanes(h);
 	lane_samples_find(&h->samples, t, &h->lanes);
 	h->is_sampled |= h->samples.at.n > 0;
 	out->host = &h->samples;
+	out->contention = &h->contention;
 }
 
 static void keep_open(const struct idle_host *h, const struct timeline_call *c, struct owner wait,
@@ -276,9 +282,14 @@ static struct device_state *state_of(struct idle_host *h, uint32_t device)
 
 /* ---- Attribution ---- */
 
-static void attribute(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
+/* Attributes `ns` to the cause, but for the share in which a CPU was waited for. Returns the rest,
+ * which has the cause. */
+static uint64_t attribute(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
 {
-	idle_add(h->out, h->gap, &h->at_ns, cause, site, ns);
+	uint64_t waited_ns = (uint64_t)((double)ns * h->contended);
+	idle_add(h->out, h->gap, &h->at_ns, IDLE_CONTENTION, site, waited_ns);
+	idle_add(h->out, h->gap, &h->at_ns, cause, site, ns - waited_ns);
+	return ns - waited_ns;
 }
 
 static uint32_t site_of(const struct idle_host *h, uint32_t call)
@@ -288,7 +299,7 @@ static uint32_t site_of(const struct idle_host *h, uint32_t call)
 
 static void attribute_to_wait(struct idle_host *h, const struct owner *wait, uint64_t ns)
 {
-	attribute(h, wait->cause, wait->site, ns);
+	ns = attribute(h, wait->cause, wait->site, ns);
 	if (ns && wait->call != MODEL_NO_CALL)
 		vec_push(&h->out->waits, (struct idle_wait){ wait->call, ns });
 }
@@ -460,6 +471,23 @@ static bool is_own_work(const struct idle_host *h, const struct lane *l, uint64_
 	       !(lane_call(h, l, next)->about & ABOUT_PASS);
 }
 
+static double share_of(struct waited w, uint64_t idle_ns)
+{
+	uint64_t of_ns = w.of_ns > idle_ns ? w.of_ns : idle_ns;
+	return of_ns ? (double)w.ns / (double)of_ns : 0;
+}
+
+/* Returns for how long a CPU was waited for before the call l->next, or after the lane's last
+ * call. */
+static struct waited waited_before(const struct idle_host *h, const struct lane *l)
+{
+	if (is_after_last_call(l))
+		return h->contention.tails.at[l - h->lane];
+	uint32_t call = l->calls.at[l->next];
+	return call & OPEN_CALL ? (struct waited){ 0 }
+				: h->contention.calls.at[call - h->step->first_call].before;
+}
+
 /* Explains the CPU time from `from_ns` to `to_ns`, which lies between the call before l->next and
  * the call l->next. */
 static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, uint64_t to_ns,
@@ -471,10 +499,11 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 	if (l->next < l->calls.n && !is_after_last_call(l))
 		end_ns = lane_call(h, l, l->next)->begin_ns;
 	struct before_call known = before_next(h, l);
+	h->contended = share_of(waited_before(h, l), to_ns - from_ns);
 	if (is_exchange(h, l))
 		attribute(h, IDLE_COLLECTIVE, site_of(h, next), to_ns - from_ns);
 	else if (explain_by_samples(h, l, from_ns, to_ns, begin_ns, end_ns, next))
-		return;
+		;
 	else if (known.kind)
 		attribute_sampled(h, l, to_ns - from_ns, known.kind, known.site, next);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
@@ -483,6 +512,7 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 		attribute_work(h, l, to_ns - from_ns, IDLE_HOST, site_of(h, next));
 	else
 		attribute_to_host(h, l, to_ns - from_ns, next);
+	h->contended = 0;
 }
 
 static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
@@ -498,6 +528,9 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 {
 	const struct timeline_call *c = call_at(h, call);
 	struct owner wait = wait_of(h, call);
+	if (!(call & OPEN_CALL))
+		h->contended =
+			share_of(h->contention.calls.at[call - h->step->first_call].within, ns);
 	if (wait.is_any) {
 		attribute_to_wait(h, &wait, ns);
 		l->attributed_ns += ns;
@@ -508,6 +541,7 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 	} else {
 		attribute_to_host(h, l, ns, call);
 	}
+	h->contended = 0;
 }
 
 /*

@@ -30,6 +30,7 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->overheads);
 	vec_free(&t->earlier);
 	vec_free(&t->samples);
+	vec_free(&t->cpu_waits);
 	vec_free(&t->stacks);
 	waits_free(&t->waits);
 	idle_sums_free(&t->idle);
@@ -383,6 +384,17 @@ static void add_samples(struct timeline *t, const struct model_step *m)
 	free(keys);
 }
 
+static void add_cpu_waits(struct timeline *t, const struct model_step *m)
+{
+	t->cpu_waits.n = 0;
+	for (size_t i = 0; i < m->cpu_waits.n; i++) {
+		const struct model_cpu_wait *w = &m->cpu_waits.at[i];
+		vec_push(&t->cpu_waits,
+			 (struct timeline_cpu_wait){ w->begin_ns, w->end_ns, w->ns,
+						     thread_of(t, &m->threads.at[w->thread]) });
+	}
+}
+
 static void link_step(struct timeline *t, const struct model_step *m, struct timeline_step *step)
 {
 	for (size_t i = 0; i < m->earlier.n; i++)
@@ -422,6 +434,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 		add_library(t, m, &m->libraries.at[i], call_of);
 	step.overhead_ns = add_overheads(t, m);
 	add_samples(t, m);
+	add_cpu_waits(t, m);
 	link_step(t, m, &step);
 	return call_of;
 }

@@ -50,6 +50,9 @@ struct timeline_call {
 	uint8_t before_kind;
 	uint32_t before_site;
 	bool is_backward; /* autograd made the call, inside a node or between nodes */
+	/* For how long the CPU was waited for since the lane's call before, and within the call
+	 * (contention.h). */
+	uint32_t waited_before_ns, waited_within_ns;
 };
 
 struct timeline_work {
@@ -111,6 +114,12 @@ struct timeline_sample {
 	bool launches;	      /* ABOUT_LAUNCHING */
 };
 
+/* Within this span, a thread was ready to run for `ns` while other threads had the CPUs. */
+struct timeline_cpu_wait {
+	uint64_t begin_ns, end_ns, ns;
+	uint32_t thread; /* in threads */
+};
+
 /* When a device ran work launched before the recorded steps. This work is not in `works`. */
 struct timeline_earlier {
 	uint64_t begin_ns, end_ns;
@@ -162,7 +171,8 @@ struct timeline {
 	VEC(struct timeline_thread) threads;
 	VEC(struct timeline_overhead) overheads; /* step by step, by begin_ns */
 	VEC(struct timeline_earlier) earlier;
-	VEC(struct timeline_sample) samples; /* step by step, by ns */
+	VEC(struct timeline_sample) samples;	 /* step by step, by ns */
+	VEC(struct timeline_cpu_wait) cpu_waits; /* only those of the newest step */
 	VEC(struct timeline_stack) stacks;
 	struct map stack_of; /* DICT_STACK -> index in `stacks` */
 	struct waits waits;

@@ -132,6 +132,11 @@ static void say_one_step(struct findings *f)
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
+	if (f->contention_ms >= judge_worth_ms(j))
+		judge_say(f,
+			  "CPU contention: %.2f of %.2f ms per step, while other threads had the "
+			  "CPUs; verdict and savings are without it",
+			  f->contention_ms, f->measured_ms);
 	if (j->w.undisturbed_share < 1 && f->work_times >= STEP_TIMES_APART)
 		judge_say(f,
 			  "recorded steps launch %.1f times as much work as the median step: "
@@ -220,12 +225,11 @@ static void leave_out_longest(const struct judge *j, const uint32_t *played, boo
  */
 static bool find_typical_in_both(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
-	double recording = j->w.recorded_ns / (j->w.step_ns / j->w.undisturbed_share);
 	bool is_any = false;
 	for (uint32_t i = 0; i < j->w.replay.n_steps; i++) {
 		double ns = (double)length_ns(&j->f->timeline->steps.at[played[i]]);
 		is_typical[played[i]] = j->w.is_typical[i] &&
-					ns <= length_most * recording * j->w.lengths_ns[i];
+					ns <= length_most * j->w.recorded_lengths_ns[i];
 		is_any |= is_typical[played[i]];
 	}
 	return is_any;
@@ -270,6 +274,7 @@ void replay_fill(struct findings *f)
 	f->recorded_ms = j.w.recorded_ns * measured_ms_of_ns;
 	f->step_ms = j.w.step_ns * measured_ms_of_ns;
 	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
+	f->contention_ms = j.w.waited_ns * measured_ms_of_ns;
 	f->disturbed_times = 1 / j.w.undisturbed_share;
 	fill_typical(&j);
 	judge_play_resources(&j);

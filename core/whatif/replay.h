@@ -53,6 +53,8 @@ struct replay_op {
 	float gap_ns;
 	float cost_ns; /* host time within the call, without its wait */
 	float exit_ns; /* from the end of the awaited work to the return of the call */
+	/* Parts of gap_ns, and of cost_ns or exit_ns, in which the thread waited for a CPU. */
+	float gap_waited_ns, call_waited_ns;
 	uint32_t call; /* index in the timeline's calls; REPLAY_NONE: an orphan */
 	/* Op of another lane that this call probably waited for, or REPLAY_NONE. */
 	uint32_t anchor;
@@ -176,6 +178,10 @@ double replay_play(const struct replay *r, const struct replay_edit *edit);
  * does not wait runs ahead of the device.
  */
 void replay_step_lengths(const struct replay *r, double *ns);
+
+/* Removes the times in which threads waited for a CPU from the model. Returns whether there were
+ * any. */
+bool replay_remove_waits(struct replay *r);
 
 /* Removes the recording overhead from the model. `played_ns` is the mean step time of the last
  * play, and `off_ns` is the part of it to remove. Returns the new mean step time in ns. */

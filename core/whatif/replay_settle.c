@@ -202,23 +202,32 @@ static void settle_waits(struct replay_trace *m, uint32_t *last)
 
 /* ---- All runs ---- */
 
+/* The time by which a wait returned too late, and the part of it in which the thread waited for a
+ * CPU. */
+struct stall {
+	float ns, waited_ns;
+};
+
 /* Removes from the op the time by which its wait returned too late, and returns this time. The
  * caller adds it to the gap before the lane's next call. Calls that allocate or free memory and
  * large copies stay as they are, because they do work of their own after the wait. */
-static float take_stall(const struct replay_trace *m, struct replay_op *op)
+static struct stall take_stall(const struct replay_trace *m, struct replay_op *op)
 {
 	enum { COPY_BYTES = 65536 };
 	const struct timeline_call *c = op->call == REPLAY_NONE ? NULL : &m->t->calls.at[op->call];
 	float most = (float)fmax(STALL_LEAST_NS, STALL_TIMES_EXIT * m->r->learned.exit_ns);
 	if (!c || c->category == CAT_ALLOC || c->category == CAT_FREE || c->bytes > COPY_BYTES ||
 	    op->exit_ns <= most)
-		return 0;
-	float stall = op->exit_ns - most;
+		return (struct stall){ 0, 0 };
+	float ns = op->exit_ns - most;
+	struct stall stall = { ns, fminf(ns, op->call_waited_ns) };
 	op->exit_ns = most;
+	op->call_waited_ns -= stall.waited_ns;
 	return stall;
 }
 
-static void settle_run(struct replay_trace *m, struct replay_run *run, uint32_t *last, float *stall)
+static void settle_run(struct replay_trace *m, struct replay_run *run, uint32_t *last,
+		       struct stall *stall)
 {
 	memset(last, 0xff, m->r->streams.n * sizeof(*last));
 	memset(stall, 0, m->r->n_lanes * sizeof(*stall));
@@ -227,10 +236,11 @@ static void settle_run(struct replay_trace *m, struct replay_run *run, uint32_t 
 		settle_op(m, op, last);
 		if (op->role == ROLE_ORPHAN)
 			continue;
-		op->gap_ns += stall[op->lane];
+		op->gap_ns += stall[op->lane].ns;
+		op->gap_waited_ns += stall[op->lane].waited_ns;
 		stall[op->lane] = take_stall(m, op);
 	}
-	run->tail_ns[0] += stall[0];
+	run->tail_ns[0] += stall[0].ns;
 }
 
 void replay_settle(struct replay_trace *m)
@@ -240,7 +250,7 @@ void replay_settle(struct replay_trace *m)
 	learn_latency(m);
 	learn_after(m);
 	settle_waits(m, last);
-	float *stall = mem_zero(m->r->n_lanes * sizeof(*stall));
+	struct stall *stall = mem_zero(m->r->n_lanes * sizeof(*stall));
 	for (size_t k = 0; k < m->r->runs.n; k++)
 		settle_run(m, &m->r->runs.at[k], last, stall);
 	free(stall);

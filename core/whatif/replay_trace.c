@@ -308,7 +308,11 @@ void replay_trace_call(struct replay_trace *m, uint32_t index)
 {
 	const struct timeline_call *c = &m->t->calls.at[index];
 	uint32_t lane = lane_of(m, c);
-	struct replay_op op = { .call = index, .anchor = REPLAY_NONE, .lane = lane };
+	struct replay_op op = { .call = index,
+				.anchor = REPLAY_NONE,
+				.lane = lane,
+				.gap_waited_ns = (float)c->waited_before_ns,
+				.call_waited_ns = (float)c->waited_within_ns };
 	double begin = replay_at(m, c->begin_ns), end = replay_at(m, c->end_ns);
 	op.gap_ns = (float)fmax(0, begin - m->lane_end[lane]);
 	m->lane_end[lane] = fmax(m->lane_end[lane], end);

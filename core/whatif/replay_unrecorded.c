@@ -1,11 +1,13 @@
 /*
- * Removes the recording overhead from the model. Recording makes every call slower, because profrun
- * walks the call's stack and CUPTI collects the times of the call's GPU work. If the device is the
- * bottleneck, steps do not get longer. If the host is the bottleneck, the overhead is part of the
- * step time. A change that makes the device the bottleneck would then seem to save the overhead,
- * too. On an H100, a line that costs 1.21 ms had predicted savings of 1.60 ms, and the whole
- * difference was recording overhead. Therefore all calls are shortened by the same time, until the
- * steps take as long as unrecorded steps.
+ * Removes from the model what would not be there if the steps were not recorded and nothing else
+ * loaded the machine: the times in which threads waited for a CPU, and the recording overhead.
+ *
+ * Recording makes every call slower, because profrun walks the call's stack and CUPTI collects the
+ * times of the call's GPU work. If the device is the bottleneck, steps do not get longer. If the
+ * host is the bottleneck, the overhead is part of the step time. A change that makes the device the
+ * bottleneck would then seem to save the overhead, too. On an H100, a line that costs 1.21 ms had
+ * predicted savings of 1.60 ms, and the whole difference was recording overhead. Therefore all
+ * calls are shortened by the same time, until the steps take as long as unrecorded steps.
  */
 #include "core/whatif/replay.h"
 
@@ -35,6 +37,20 @@ static float take(float *from, float most)
 	float there = *from > 0 ? *from : 0, part = there < most ? there : most;
 	*from -= part;
 	return part;
+}
+
+bool replay_remove_waits(struct replay *r)
+{
+	bool is_any = false;
+	for (uint32_t i = 0; i < r->ops.n; i++) {
+		struct replay_op *op = &r->ops.at[i];
+		bool waits = op->role == ROLE_WAIT_WORK || op->role == ROLE_WAIT_STREAM ||
+			     op->role == ROLE_WAIT_EVENT || op->role == ROLE_WAIT_DEVICE;
+		is_any |= op->gap_waited_ns > 0 || op->call_waited_ns > 0;
+		take(&op->gap_ns, op->gap_waited_ns);
+		take(waits ? &op->exit_ns : &op->cost_ns, op->call_waited_ns);
+	}
+	return is_any;
 }
 
 /* A call's times as recorded. */

@@ -83,6 +83,16 @@ static void note_ops(struct whatif *w)
 	free(last);
 }
 
+/* Removes the times in which threads waited for a CPU: what a change saves must not depend on other
+ * load. Notes the steps' lengths as they were recorded. */
+static void remove_waits(struct whatif *w)
+{
+	w->recorded_lengths_ns = mem_zero(w->replay.n_steps * sizeof(*w->recorded_lengths_ns));
+	replay_step_lengths(&w->replay, w->recorded_lengths_ns);
+	if (replay_remove_waits(&w->replay))
+		w->waited_ns = fmax(0, w->replayed_ns - replay_play(&w->replay, NULL));
+}
+
 int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 {
 	memset(w, 0, sizeof(*w));
@@ -93,13 +103,16 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 		return err_set(e, -ENODATA, "no complete step with GPU times was recorded");
 	}
 	w->replayed_ns = replay_play(&w->replay, NULL);
+	remove_waits(w);
 	whatif_choose_typical(w);
-	w->undisturbed_share = t->disturbed_ratio > 1 ? 1 / t->disturbed_ratio : 1;
+	double disturbed = t->disturbed_ratio * (w->replayed_ns - w->waited_ns) / w->replayed_ns;
+	w->undisturbed_share = disturbed > 1 ? 1 / disturbed : 1;
 	/* The overhead is computed from typical steps. A step with a checkpoint is longer than a
 	 * typical one, but has the same overhead. */
 	double off_ns =
 		t->recording_ratio > 1 ? w->recorded_ns - w->recorded_ns / t->recording_ratio : 0;
-	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns, off_ns) * w->undisturbed_share;
+	w->mean_ns = replay_unrecord(&w->replay, w->replayed_ns - w->waited_ns, off_ns) *
+		     w->undisturbed_share;
 	whatif_measure_typical(w);
 	host_share_learn(&w->share, &w->replay);
 	whatif_note_iterations(w);
@@ -124,6 +137,7 @@ void whatif_close(struct whatif *w)
 	free(w->edit.scale);
 	free(w->streams);
 	free(w->lengths_ns);
+	free(w->recorded_lengths_ns);
 	free(w->gains_ns);
 	free(w->is_typical);
 	memset(w, 0, sizeof(*w));

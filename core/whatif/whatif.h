@@ -152,16 +152,19 @@ struct whatif {
 	 * not known. Only whatif_pinned.c uses it. */
 	float pinned_rate[DEVICE_UNKNOWN + 1];
 	/* Length of the mean step in the replay. `replayed_ns`: as recorded; `mean_ns`: without
-	 * recording overhead. */
+	 * recording overhead and without waiting for a CPU. */
 	double replayed_ns, mean_ns;
-	/* Length of a typical step in the replay. `recorded_ns`: as recorded; `step_ns`: without
-	 * recording overhead. */
+	/* How much shorter the mean step is if no thread waits for a CPU (contention.h). */
+	double waited_ns;
+	/* Length of a typical step in the replay, without waiting for a CPU. `step_ns`: without
+	 * recording overhead, too. */
 	double recorded_ns, step_ns;
 	/* The length of a step without other load on the machine, relative to a recorded step.
 	 * Gains, step_ns and mean_ns are multiplied by this factor. */
 	double undisturbed_share;
-	/* By step. `lengths_ns`: without changes; `gains_ns`: what the last play saved. */
-	double *lengths_ns, *gains_ns;
+	/* By step. `recorded_lengths_ns`: as recorded; `lengths_ns`: without changes; `gains_ns`:
+	 * what the last play saved. */
+	double *recorded_lengths_ns, *lengths_ns, *gains_ns;
 	bool *is_typical; /* by step */
 	uint32_t n_typical;
 	bool is_of_mean; /* the last play's gain refers to the mean step, not to a typical step */

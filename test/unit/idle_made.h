@@ -62,7 +62,7 @@ __attribute__((unused)) static double idle_us(const struct fixture *f, uint8_t c
 	return us;
 }
 
-static uint32_t site_of(const struct fixture *f, uint8_t cause)
+__attribute__((unused)) static uint32_t site_of(const struct fixture *f, uint8_t cause)
 {
 	for (size_t i = 0; i < f->f.idle.n; i++)
 		if (f->f.idle.at[i].cause == cause)

@@ -105,6 +105,11 @@ void sb_sample(struct step_builder *b, double at_us, uint32_t tid, enum sample_s
 						       .state = (uint8_t)state });
 }
 
+void sb_cpu_wait(struct step_builder *b, double begin_us, double end_us, double us, uint32_t tid)
+{
+	vec_push(&b->m.cpu_waits, (struct model_cpu_wait){ ns(begin_us), ns(end_us), ns(us), tid });
+}
+
 static uint32_t thread_of(struct model_step *m, uint32_t tid)
 {
 	for (size_t i = 0; i < m->threads.n; i++)
@@ -136,6 +141,8 @@ const struct analyzed_step *sb_analyze(struct step_builder *b, struct analyzer *
 		sort_calls(b);
 	if (b->m.samples.n)
 		sort_samples(&b->m);
+	for (size_t i = 0; i < b->m.cpu_waits.n; i++)
+		b->m.cpu_waits.at[i].thread = thread_of(&b->m, b->m.cpu_waits.at[i].thread);
 	model_finish(&b->m);
 	model_count_in_flight(&b->m);
 	return analyzer_add(a, &b->m, true);

@@ -41,6 +41,9 @@ void sb_work(struct step_builder *b, struct sb_work w);
 void sb_sample(struct step_builder *b, double at_us, uint32_t tid, enum sample_state state,
 	       uint32_t stack);
 
+/* Within this span, the thread waited `us` for a CPU. */
+void sb_cpu_wait(struct step_builder *b, double begin_us, double end_us, double us, uint32_t tid);
+
 /* cudaLaunchKernel of 3 us at `at_us` and its kernel on stream 7. */
 void sb_launch(struct step_builder *b, double at_us, double begin_us, double end_us,
 	       uint32_t stack);

@@ -216,6 +216,55 @@ static void other_load_makes_the_verdict_unclear(void **state)
 	forget();
 }
 
+/* Work for the GPU, the CPU is hardly ahead; in every second step other programs have the CPU. */
+static void gpu_bound_and_preempted(struct twin *made)
+{
+	bool is_preempted = !made->is_fixed && made->steps_made++ % 2;
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, 10);
+		if (is_preempted && i == LAYERS / 2)
+			twin_preempted(made, 3000);
+		twin_launch(made, 1, 40, "gemm", 1 + (uint32_t)i);
+	}
+	twin_wait_device(made, WAIT);
+}
+
+/* The wait returns late in every second step, because other programs have the CPU. */
+static void waiting_and_preempted(struct twin *made)
+{
+	bool is_preempted = !made->is_fixed && made->steps_made++ % 2;
+	hidden_both(made);
+	twin_host(made, 10);
+	if (is_preempted)
+		twin_preempted(made, 2000);
+	twin_launch(made, 1, 10, "first", NEXT);
+}
+
+/* Time for which a thread waited for a CPU is no cause: verdict and savings are those without
+ * it. */
+static void contention_is_no_cause(void **state)
+{
+	static const struct {
+		twin_step step;
+		uint8_t verdict;
+		double waited_ms;
+	} rows[] = {
+		{ gpu_bound_and_preempted, VERDICT_GPU, 1.5 },
+		{ waiting_and_preempted, VERDICT_SYNC, 1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		judge(rows[i].step, false, 16);
+		assert_int_equal(f.verdict, rows[i].verdict);
+		assert_near(f.contention_ms, rows[i].waited_ms, 0.15);
+		assert_near(f.savings.at[0].ms + 10, 10, 0.1); /* less than a ms */
+		assert_true(is_evidence("CPU contention"));
+		assert_near(f.measured_ms, f.replayed_ms, 0.01);
+		assert_near(f.step_ms, f.measured_ms - f.contention_ms, 0.1);
+		forget();
+	}
+}
+
 /* The copy of a batch shows that data may be loaded before it; a loader on the stack proves it. */
 static void inferred_input_is_less_certain(void **state)
 {
@@ -962,6 +1011,7 @@ int main(void)
 		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),
 		cmocka_unit_test(more_steps_settle_what_varies),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
+		cmocka_unit_test(contention_is_no_cause),
 		cmocka_unit_test(inferred_input_is_less_certain),
 		cmocka_unit_test(samples_tell_what_the_cpu_did),
 		cmocka_unit_test(a_busy_device_binds),

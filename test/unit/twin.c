@@ -29,6 +29,16 @@ void twin_host(struct twin *tw, double us)
 	*now(tw) += us;
 }
 
+void twin_preempted(struct twin *tw, double us)
+{
+	const double read_later = 300, read_before = 700;
+	double begin = *now(tw);
+	*now(tw) += us;
+	if (tw->is_recording)
+		sb_cpu_wait(&tw->b, begin - read_before, *now(tw) + read_later, us,
+			    (uint32_t)tw->thread + 1);
+}
+
 /* When the work that is issued now ends. */
 static uint64_t handle_of(int stream)
 {
