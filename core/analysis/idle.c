@@ -13,6 +13,8 @@ struct idle_tracker {
 	struct idle_host *host;
 	/* Work that was still running, or had not begun, when the last step ended. */
 	idle_items pending;
+	/* Queues that were assumed in a step and last longer than it (inherit_queue()). */
+	idle_items inherited;
 	VEC(uint32_t) devices;
 	uint64_t number; /* number of the last step */
 	bool has_step;
@@ -31,6 +33,7 @@ void idle_tracker_free(struct idle_tracker *k)
 		return;
 	idle_host_free(k->host);
 	vec_free(&k->pending);
+	vec_free(&k->inherited);
 	vec_free(&k->devices);
 	free(k);
 }
@@ -87,7 +90,7 @@ static uint64_t next_launched_ns(const struct walk *w)
 /*
  * At the start of a window the CPU may be far ahead of the device, which then works off a queue of
  * unrecorded work. If the first recorded work began more than QUEUED_NS after its launch, the
- * device is assumed to have been busy until then.
+ * device is assumed to have been busy until then. This queue may last longer than the step.
  */
 static void inherit_queue(struct walk *w)
 {
@@ -97,6 +100,10 @@ static void inherit_queue(struct walk *w)
 		return;
 	w->until_ns = w->items[w->i].begin_ns;
 	w->last = NULL;
+	vec_push(&w->k->inherited, (struct idle_item){ .begin_ns = w->step->begin_ns,
+						       .end_ns = w->until_ns,
+						       .work = IDLE_NO_WORK,
+						       .device = w->device.device });
 }
 
 static void add_busy(struct walk *w, uint64_t ns)
@@ -226,6 +233,9 @@ void idle_explain_step(struct idle_tracker *k, const struct timeline *t, size_t 
 		walk_device(&w, follows, out);
 	}
 	idle_host_end_step(k->host);
+	for (size_t i = 0; i < k->inherited.n; i++)
+		vec_push(&items, k->inherited.at[i]);
+	k->inherited.n = 0;
 	keep_pending(k, &items, step->end_ns);
 	k->number = step->number;
 	k->has_step = true;

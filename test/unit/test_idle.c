@@ -458,6 +458,21 @@ static void work_from_long_before(void **state)
 	assert_float_equal(f->f.gpus.at[0].late_ms, 2, 1e-9);
 }
 
+/* The queue outlasts the first step, as it does when the CPU launches many short steps ahead. */
+static void work_from_long_before_in_two_steps(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 10, 5000, 7000, 1);
+	end_step(f);
+	sb_step(&f->b, 6, 1000, 2000);
+	sb_launch(&f->b, 1010, 7000, 9000, 1);
+	finish(f);
+	assert_int_equal(f->f.gpus.at[0].idle_ns, 0);
+	assert_int_equal(f->f.gpus.at[0].busy_ns, 2000000);
+	assert_float_equal(f->f.gpus.at[0].before_ms, 1, 1e-9);
+	assert_float_equal(f->f.gpus.at[0].late_ms, 2, 1e-9);
+}
+
 /*
  * Work launched in two consecutive steps that runs in the second one and after it; and the same for
  * two steps that are not consecutive.
@@ -647,6 +662,7 @@ int main(void)
 		TEST(work_across_a_boundary),
 		TEST(work_from_before),
 		TEST(work_from_long_before),
+		TEST(work_from_long_before_in_two_steps),
 		TEST(work_after_the_steps),
 		cmocka_unit_test(books_balance),
 	};
