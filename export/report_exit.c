@@ -170,7 +170,7 @@ static void say_failure(struct textout *o, const struct report_failure *f,
 	text_append(text, sizeof(text), " failed");
 	if (has_place)
 		text_append(text, sizeof(text), " at %s",
-			    report_place(place, sizeof(place), &at, cwd));
+			    report_place_short(place, sizeof(place), &at, cwd));
 	if (f->step > 0)
 		text_append(text, sizeof(text), ", in step %lld", (long long)f->step);
 	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
@@ -193,7 +193,7 @@ static void say_held(struct textout *o, const struct report_process *p, const ch
 		text_append(text, sizeof(text), "%s%s by %s", i ? ", " : ": ",
 			    report_bytes(bytes, sizeof(bytes), b->bytes),
 			    *b->what ? b->what
-				     : report_place(place, sizeof(place), &b->place, cwd));
+				     : report_place_short(place, sizeof(place), &b->place, cwd));
 	}
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, LINES);
 }
@@ -210,7 +210,8 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	if (p->memory.leaks.n)
 		text_append(text, sizeof(text), ", %s of it allocated at %s",
 			    report_bytes(bytes, sizeof(bytes), p->memory.leaks.at[0].bytes),
-			    report_place(place, sizeof(place), &p->memory.leaks.at[0].place, cwd));
+			    report_place_short(place, sizeof(place), &p->memory.leaks.at[0].place,
+					       cwd));
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, 2);
 }
 
@@ -221,7 +222,7 @@ static void say_exception(struct textout *o, const struct report_exit *e, const 
 	text_append(text, sizeof(text), "%.700s", e->exception);
 	if (*e->file)
 		text_append(text, sizeof(text), ", at %s",
-			    report_place(place, sizeof(place), &at, cwd));
+			    report_place_short(place, sizeof(place), &at, cwd));
 	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
 }
 

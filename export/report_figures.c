@@ -169,9 +169,9 @@ static void say_leaks(struct textout *o, const struct report_memory *m, const ch
 	size_t used = 0;
 	for (size_t i = 0; i < m->leaks.n && i < LEAKS_SAID && used < sizeof(text); i++) {
 		const struct report_block *x = &m->leaks.at[i];
-		text_fit(fitted, sizeof(fitted),
-			 *x->what ? x->what : report_place(place, sizeof(place), &x->place, cwd),
-			 40, CUT_HEAD);
+		report_place_short(place, sizeof(place), &x->place, cwd);
+		text_fit(fitted, sizeof(fitted), *x->what ? x->what : place, REPORT_PLACE_COLUMNS,
+			 CUT_HEAD);
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
 					 i	    ? ", "
 					 : *x->what ? "allocated "

@@ -121,7 +121,7 @@ static size_t append_pause(char *to, size_t bytes, const struct report_pause *p,
 				       (long long)p->step, report_ms(ms, sizeof(ms), p->ms));
 	if (!has_place(p) || used >= bytes)
 		return used;
-	report_place(place, sizeof(place), &p->place, cwd);
+	report_place_short(place, sizeof(place), &p->place, cwd);
 	if (*p->cause)
 		used += (size_t)snprintf(to + used, bytes - used, ", %s at %s",
 					 report_cause_noun(p->cause), place);
@@ -290,19 +290,33 @@ static void say_count(struct textout *o, const struct facts_steps *steps)
 
 static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, const char *cwd)
 {
+	const struct report_place at = { l->file, l->line, l->function };
 	if (l->line > 0)
-		snprintf(to, bytes, "%s:%lld", report_short_path(l->file, cwd), (long long)l->line);
+		return report_place_short(to, bytes, &at, cwd);
+	snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
+	return to;
+}
+
+/* Writes "12 iterations per step". If not even every step runs the loop, writes the number of all
+ * iterations. */
+static char *write_often(char *to, size_t bytes, const struct facts_loops *l,
+			 const struct facts_loop *inner)
+{
+	double steps = (double)l->step.iterations / (isnan(l->per_step) ? 1 : l->per_step),
+	       per_step = (double)inner->iterations / steps;
+	if (per_step < 1)
+		snprintf(to, bytes, "%lld iterations in all", (long long)inner->iterations);
 	else
-		snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
+		snprintf(to, bytes, "%.3g iterations per step", per_step);
 	return to;
 }
 
 /* Prints the loops around the step's loop and inside it. */
 static void say_nest(struct textout *o, const struct facts_loops *l, const char *cwd)
 {
-	char text[400], place[PLACE_BYTES];
+	enum { LINES = 4 };
+	char text[600], place[PLACE_BYTES], often[NUMBER_BYTES];
 	size_t used = 0;
-	double per_step = isnan(l->per_step) ? 1 : l->per_step;
 	for (size_t i = 0; i < l->outer.n && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 					 "%s the loop at %s (%lld iterations)",
@@ -310,16 +324,14 @@ static void say_nest(struct textout *o, const struct facts_loops *l, const char 
 					 write_loop(place, sizeof(place), &l->outer.at[i], cwd),
 					 (long long)l->outer.at[i].iterations);
 	for (size_t i = 0; i < l->inner.n && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s the loop at %s (%.3g iterations per step)",
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s the loop at %s (%s)",
 					 i	? " and"
 					 : used ? "; it contains"
 						: "it contains",
 					 write_loop(place, sizeof(place), &l->inner.at[i], cwd),
-					 (double)l->inner.at[i].iterations * per_step /
-						 (double)l->step.iterations);
+					 write_often(often, sizeof(often), l, &l->inner.at[i]));
 	if (used)
-		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 2);
+		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, LINES);
 }
 
 /* Prints the option for another loop on as many lines as it takes, so that it can be copied. */

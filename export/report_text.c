@@ -164,7 +164,7 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 		}
 	if (!most || most->ms * 2 < all_ms || !*most->where)
 		return words;
-	report_place(place, sizeof(place), &most->place, cwd);
+	report_place_short(place, sizeof(place), &most->place, cwd);
 	snprintf(text, bytes, "mostly %s%s%s %s", does[of_most].words,
 		 *does[of_most].words ? " " : "", is_sampled(p, &most->place) ? "at" : "before",
 		 place);
@@ -221,13 +221,12 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 static void say_one_advice(struct textout *o, const struct report_process *p,
 			   const struct report_advice *a, const char *cwd)
 {
-	char place[PLACE_BYTES], fitted[TEXT_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
+	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
 	report_gain(gain, sizeof(gain), p, a);
-	report_place(place, sizeof(place), &a->place, cwd);
-	text_fit(fitted, sizeof(fitted), place, 40, CUT_HEAD);
+	report_place_short(place, sizeof(place), &a->place, cwd);
 	if (!*report_inner(inner, sizeof(inner), a->inner) && *a->where)
 		snprintf(inner, sizeof(inner), "%s", a->source);
-	text_line(o, TEXT_GREEN, "%s%s  %s", gain, *a->where ? fitted : a->what, inner);
+	text_line(o, TEXT_GREEN, "%s%s  %s", gain, *a->where ? place : a->what, inner);
 	if (*a->where)
 		text_line(o, TEXT_PLAIN, "%*s%s", (int)text_width(gain), "", a->what);
 }
@@ -396,7 +395,7 @@ static void say_longest(struct textout *o, const struct report_process *p, const
 			longest = &p->lines.at[i];
 	text_say(o, REPORT_UNDER "- ",
 		 "line with the most CPU time in CUDA calls: %s, %s ms per step",
-		 report_place(place, sizeof(place), &longest->place, cwd),
+		 report_place_short(place, sizeof(place), &longest->place, cwd),
 		 report_ms(ms, sizeof(ms), longest->host_ms));
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/analysis/idle_causes.h"
 #include "core/util/path.h"
+#include "core/util/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,13 @@ char *report_place(char *to, size_t bytes, const struct report_place *p, const c
 	else
 		snprintf(to, bytes, "%s", *p->file ? report_short_path(p->file, cwd) : "(unknown)");
 	return to;
+}
+
+char *report_place_short(char *to, size_t bytes, const struct report_place *p, const char *cwd)
+{
+	char whole[TEXT_BYTES];
+	report_place(whole, sizeof(whole), p, cwd);
+	return text_fit(to, bytes, whole, REPORT_PLACE_COLUMNS, CUT_HEAD);
 }
 
 /* Writes the file's name and the line, or the function. */

@@ -22,6 +22,12 @@ const char *report_short_path(const char *file, const char *cwd);
 /* Writes "train.py:42", "at::native::copy" or "(unknown)". Returns `to`. */
 char *report_place(char *to, size_t bytes, const struct report_place *p, const char *cwd);
 
+enum { REPORT_PLACE_COLUMNS = 40 };
+
+/* Writes the place for a sentence, in at most REPORT_PLACE_COLUMNS. Cuts the head of a longer path,
+ * because the file's name and the line are at its end. Returns `to`. */
+char *report_place_short(char *to, size_t bytes, const struct report_place *p, const char *cwd);
+
 /* Writes the place of a host row: its line, or "between A and B" if only the CUDA calls before and
  * after are known. */
 char *report_host_place(char *to, size_t bytes, const struct report_host *h, const char *cwd);

@@ -462,6 +462,40 @@ static void test_the_option_for_another_loop_is_whole(void **state)
 	json_decref(root);
 }
 
+/* A long path loses its head, not the line at its end. */
+static void test_the_line_of_a_loop_is_shown(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *loop = loop_row(14, 80);
+	(void)state;
+	json_object_set_new(loop, "outer", json_pack("[o]", loop_row(7, 2)));
+	json_object_set_new(loop, "inner", json_pack("[o]", loop_row(21, 800)));
+	json_object_set_new(json_object_get(p, "steps"), "loop", loop);
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "...e/two_streams_in_turn_and_again.cu:14\n");
+	assert_says(text, "in the loop at ...me/two_streams_in_turn_and_again.cu:7 (2\n");
+	assert_says(text, "...e/two_streams_in_turn_and_again.cu:21 (10 iterations per step)\n");
+	free(text);
+	json_decref(root);
+}
+
+/* A loop that ran in few steps, as an evaluation does, has no average that says something. */
+static void test_a_loop_of_few_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *loop = loop_row(14, 80);
+	(void)state;
+	json_object_set_new(loop, "outer", json_array());
+	json_object_set_new(loop, "inner", json_pack("[o]", loop_row(21, 15)));
+	json_object_set_new(json_object_get(p, "steps"), "loop", loop);
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "two_streams_in_turn_and_again.cu:21 (15\n         iterations in all)\n");
+	free(text);
+	json_decref(root);
+}
+
 /* It has a line of its own, whatever limits the step. */
 static void test_the_largest_stall_has_a_line(void **state)
 {
@@ -685,6 +719,8 @@ int main(void)
 		cmocka_unit_test(test_lines_of_the_host),
 		cmocka_unit_test(test_what_the_host_does),
 		cmocka_unit_test(test_the_option_for_another_loop_is_whole),
+		cmocka_unit_test(test_the_line_of_a_loop_is_shown),
+		cmocka_unit_test(test_a_loop_of_few_steps),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
