@@ -13,9 +13,6 @@ enum {
 	LEAKS_SAID = 2,
 	NUMBER_BYTES = 32,
 	PLACE_BYTES = 600,
-	MOSTLY_LATE =
-		2, /* if this many times more work runs after the steps than in them, utilization
-		    * says little */
 };
 
 /* Memory growth is printed if it fills the device within a week. If that time is not known, growth
@@ -45,7 +42,7 @@ static void say_gpu(struct textout *o, const struct report_gpu *g, bool is_unit)
 			     : " per step",
 		  report_ms(idle, sizeof(idle), idle_ms), kernels,
 		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
-	if (g->late_ms > MOSTLY_LATE * busy_ms)
+	if (g->late_ms > REPORT_MOSTLY_LATE * busy_ms)
 		text_say(o, REPORT_UNDER,
 			 "%s ms per step of the GPU work launched in the recorded steps ran only "
 			 "after they had ended",

@@ -2,6 +2,7 @@
 #include "export/report_head.h"
 
 #include "core/util/path.h"
+#include "export/report_steps.h"
 #include "export/report_words.h"
 
 #include <math.h>
@@ -65,13 +66,19 @@ static void write_end(char *to, size_t bytes, const struct report_run *run)
 			 run->wall_s);
 }
 
-/* Writes "400 steps of 12.44 ms (median; p95 15.23)", or "" if the times of steps are not known. */
+/* Writes "400 steps of 12.44 ms (median; p95 15.23)", or "" if the times of steps are not known. If
+ * the CPU runs ahead, writes the GPU's time. */
 static void write_steps(char *to, size_t bytes, const struct report_process *p)
 {
 	const struct sample_summary *ms = p ? p->baseline.step_ms : NULL;
 	char count[NUMBER_BYTES], p50[NUMBER_BYTES], p95[NUMBER_BYTES];
 	to[0] = 0;
-	if (ms)
+	if (ms && report_runs_ahead(p))
+		snprintf(to, bytes, "%s step%s of %s ms on the GPU",
+			 report_count(count, sizeof(count), p->facts.steps.count),
+			 p->facts.steps.count == 1 ? "" : "s",
+			 report_ms(p50, sizeof(p50), p->replay->measured_ms));
+	else if (ms)
 		snprintf(to, bytes, "%s step%s of %s ms (median; p95 %s)",
 			 report_count(count, sizeof(count), p->facts.steps.count),
 			 p->facts.steps.count == 1 ? "" : "s", report_ms(p50, sizeof(p50), ms->p50),

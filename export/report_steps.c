@@ -58,6 +58,25 @@ static bool ran_ahead(const struct report_process *p, double host_ms)
 	       typical_ms < APART * device_ms;
 }
 
+bool report_runs_ahead(const struct report_process *p)
+{
+	bool is_late = false;
+	for (size_t i = 0; i < p->gpu.n; i++)
+		is_late |= p->gpu.at[i].late_ms > REPORT_MOSTLY_LATE * p->gpu.at[i].busy_ms;
+	return is_late && p->replay && p->replay->measured_ms > APART * report_step_ms(p);
+}
+
+static void say_ahead(struct textout *o, const struct report_process *p)
+{
+	char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
+	text_say(o, REPORT_UNDER,
+		 "the CPU launches a step in %s ms and runs ahead of the GPU, which takes %s ms "
+		 "per "
+		 "step",
+		 report_ms(cpu, sizeof(cpu), report_step_ms(p)),
+		 report_ms(gpu, sizeof(gpu), p->replay->measured_ms));
+}
+
 /* Prints the length of recorded steps if it differs from that of other steps, because all figures
  * below refer to recorded steps. Only savings do not (report_gains.h). */
 static void say_recorded(struct textout *o, const struct report_process *p)
@@ -428,9 +447,13 @@ void report_steps_say(struct textout *o, const struct report_process *p, const c
 	}
 	say_count(o, steps);
 	say_warm_up(o, p);
-	say_slow(o, p, cwd);
-	say_drift(o, p->baseline.drift);
-	say_recorded(o, p);
+	if (report_runs_ahead(p)) { /* a pause of the CPU delays no work then */
+		say_ahead(o, p);
+	} else {
+		say_slow(o, p, cwd);
+		say_drift(o, p->baseline.drift);
+		say_recorded(o, p);
+	}
 	say_loop(o, steps, cwd);
 	if (*steps->boundary)
 		text_say(o, REPORT_UNDER, "%lld CUDA call%s per step; step boundary: %s",

@@ -13,6 +13,15 @@ double report_step_ms(const struct report_process *p);
  * known, or the process has steps. */
 double report_start_up_pct(const struct report_process *p);
 
+/* If this many times more of a GPU's work runs after the steps than in them, the utilization and
+ * the time of steps on the CPU say little. */
+enum { REPORT_MOSTLY_LATE = 2 };
+
+/* Returns whether the CPU launches the steps so far ahead that the GPU runs most of their work
+ * after all of them. Then the pace of the work is `replay->measured_ms`, not the time from one step
+ * to the next on the CPU. */
+bool report_runs_ahead(const struct report_process *p);
+
 void report_steps_say(struct textout *o, const struct report_process *p, const char *cwd);
 
 #endif

@@ -56,6 +56,29 @@ static void test_host_that_ran_ahead(void **state)
 	json_decref(root);
 }
 
+/* Many short steps were launched, and then the CPU waited: the pace is the GPU's, and a pause of
+ * the CPU delays nothing. */
+static void test_launches_far_ahead(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *gpu = json_array_get(json_object_get(p, "gpu"), 0);
+	(void)state;
+	json_object_set_new(json_object_get(p, "replay"), "measured_ms", json_real(200));
+	for (int is_ahead = 0; is_ahead < 2; is_ahead++) {
+		json_object_set_new(gpu, "late_ms_per_step", json_real(is_ahead ? 198 : 1));
+		char *text = print(root, true, false, NULL);
+		assert_fits(text);
+		assert_int_equal(strstr(text, "80 steps of 200.0 ms on the GPU\n") != NULL,
+				 is_ahead);
+		assert_int_equal(strstr(text, "80 steps of 5.200 ms (median") != NULL, !is_ahead);
+		assert_int_equal(strstr(text, "the CPU launches a step in 5.200 ms and runs "
+					      "ahead") != NULL,
+				 is_ahead);
+		free(text);
+	}
+	json_decref(root);
+}
+
 /*
  * One length of a step on a screen; where the recorded ones were not like the others, it is said.
  */
@@ -394,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_typical_steps),
 		cmocka_unit_test(test_host_that_ran_ahead),
+		cmocka_unit_test(test_launches_far_ahead),
 		cmocka_unit_test(test_recorded_steps_apart),
 		cmocka_unit_test(test_what_gains_refer_to),
 		cmocka_unit_test(test_what_disturbed_steps_are_compared_with),
