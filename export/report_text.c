@@ -148,6 +148,7 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 		{ "lock", "waiting for a lock or another thread" },
 		{ "sleep", "sleeping" },
 		{ "io", "waiting for a file, a pipe or a socket" },
+		{ "child", "waiting for a child process" },
 	};
 	char place[PLACE_BYTES];
 	const struct report_idle *most = NULL;

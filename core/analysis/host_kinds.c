@@ -26,6 +26,8 @@ enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint1
 		return HOST_IO;
 	case SAMPLE_SLEEP:
 		return HOST_SLEEP;
+	case SAMPLE_CHILD:
+		return HOST_CHILD;
 	default:
 		if (about & ABOUT_LAUNCHING)
 			return HOST_FRAMEWORK;

@@ -13,15 +13,16 @@
  * without Python frames. FRAMEWORK: code of a framework on its way to the next launch
  * (ABOUT_LAUNCHING).
  */
-#define HOST_KINDS(X)                                       \
-	X(UNKNOWN, "unknown", "unknown", LAUNCH)            \
-	X(PYTHON, "python", "Python code", HOST)            \
-	X(NATIVE, "native", "native code", HOST)            \
-	X(FRAMEWORK, "framework", "framework code", LAUNCH) \
-	X(GC, "gc", "garbage collection", GC)               \
-	X(LOCK, "lock", "waiting for a lock", LOCK)         \
-	X(IO, "io", "input/output", IO)                     \
-	X(SLEEP, "sleep", "sleeping", SLEEP)                \
+#define HOST_KINDS(X)                                           \
+	X(UNKNOWN, "unknown", "unknown", LAUNCH)                \
+	X(PYTHON, "python", "Python code", HOST)                \
+	X(NATIVE, "native", "native code", HOST)                \
+	X(FRAMEWORK, "framework", "framework code", LAUNCH)     \
+	X(GC, "gc", "garbage collection", GC)                   \
+	X(LOCK, "lock", "waiting for a lock", LOCK)             \
+	X(IO, "io", "input/output", IO)                         \
+	X(SLEEP, "sleep", "sleeping", SLEEP)                    \
+	X(CHILD, "child", "waiting for a child process", CHILD) \
 	X(LOADER, "loader", "data loading", INPUT)
 
 enum host_kind {

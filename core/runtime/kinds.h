@@ -58,10 +58,11 @@ enum sample_state {
 	SAMPLE_RUNNING, /* on a CPU, or ready to run */
 	SAMPLE_LOCK,	/* waited for a lock, a condition or another thread */
 	SAMPLE_GIL,	/* waited for Python's global interpreter lock */
-	SAMPLE_POLL,	/* waited for a pipe, a socket or another process */
+	SAMPLE_POLL,	/* waited for a pipe or a socket */
 	SAMPLE_IO,	/* read or wrote a file, or waited for a page of a file */
 	SAMPLE_SLEEP,
 	SAMPLE_BLOCKED, /* in another system call */
+	SAMPLE_CHILD,	/* waited for a child process to end */
 	SAMPLE_STATES
 };
 

@@ -40,6 +40,7 @@ static const char *const stalls[IDLE_CAUSES_N] = {
 	[IDLE_LOCK] = "the CPU waits here for a lock or another thread",
 	[IDLE_SLEEP] = "the CPU sleeps here",
 	[IDLE_IO] = "the CPU waits here for a file, a pipe or a socket",
+	[IDLE_CHILD] = "the CPU waits here for a child process",
 };
 
 /* Returns where most of the CPU work was done that the last play removed before the calls of

@@ -64,6 +64,8 @@ static void test_states(void **unused)
 		{ SYS_futex, SAMPLE_LOCK },
 		{ SYS_ppoll, SAMPLE_POLL },
 		{ SYS_pread64, SAMPLE_IO },
+		{ SYS_wait4, SAMPLE_CHILD },
+		{ SYS_waitid, SAMPLE_CHILD },
 		{ SYS_ioctl, SAMPLE_BLOCKED },
 	};
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
