@@ -168,6 +168,7 @@ static int ask(const struct request *r, struct process *p, struct answer *a, str
 	for (size_t i = 0; i < r->changes.n; i++)
 		a->has_line |= r->changes.at[i].kind == WHATIF_WAIT;
 	int error = whatif_run(t, r->changes.at, r->changes.n, &a->with, e);
+	a->has_line &= !a->with.is_sampled;
 	if (error || !a->has_line)
 		return error;
 	error = ask_of_lines(r, t, WHATIF_LINE, &a->with, &a->line, e);
@@ -233,7 +234,10 @@ static void print_text(const struct answer *a)
 	if (x->step_ms < x->recorded_ms)
 		print_out("%-24s %10s ms   changes are compared with this step time\n",
 			  "without recording", report_ms(step, sizeof(step), x->step_ms));
-	print_gain(a->has_line ? "without the wait" : "with the change", x);
+	print_gain(a->has_line	   ? "without the wait"
+		   : x->is_sampled ? "without the line's time"
+				   : "with the change",
+		   x);
 	if (a->has_line) {
 		print_gain("without the whole line", &a->line);
 		print_gain("without CPU work before", &a->before);

@@ -447,8 +447,9 @@ static void cut_gaps(struct whatif *w)
 
 /* ---- Playing changes ---- */
 
-/* Sets `e` to a message that no call is made at the change's line. The message names the nearest
- * line of the same file that makes calls in the played steps. Returns -ENOENT. */
+/* Sets `e` to a message that no call is made at the change's line, and no sample has it. The
+ * message names the nearest line of the same file that makes calls in the played steps. Returns
+ * -ENOENT. */
 static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
 {
 	const struct site *nearest = NULL;
@@ -463,20 +464,25 @@ static int say_nearest(const struct whatif *w, const struct whatif_change *c, st
 	}
 	if (nearest)
 		return err_set(e, -ENOENT,
-			       "no CUDA call at %s:%u in the recorded steps; the nearest line with "
-			       "one is %u",
+			       "no CUDA call or sample at %s:%u in the recorded steps; nearest "
+			       "line with a call: %u",
 			       c->file, c->line, nearest->line);
 	return err_set(e, -ENOENT, "no CUDA call in a file named %s in the recorded steps",
 		       c->file);
 }
 
-/* Adds the change to w->edit. Returns 0 or the errors of whatif_play(). */
-static int apply(struct whatif *w, const struct whatif_change *c, struct err *e)
+/* Adds the change to w->edit. Sets only out->is_sampled. Returns 0 or the errors of
+ * whatif_play(). */
+static int apply(struct whatif *w, const struct whatif_change *c, struct whatif_result *out,
+		 struct err *e)
 {
 	switch ((enum whatif_kind)c->kind) {
 	case WHATIF_WAIT:
 	case WHATIF_LINE:
-		return change_line(w, c) ? 0 : say_nearest(w, c, e);
+		if (change_line(w, c))
+			return 0;
+		out->is_sampled = whatif_cut_sampled(w, c);
+		return out->is_sampled ? 0 : say_nearest(w, c, e);
 	case WHATIF_KERNEL:
 		if (e)
 			e->text[0] = 0;
@@ -568,7 +574,7 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 	w->is_scaled = false;
 	w->edit.stream = NULL;
 	for (size_t i = 0; i < n; i++) {
-		int status = apply(w, &changes[i], e);
+		int status = apply(w, &changes[i], out, e);
 		if (status)
 			return status;
 	}
@@ -576,7 +582,7 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 	fill_steps(w, out);
 	if (count_touched(w, out)) {
 		replay_play(r, &w->edit);
-		whatif_find_gain(w, is_of_calls(changes, n), out);
+		whatif_find_gain(w, !out->is_sampled && is_of_calls(changes, n), out);
 	}
 	double held_against_ms = out->is_of_mean ? out->mean_ms : out->step_ms;
 	out->changed_ms = held_against_ms - out->gain_ms;

@@ -21,7 +21,8 @@ enum whatif_kind {
 	 * is removed, too.
 	 */
 	WHATIF_WAIT,
-	/* The line is removed, with its calls, their GPU work and their host time. */
+	/* The line is removed, with its calls, their GPU work and their host time. WAIT, LINE: of
+	 * a line that makes no call, the CPU time that samples show is removed. */
 	WHATIF_LINE,
 	/* Kernels whose name matches `pattern` take `factor` times as long. */
 	WHATIF_KERNEL,
@@ -118,6 +119,7 @@ struct whatif_result {
 	double low_ms, high_ms;
 	double typical_gain_ms; /* what a typical step saves, whatever gain_ms refers to */
 	double mean_gain_ms;	/* what the mean step saves, whatever gain_ms refers to */
+	bool is_sampled;	/* a changed line makes no call: its sampled CPU time was removed */
 	uint32_t rare_steps;	/* number of steps that save time, if they are few; else 0 */
 	bool is_of_mean;	/* gain_ms refers to the mean step, not to a typical step */
 	double changed_ms;	/* step time with the change: step_ms or mean_ms, minus gain_ms */

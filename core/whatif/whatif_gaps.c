@@ -160,9 +160,7 @@ static bool is_movable(const struct whatif *w, uint32_t op, struct host_split ow
 	       (double)w->replay.ops.at[op].gap_ns > WHATIF_TIMES_SHARE * (own.out_ns + own.in_ns);
 }
 
-/* Returns the part of the gap before the op, in ns, that the calls on both sides do not need; 0 if
- * the user cannot avoid that part. `of_input`: the host makes an input batch in the gap. */
-static double spare_ns(const struct whatif *w, uint32_t op, bool of_input)
+double whatif_spare_ns(const struct whatif *w, uint32_t op, bool of_input)
 {
 	uint32_t last = w->before[op];
 	double gap = w->replay.ops.at[op].gap_ns;
@@ -178,7 +176,7 @@ void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_wi
 		if (w->replay.ops.at[i].role == ROLE_ORPHAN || (site && w->site[i] != site) ||
 		    is_input(w, i) != of_input || (is_within && !whatif_is_within(w, i)))
 			continue;
-		w->edit.cut_ns[i] += (float)spare_ns(w, i, of_input);
+		w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, of_input);
 	}
 }
 
@@ -189,7 +187,7 @@ void whatif_halve_gaps(struct whatif *w, bool of_own)
 			continue;
 		const struct timeline_call *c = whatif_call(w, i);
 		bool of_input = is_input(w, i), stalls = c && is_stall(before_kind(w, c));
-		double spare = spare_ns(w, i, of_input),
+		double spare = whatif_spare_ns(w, i, of_input),
 		       needed = w->replay.ops.at[i].gap_ns - spare;
 		if (!of_own)
 			w->edit.cut_ns[i] += (float)(needed / 2);
@@ -218,7 +216,7 @@ void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *chang
 		uint32_t owner = is_after_loader(w, i) ? w->before[i] : i;
 		if (!whatif_is_here(&place, whatif_call(w, owner)))
 			continue;
-		w->edit.cut_ns[i] += (float)spare_ns(w, i, is_input(w, i));
+		w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, is_input(w, i));
 	}
 	whatif_place_close(&place);
 }

@@ -89,6 +89,10 @@ void whatif_cut_runs(struct whatif *w, struct whatif_place *place);
 /* Returns the direction of a copy (COPY_H2D, ...). Uses CUPTI's record of the copy if the call does
  * not say the direction, as with cudaMemcpyDefault. */
 uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c);
+/* Returns the part of the gap before the op, in ns, that the calls on both sides do not need; 0 if
+ * the user cannot avoid that part. `of_input`: true if the user can in any case, for example
+ * because the host makes an input batch in the gap. */
+double whatif_spare_ns(const struct whatif *w, uint32_t op, bool of_input);
 /* Shortens gaps to the part that the calls on both sides need. `of_input`: true for the gaps in
  * which an input batch is made, false for all other gaps. `site`: only gaps before calls of this
  * line; 0: all gaps. `is_within`: only gaps within one run of a line. */
@@ -99,6 +103,12 @@ void whatif_halve_gaps(struct whatif *w, bool of_own);
 /* Shortens gaps as whatif_free_gaps() does, but only those before the calls of the change's line,
  * whether or not an input batch is made in them. */
 void whatif_free_gaps_before(struct whatif *w, const struct whatif_change *change);
+
+/* ---- whatif_sampled.c ---- */
+
+/* Removes the time that samples show at the change's line (`file` and `line`) from the gaps between
+ * calls. Returns false if no sample has the line on its stack. */
+bool whatif_cut_sampled(struct whatif *w, const struct whatif_change *change);
 
 /* ---- whatif_steps.c ---- */
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from harness import LAUNCHER, Case, environment, prog, script
+from harness import LAUNCHER, ROOT, Case, environment, prog, script
 from trace import Trace
 
 STEPS = {"PROF_STEP": "kernel:first",
@@ -139,6 +139,18 @@ class Example(Case):
                                       f"demo.py:{read['line']}", "--json").out)
         self.assertAlmostEqual(answer["gain_ms"], read["recoverable_ms_per_step"], places=3)
         self.assertAlmostEqual(answer["whole_line"]["gain_ms"], read["line_ms_per_step"], places=3)
+
+    def test_without_a_line_that_makes_no_call(self):
+        """Samples show its time: here a loader's sleep of 2 ms."""
+        with open(os.path.join(ROOT, "test/prog/demo.py")) as file:
+            (line,) = [n for n, text in enumerate(file, 1) if "time.sleep(0.002)" in text]
+        answer = json.loads(self.tool("whatif", self.run_.folder, "--without", f"demo.py:{line}",
+                                      "--json").out)
+        loading = json.loads(self.tool("whatif", self.run_.folder, "--free", "input",
+                                       "--json").out)
+        self.assertEqual(answer["whole_line"], None)
+        self.assertAlmostEqual(answer["gain_ms"], loading["gain_ms"],
+                               delta=0.2 * loading["gain_ms"])
 
     def test_without_data_loading(self):
         """`--free input` gives the savings of the advice for data loading."""

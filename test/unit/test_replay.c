@@ -260,12 +260,47 @@ static void what_is_missing_is_refused(void **state)
 	/* a line of the run's that no recorded step comes to is not the nearest to itself */
 	line.line = 45;
 	assert_int_equal(whatif_run(&tw->a.timeline, &line, 1, &r, &e), -ENOENT);
-	assert_null(strstr(e.text, "nearest line with one is 45"));
+	assert_null(strstr(e.text, "line with a call: 45"));
 	assert_int_equal(whatif_run(&tw->a.timeline, &kernel, 1, &r, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "winograd"));
 	twin_free(tw);
 	struct timeline nothing = { 0 };
 	assert_int_equal(whatif_run(&nothing, NULL, 0, &r, &e), -ENODATA);
+}
+
+/* A data loader's line makes no call; samples show it in most of the gap before the first call, and
+ * another line of the same loader in the rest. */
+static void a_line_without_calls_is_removed_by_samples(void **state)
+{
+	enum { READS = 57, DECODES, NOTHING };
+	struct whatif_change line = { .kind = WHATIF_WAIT, .file = "train.py", .line = READS };
+	struct whatif_result r;
+	struct err e;
+	(void)state;
+	struct twin *tw = record(slow_input);
+	struct timeline *t = &tw->a.timeline;
+	double all_ms =
+		play(tw, &(struct whatif_change){ .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT },
+		     1)
+			.gain_ms;
+	assert_int_equal(whatif_run(t, &line, 1, &r, &e), -ENOENT);
+	vec_push(&t->host.at, (struct host_sum){ .stack = READS, .kind = HOST_LOADER, .ns = 900 });
+	vec_push(&t->host.at,
+		 (struct host_sum){ .stack = DECODES, .kind = HOST_LOADER, .ns = 900 });
+	for (size_t i = 0; i < t->steps.n; i++) {
+		struct timeline_call *c = &t->calls.at[t->steps.at[i].first_call];
+		c->before_kind = HOST_LOADER;
+		c->before_site = READS;
+	}
+	r = play(tw, &line, 1);
+	assert_true(r.is_sampled);
+	assert_near(r.gain_ms, all_ms, 0.02, 0);
+	line.line = DECODES; /* it was sampled, but before no call it was sampled most */
+	assert_near(play(tw, &line, 1).gain_ms, 0, 0, 1e-9);
+	line.line = NOTHING;
+	assert_int_equal(whatif_run(t, &line, 1, &r, &e), -ENOENT);
+	t->host.n = t->host.at.n = 0;
+	twin_free(tw);
 }
 
 static void options_are_parsed(void **state)
@@ -306,6 +341,7 @@ int main(void)
 		cmocka_unit_test(a_pause_at_the_cut_counts),
 		cmocka_unit_test(free_launches_save_what_they_cost),
 		cmocka_unit_test(what_is_missing_is_refused),
+		cmocka_unit_test(a_line_without_calls_is_removed_by_samples),
 		cmocka_unit_test(options_are_parsed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
