@@ -213,3 +213,27 @@ CUptiResult ct_cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *id
 {
 	return ct_cuptiGetStreamIdEx(context, stream, 0, id);
 }
+
+CUptiResult ct_cuptiGetGraphId(CUgraph graph, uint32_t *id)
+{
+	CUptiResult rc = cupti_attach();
+	if (!rc && (!id || cupti_tools->graph_id(graph, id)))
+		rc = CUPTI_ERROR_INVALID_PARAMETER;
+	return rc;
+}
+
+CUptiResult ct_cuptiGetGraphExecId(CUgraphExec exec, uint32_t *id)
+{
+	CUptiResult rc = cupti_attach();
+	if (!rc && (!id || cupti_tools->exec_id(exec, id)))
+		rc = CUPTI_ERROR_INVALID_PARAMETER;
+	return rc;
+}
+
+CUptiResult ct_cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
+{
+	CUptiResult rc = cupti_attach();
+	if (!rc && (!id || cupti_tools->node_id(node, id)))
+		rc = CUPTI_ERROR_INVALID_PARAMETER;
+	return rc;
+}

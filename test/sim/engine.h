@@ -20,13 +20,19 @@
 
 #include "test/sim/sim_tools.h"
 
-#define ENGINE_DRIVER_VERSION 13000
-#define ENGINE_MAX_DEVICES    16
-#define ENGINE_MAX_CONTEXTS   256
-#define ENGINE_CTX_STACK      32
+#define ENGINE_MAX_DEVICES  16
+#define ENGINE_MAX_CONTEXTS 256
+#define ENGINE_CTX_STACK    32
 
 extern pthread_mutex_t engine_lock;
 extern struct sim_settings engine_settings;
+
+/* Returns the CUDA version of the driver, such as 13010 for 13.1. */
+static inline int engine_driver_version(void)
+{
+	int tenths = (int)(engine_settings.driver * 10 + 0.5);
+	return tenths / 10 * 1000 + tenths % 10 * 10;
+}
 
 /* ---- API frames (engine_api.c) ---- */
 
@@ -57,6 +63,11 @@ int engine_frame_leave(struct sim_frame *frame, int status);
 uint32_t engine_correlation(struct cu_thread *thread);
 CUresult engine_missing(const char *name);
 extern const struct sim_tools engine_tools;
+
+/* Queries of struct sim_tools (engine_graph_ids.c). */
+int tool_graph_id(void *graph, uint32_t *id);
+int tool_exec_id(void *exec, uint32_t *id);
+int tool_node_id(void *node, uint64_t *id);
 
 #define cu_enter(frame, per_thread) ((CUresult)engine_frame_enter(frame, per_thread))
 #define cu_leave(frame, status)	    ((CUresult)engine_frame_leave(frame, status))

@@ -343,6 +343,9 @@ const struct sim_tools engine_tools = {
 	.meet = engine_meet,
 	.device_read = engine_device_read,
 	.device_write = engine_device_write,
+	.graph_id = tool_graph_id,
+	.exec_id = tool_exec_id,
+	.node_id = tool_node_id,
 };
 
 /*

@@ -20,7 +20,7 @@ CUresult sim_cuDriverGetVersion(int *version)
 {
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
-	*version = ENGINE_DRIVER_VERSION;
+	*version = engine_driver_version();
 	return CUDA_SUCCESS;
 }
 

@@ -6,7 +6,29 @@
 
 #include <stdio.h>
 
-static uint32_t last_graph_id;
+/*
+ * Destroyed objects of one type. The last one destroyed is the next one created, so that a handle
+ * soon means another object, as with the real driver's allocator.
+ */
+struct spares {
+	void **list;
+	int count, room;
+};
+static struct spares spare_graphs, spare_nodes;
+
+static void *spare_take(struct spares *s, size_t bytes)
+{
+	return s->count ? memset(s->list[--s->count], 0, bytes) : calloc(1, bytes);
+}
+
+static void spare_give(struct spares *s, void *object)
+{
+	if (s->count == s->room) {
+		s->room = s->room ? s->room * 2 : 64;
+		s->list = realloc(s->list, (size_t)s->room * sizeof(*s->list));
+	}
+	s->list[s->count++] = object;
+}
 
 struct graph *graph_checked(CUgraph handle)
 {
@@ -22,9 +44,9 @@ struct graph_node *node_checked(CUgraphNode handle)
 
 struct graph *graph_create(void)
 {
-	struct graph *g = calloc(1, sizeof(*g));
+	struct graph *g = spare_take(&spare_graphs, sizeof(*g));
 	g->magic = GRAPH_MAGIC;
-	g->id = ++last_graph_id;
+	g->id = graph_id_next();
 	return g;
 }
 
@@ -37,7 +59,7 @@ static void node_free(struct graph_node *n)
 	free(n->bodies);
 	n->magic = 0;
 	free(n->dependencies);
-	free(n);
+	spare_give(&spare_nodes, n);
 }
 
 void graph_destroy(struct graph *g)
@@ -46,7 +68,7 @@ void graph_destroy(struct graph *g)
 		node_free(g->nodes[i]);
 	g->magic = 0;
 	free(g->nodes);
-	free(g);
+	spare_give(&spare_graphs, g);
 }
 
 CUresult node_depend(struct graph_node *n, struct graph_node *on)
@@ -68,9 +90,10 @@ struct graph_node *node_add(struct graph *g, CUgraphNodeType type,
 	for (size_t i = 0; i < count; i++)
 		if (!node_checked((CUgraphNode)dependencies[i]) || dependencies[i]->graph != g)
 			return NULL;
-	struct graph_node *n = calloc(1, sizeof(*n));
+	struct graph_node *n = spare_take(&spare_nodes, sizeof(*n));
 	n->magic = NODE_MAGIC;
-	n->id = ++g->last_node;
+	n->number = ++g->last_node;
+	n->local_id = node_local_id(n->number);
 	n->graph = g;
 	n->params.type = type;
 	for (size_t i = 0; i < count; i++)
@@ -113,8 +136,9 @@ struct graph *graph_clone(struct graph *g)
 		room *= 2;
 	copy->nodes = calloc(room, sizeof(*copy->nodes));
 	for (int i = 0; i < g->node_count; i++) {
-		struct graph_node *n = malloc(sizeof(*n));
+		struct graph_node *n = spare_take(&spare_nodes, sizeof(*n));
 		*n = *g->nodes[i];
+		n->tools_id = 0;
 		n->graph = copy;
 		n->original = g->nodes[i];
 		n->child = n->child ? graph_clone(n->child) : NULL;
@@ -416,10 +440,11 @@ CUresult sim_cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flag
 	fprintf(f, "digraph dot {\n");
 	for (int i = 0; i < g->node_count; i++) {
 		struct graph_node *n = g->nodes[i];
-		fprintf(f, "\"node_%u\" [label=\"%s\"];\n", n->id,
+		fprintf(f, "\"graph_%u_node_%u\" [label=\"%s\"];\n", g->id, n->local_id,
 			n->launch.kernel ? n->launch.kernel->name : "");
 		for (int k = 0; k < n->dependency_count; k++)
-			fprintf(f, "\"node_%u\" -> \"node_%u\";\n", n->dependencies[k]->id, n->id);
+			fprintf(f, "\"graph_%u_node_%u\" -> \"graph_%u_node_%u\";\n", g->id,
+				n->dependencies[k]->local_id, g->id, n->local_id);
 	}
 	fprintf(f, "}\n");
 	return fclose(f) ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;

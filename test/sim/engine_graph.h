@@ -13,7 +13,10 @@
 
 struct graph_node {
 	uint32_t magic;
-	uint32_t id; /* number within its graph, from 1; clones keep it */
+	/* numbered within its graph by order of creation, from 1; clones keep it */
+	uint32_t number;
+	uint32_t local_id; /* what tools get; clones keep it */
+	uint64_t tools_id; /* 0: made from the graph's id and local_id */
 	struct graph *graph;
 	CUgraphNodeParams params;
 	struct launch launch;  /* the launch, if this is a kernel node */
@@ -85,5 +88,21 @@ struct graph *condition_body(const struct graph_node *node, int iteration);
 CUresult conditions_check(const struct graph *graph);
 
 struct graph_node *exec_node(struct graph_exec *exec, CUgraphNode original);
+
+/* ---- ids (engine_graph_ids.c) ---- */
+
+/* Returns the id of a new graph, executable or not. No id is used twice. */
+uint32_t graph_id_next(void);
+/* Returns the local id of the node that is created as number `number` (from 1) of its graph. */
+uint32_t node_local_id(uint32_t number);
+/* Returns the id that CUPTI's records have. */
+uint64_t node_tools_id(const struct graph_node *n);
+/* Gives a new executable graph its id, and its nodes theirs. */
+void exec_ids_set(struct graph_exec *exec);
+/*
+ * Returns a function that cuda.h does not declare, or NULL if the simulated driver has none of that
+ * name. `first_version`: the CUDA version from which on a caller may request it.
+ */
+void *graph_ids_function(const char *symbol, int *first_version);
 
 #endif

@@ -5,8 +5,9 @@
  */
 #include "test/sim/engine_graph.h"
 
-static uint32_t last_exec_id;
 static uint32_t finalized; /* how often CUPTI was finalized */
+/* The one destroyed last: the next one gets its address, as with the real driver's allocator. */
+static struct graph_exec *spare_exec;
 
 struct graph_exec *exec_checked(CUgraphExec handle)
 {
@@ -44,12 +45,14 @@ CUresult sim_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsig
 		pthread_mutex_unlock(&engine_lock);
 		return rc;
 	}
-	struct graph_exec *e = calloc(1, sizeof(*e));
+	struct graph_exec *e = spare_exec ?: malloc(sizeof(*e));
+	spare_exec = NULL;
+	memset(e, 0, sizeof(*e));
 	e->magic = EXEC_MAGIC;
-	e->id = ++last_exec_id;
 	e->flags = flags;
 	e->finalized = finalized;
 	e->graph = graph_clone(g);
+	exec_ids_set(e);
 	bool whole = graph_sort_all(e->graph);
 	if (!whole) {
 		graph_destroy(e->graph);
@@ -93,7 +96,8 @@ CUresult sim_cuGraphExecDestroy(CUgraphExec exec)
 	e->magic = 0;
 	graph_destroy(e->graph);
 	op_release(&e->last);
-	free(e);
+	free(spare_exec);
+	spare_exec = e;
 	pthread_mutex_unlock(&engine_lock);
 	return CUDA_SUCCESS;
 }
@@ -129,12 +133,12 @@ CUresult sim_cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned 
 
 /* ---- update ---- */
 
-/* Finds the node that corresponds to node `id` of another graph. Nodes are numbered in their order
- * of creation, and clones and sorting keep the numbers. */
-static struct graph_node *node_by_id(struct graph *g, uint32_t id)
+/* Finds the node that corresponds to node `number` of another graph. Clones and sorting keep the
+ * numbers. */
+static struct graph_node *node_by_number(struct graph *g, uint32_t number)
 {
 	for (int i = 0; i < g->node_count; i++)
-		if (g->nodes[i]->id == id)
+		if (g->nodes[i]->number == number)
 			return g->nodes[i];
 	return NULL;
 }
@@ -145,7 +149,7 @@ static CUgraphExecUpdateResult graph_update(struct graph *to, struct graph *from
 	if (to->node_count != from->node_count)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 	for (int i = 0; i < from->node_count; i++) {
-		struct graph_node *b = from->nodes[i], *a = node_by_id(to, b->id);
+		struct graph_node *b = from->nodes[i], *a = node_by_number(to, b->number);
 		*error = (CUgraphNode)b;
 		if (!a || a->dependency_count != b->dependency_count)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
@@ -297,9 +301,7 @@ static void flight_add(struct flight *f, struct graph_node *n, const struct when
 	}
 	r.desc.correlation = f->correlation;
 	r.desc.graph = f->exec->id;
-	/* nodes are numbered within their graph, and the number of a launched node is unique */
-	r.desc.graph_node = n->graph == f->exec->graph ? (uint64_t)f->exec->id << 32 | n->id
-						       : (1ull << 31 | n->graph->id) << 32 | n->id;
+	r.desc.graph_node = node_tools_id(n);
 	r.desc.stream = f->stream->id;
 	r.desc.context = f->stream->context->id;
 	r.desc.device = f->stream->context->device->ordinal;

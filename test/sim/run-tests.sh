@@ -69,6 +69,11 @@ PROFSIM_TRUTH=$work/truth_libs PROFSIM_KERNEL_TIMES=dgrad=40.5,cusolver=300 run 
 PROFSIM_DEVICES=2 run python3 "$here/tests/ctypes_run.py" 2
 PROFSIM_TRUTH=$work/truth_conditions PROFSIM_WHILE=4 run "$bin/conditions"
 run "$bin/pools"
+run "$bin/graph_ids" 13000 0 1 2 3 4 own
+PROFSIM_DRIVER=13.1 run "$bin/graph_ids" 13010 0 1 2 3 4 own
+PROFSIM_GRAPH_IDS=from-1,bodies-in-exec run "$bin/graph_ids" 13000 1 2 3 4 5 exec
+PROFSIM_GRAPH_IDS=gaps run "$bin/graph_ids" 13000 0 1 2 5 6 own
+PROFSIM_GRAPH_IDS=shuffled run "$bin/graph_ids" 13000 3 2 1 0 7 own
 for program in nvcc images thrust; do
 	[ ! -x "$bin/$program" ] || run "$bin/$program"
 done
@@ -95,6 +100,8 @@ check "bad results are named" says "PROFSIM_KERNEL_RESULTS=1 is not TEXT=N" \
 	env PROFSIM_KERNEL_RESULTS=1 "$bin/both"
 check "a number's odd size is named" says "PROFSIM_KERNEL_RESULTS=a=1:3 is not TEXT=N" \
 	env PROFSIM_KERNEL_RESULTS=a=1:3 "$bin/both"
+check "unknown ids are named" says "PROFSIM_GRAPH_IDS=gaps,from-2 is unknown" \
+	env PROFSIM_GRAPH_IDS=gaps,from-2 "$bin/both"
 check "an unknown setting is named" says "unknown setting PROFSIM_KERNELUS" \
 	env PROFSIM_KERNELUS=1 "$bin/both"
 check "no device" says "gave 100" env PROFSIM_DEVICES=0 "$bin/truth"

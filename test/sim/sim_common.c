@@ -103,6 +103,21 @@ static bool kernel_numbers_valid(const char *text, bool has_bytes)
 	return true;
 }
 
+static bool graph_ids_valid(const char *text)
+{
+	static const char *const words[] = { "from-1", "gaps", "shuffled", "bodies-in-exec" };
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		bool known = false;
+		for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+			known |= strlen(words[i]) == length && !strncmp(text, words[i], length);
+		if (!known)
+			return false;
+		text += length + (text[length] == ',');
+	}
+	return true;
+}
+
 static const char *const setting_names[] = {
 #define NUMBER(field, name, ...) name,
 #define TEXT(field, name, ...)	 name,
@@ -148,6 +163,11 @@ void sim_settings_read(struct sim_settings *s)
 		sim_log("PROFSIM_KERNEL_RESULTS=%s is not TEXT=N[:BYTES][,...]; it is ignored",
 			s->kernel_results);
 		s->kernel_results = "";
+	}
+	if (!graph_ids_valid(s->graph_ids)) {
+		sim_log("PROFSIM_GRAPH_IDS=%s is unknown; it is ignored (see test/sim/README.md)",
+			s->graph_ids);
+		s->graph_ids = "";
 	}
 	unknown_report();
 }

@@ -162,6 +162,11 @@ struct sim_tools {
 	 */
 	void (*device_read)(void *to, const void *from, size_t bytes);
 	void (*device_write)(void *to, const void *from, size_t bytes);
+	/* Return 0 and the id that the records of a graph's work have, or the driver's error for a
+	 * bad handle. */
+	int (*graph_id)(void *graph, uint32_t *id);
+	int (*exec_id)(void *exec, uint32_t *id);
+	int (*node_id)(void *node, uint64_t *id);
 };
 
 #endif
