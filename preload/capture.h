@@ -9,6 +9,7 @@
 
 #include "preload/devices.h"
 #include "preload/gpu_teardown.h"
+#include "preload/graphs.h"
 #include "preload/hook.h"
 #include "preload/launch.h"
 #include "preload/names.h"
@@ -68,6 +69,7 @@
 #define current_context_over(status)         \
 	do {                                 \
 		gpu_teardown_context_over(); \
+		graphs_streams_gone();       \
 		context_chosen(status);      \
 	} while (0)
 
@@ -75,6 +77,45 @@
 	do {                                        \
 		take(c, 0, (uintptr_t)(device), 0); \
 		gpu_teardown_primary_context();     \
+	} while (0)
+
+#define capture_ended(c, status, out)                   \
+	do {                                            \
+		got(c, status, out);                    \
+		graphs_capture_ended(c, (int)(status)); \
+	} while (0)
+
+/* A call that made the executable graph *out of `graph`. */
+#define got_exec(c, status, out, graph)                                         \
+	do {                                                                    \
+		got(c, status, out);                                            \
+		if (!(status) && (out))                                         \
+			graphs_changed(GRAPH_INSTANTIATED, 0, hook_ticks(),     \
+				       (uint64_t)(uintptr_t)(graph), (c)->arg); \
+	} while (0)
+
+/* A call that made the graph *out, as a copy of the graph `of` or empty (0). */
+#define got_graph(c, status, out, of)                                                     \
+	do {                                                                              \
+		got(c, status, out);                                                      \
+		if (!(status) && (out))                                                   \
+			graphs_changed((of) ? GRAPH_CLONED : GRAPH_MADE, 0, hook_ticks(), \
+				       (c)->arg, (uint64_t)(uintptr_t)(of));              \
+	} while (0)
+
+/* `event` at the end of the call, or at its start */
+#define graph_changed(event, status, graph, of)                                          \
+	graphs_changed(event, (int)(status), hook_ticks(), (uint64_t)(uintptr_t)(graph), \
+		       (uint64_t)(uintptr_t)(of))
+#define graph_gone(event, c, status, graph, of)                                              \
+	graphs_changed(event, (int)(status), (c)->begin_ticks, (uint64_t)(uintptr_t)(graph), \
+		       (uint64_t)(uintptr_t)(of))
+
+/* After a call that destroyed a stream. */
+#define stream_gone(c, status)                           \
+	do {                                             \
+		if (!(status) && hook_captures())        \
+			graphs_stream_gone((c)->stream); \
 	} while (0)
 
 #define got_stream(c, status, out)                                   \
@@ -129,7 +170,7 @@ HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *
 		begins = launch_begins_step(token, shape);
 	}
 	steps_token(token, begins, function);
-	if (hook_records(CAT_LAUNCH)) {
+	if (hook_records(CAT_LAUNCH) || hook_captures()) {
 		launch_expect(token);
 		*shape = (struct launch_shape){
 			function, { gx, gy, gz }, { bx, by, bz }, shared_bytes
@@ -306,6 +347,7 @@ static inline void device_chosen(int status, int device)
 static inline void devices_reset(int status)
 {
 	gpu_teardown_context_over();
+	graphs_streams_gone();
 	device_chosen(status, 0);
 }
 

@@ -155,9 +155,13 @@ struct hook_switch {
 	_Atomic bool ranges;	   /* the application's own ranges are journaled */
 	_Atomic uint8_t libraries; /* libraries whose calls are journaled: 1 << LIB_* */
 	_Atomic uint8_t blocks;	   /* enum blocks_mode */
+	/* number of streams that began a capture and have not ended it: graphs.h */
+	_Atomic uint16_t captures;
 	uint32_t clock_kind;
 	struct steps_hot steps;
 };
+
+_Static_assert(sizeof(struct hook_switch) == 64, "one cache line");
 
 extern struct hook_switch hook_switch;
 
@@ -190,6 +194,18 @@ static inline bool hook_records(unsigned category)
 static inline bool hook_takes_stack(unsigned category)
 {
 	return atomic_load_explicit(&hook_switch.stacks, memory_order_relaxed) >> category & 1;
+}
+
+/* The categories whose calls become nodes of a CUDA graph if their stream captures. */
+enum {
+	HOOK_NODES = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY | 1 << CAT_MEMSET |
+		     1 << CAT_HOSTFUNC
+};
+
+/* Returns whether any stream captures. */
+static inline bool hook_captures(void)
+{
+	return UNLIKELY(atomic_load_explicit(&hook_switch.captures, memory_order_relaxed));
 }
 
 static inline bool hook_begins_by_name(void)

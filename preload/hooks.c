@@ -16,6 +16,7 @@
 #include "preload/capture.h"
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
+#include "preload/graphs.h"
 #include "preload/hook.h"
 #include "preload/host.h"
 #include "preload/lanes.h"
@@ -269,9 +270,12 @@ bool hook_was_left(const void *frame)
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);       \
 		bool stacked = recorded && hook_asks_stack(CAT_##category_);                       \
 		take_number(c, CAT_##category_);                                                   \
+		bool captures = (HOOK_NODES >> CAT_##category_ & 1) && hook_captures();            \
 		if (recorded) {                                                                    \
 			note_own_stream(c, #symbol, sizeof(#symbol) - 1);                          \
 			call_begin(c, pushed);                                                     \
+		} else if (captures) {                                                             \
+			c->begin_ticks = hook_ticks();                                             \
 		}                                                                                  \
 		hook_thread.entered = __builtin_dwarf_cfa();                                       \
 		ret status = next args;                                                            \
@@ -282,6 +286,8 @@ bool hook_was_left(const void *frame)
 		after;                                                                             \
 		if (CAT_##category_ == CAT_LAUNCH && recorded)                                     \
 			capture_shape(c->arg, shape);                                              \
+		if (captures && !status)                                                           \
+			graphs_called(c, shape, CALLER_REGS);                                      \
 		if (recorded && !(CAT_##category_ == CAT_QUERY &&                                  \
 				  is_idle_poll(c, (uint32_t)status, end_ticks)))                   \
 			write_call(c, stacked ? stack_take(CALLER_REGS) : 0, (uint32_t)status,     \

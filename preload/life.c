@@ -16,6 +16,7 @@
 #include "preload/devices.h"
 #include "preload/gpu.h"
 #include "preload/gpu_teardown.h"
+#include "preload/graphs.h"
 #include "preload/hook.h"
 #include "preload/host.h"
 #include "preload/lanes.h"
@@ -301,7 +302,7 @@ void life_finish(void)
 	host_finish();
 	stack_finish();
 	atomic_store(&hook_switch.record, 0);
-	atomic_store(&hook_switch.watch, 0);
+	steps_unwatch();
 	journal_release(&hook_thread.writer);
 	journal_end();
 	hook_thread.depth = depth;
@@ -434,6 +435,7 @@ static void forget_all(void)
 	devices_forget();
 	stack_thread_free(hook_thread.stacks);
 	stack_forget();
+	graphs_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
 	lanes_forget();
 	blocks_forget();

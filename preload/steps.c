@@ -87,7 +87,7 @@ static bool may_pass(void)
 	       atomic_load_explicit(&s->anchor_function, memory_order_relaxed) &&
 	       (!atomic_load_explicit(&s->backup, memory_order_relaxed) ||
 		atomic_load_explicit(&s->backup_function, memory_order_relaxed)) &&
-	       !hook_records(CAT_LAUNCH);
+	       !hook_records(CAT_LAUNCH) && !hook_captures();
 }
 
 /* Turns attention on or off. While it is on, every launch calls steps_notice(). A caller that turns
@@ -99,6 +99,22 @@ static void pay_attention(bool on)
 	atomic_store(&s->attention, on);
 	if (!on && may_pass())
 		atomic_store(&s->passes, true);
+	if (atomic_load(&hook_switch.captures)) /* a capture may have begun meanwhile */
+		atomic_store(&s->passes, false);
+}
+
+/*
+ * Returns the categories to watch. Host functions stay watched after the first capture: they are
+ * rare, and plt_follow() is then needed for few captures.
+ */
+static uint32_t categories_to_watch(void)
+{
+	uint32_t own = atomic_load(&g->watch), nodes = 0;
+	if (atomic_load(&g->has_captured))
+		nodes |= BIT(HOSTFUNC);
+	if (atomic_load(&hook_switch.captures))
+		nodes |= HOOK_NODES;
+	return own ? own | nodes : 0;
 }
 
 /* Returns whether steps were locked during the current step and the next step will be recorded. The
@@ -108,6 +124,17 @@ static bool is_recorded_next(void)
 {
 	return g->mode == STEP_MODE_AUTO && steps_learn_state() == STEP_STATE_LOCKED &&
 	       g->number == g->known_in && arm_action(&g->arm, g->number + 1) != SCHED_NONE;
+}
+
+/* Several threads may set the switch at the same time: the last one to do so finds what all of
+ * them want. */
+static void set_watch(void)
+{
+	uint32_t watch;
+	do {
+		watch = categories_to_watch();
+		atomic_store(&hook_switch.watch, watch);
+	} while (watch != categories_to_watch());
 }
 
 void steps_set_switch(void)
@@ -126,8 +153,8 @@ void steps_set_switch(void)
 			      recorded ? stack_masks().recorded : stack_masks().always,
 			      memory_order_relaxed);
 	atomic_store_explicit(&hook_switch.record, record, memory_order_relaxed);
-	atomic_store_explicit(&hook_switch.watch, record | counting_categories(),
-			      memory_order_relaxed);
+	atomic_store(&g->watch, record | counting_categories());
+	set_watch();
 	if (record >> CAT_LAUNCH & 1)
 		atomic_store_explicit(&hook_switch.steps.passes, false, memory_order_relaxed);
 	/* Sequentially consistent. Otherwise a range that starts now might neither see `recorded`
@@ -511,6 +538,35 @@ void steps_synced(void)
 	end_after_this();
 }
 
+/* ---- Captures of graphs ---- */
+
+bool steps_want_graphs(void)
+{
+	return g->shared && !arm_is_off(&g->arm) && atomic_load(&g->watch);
+}
+
+static void follow_captures(void)
+{
+	uint32_t before = atomic_load(&hook_switch.watch);
+	set_watch();
+	if (atomic_load(&hook_switch.watch) != before)
+		plt_follow();
+}
+
+void steps_capture_begun(void)
+{
+	atomic_fetch_add(&hook_switch.captures, 1);
+	atomic_store(&g->has_captured, true);
+	atomic_store(&hook_switch.steps.passes, false);
+	follow_captures();
+}
+
+void steps_capture_over(void)
+{
+	atomic_fetch_sub(&hook_switch.captures, 1);
+	follow_captures();
+}
+
 /* ---- CUPTI in the opening ---- */
 
 void steps_before_graph(void)
@@ -606,6 +662,12 @@ void steps_finish(void)
 		steps_leave_crossing();
 	}
 	trigger_check_signal();
+}
+
+void steps_unwatch(void)
+{
+	atomic_store(&g->watch, 0);
+	atomic_store(&hook_switch.watch, 0);
 }
 
 void steps_forget(void)

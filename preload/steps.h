@@ -114,6 +114,15 @@ void steps_before_graph(void);
 bool steps_before_context(void);
 void steps_after_context(void);
 
+/*
+ * steps_want_graphs: returns whether graphs are to be recorded, because steps will be.
+ * steps_capture_begun: called when a stream begins to capture. Until steps_capture_over(), wrappers
+ * do not pass on calls that may become nodes of the graph. Both may take 100 us.
+ */
+bool steps_want_graphs(void);
+void steps_capture_begun(void);
+void steps_capture_over(void);
+
 /* Ends the step. Called when a synchronization has returned (PROF_STEP=sync, time). */
 void steps_synced(void);
 
@@ -127,6 +136,9 @@ void profiler_stopped(void);
 /* Called at exit. If the last step has ended, writes its end, because no launch will begin another
  * step. */
 void steps_finish(void);
+
+/* Called at exit: wrappers pass all calls on from now on. */
+void steps_unwatch(void);
 
 /* In a forked child: forgets everything. */
 void steps_forget(void);

@@ -20,6 +20,9 @@ struct steps_state {
 	struct opening opening; /* while arm.is_opening is set */
 	struct agree agree;	/* agreement with the job's other ranks on the start step */
 	bool has_peers;
+	/* categories to watch if no stream captures */
+	_Atomic uint32_t watch;
+	_Atomic bool has_captured; /* a stream has captured */
 	atomic_flag crossing;
 	_Atomic bool pending; /* a step has ended; the next launch or copy begins the new step */
 	/* api: after cudaProfilerStop and before the next cudaProfilerStart */

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define JOURNAL_MAGIC	"PROFRUN\n"
-#define JOURNAL_VERSION 3u
+#define JOURNAL_VERSION 4u
 
 /*
  * 64 KiB hold 1,365 calls. So the cost of taking a chunk, spread over its calls, is well under a
@@ -58,6 +58,8 @@ enum record_kind {
 	REC_SAMPLE,   /* struct rec_sample: where a thread was between two calls */
 	REC_THREAD,   /* struct rec_thread: a thread was created or joined, or began */
 	REC_CPU_WAIT, /* struct rec_cpu_wait: a thread was ready to run, but not on a CPU */
+	REC_NODE,     /* struct rec_node: a call became a node of a CUDA graph */
+	REC_GRAPH, /* struct rec_graph: a CUDA graph was made, instantiated, changed or destroyed */
 	REC_KINDS
 };
 
@@ -418,6 +420,75 @@ struct rec_cpu_wait {
 	uint32_t thread; /* `slot` of the thread's DICT_THREAD */
 	uint64_t begin_ticks, end_ticks;
 	uint64_t wait_ns;
+};
+
+/* What a node of a CUDA graph does. */
+enum node_type {
+	NODE_OTHER, /* no GPU work that CUPTI records: a host function, an event, ... */
+	NODE_KERNEL,
+	NODE_MEMCPY,
+	NODE_MEMSET,
+	NODE_CHILD, /* the work of another graph */
+	NODE_TYPES
+};
+
+/* Bits of `flags` in a struct rec_node. */
+enum node_flag {
+	/* `local` is the id that the driver gave the node. Otherwise it is the number of nodes that
+	 * the graph contained before this one. */
+	NODE_ID_IS_EXACT = 1,
+	NODE_IS_LAUNCH = 2,
+};
+
+/*
+ * A call that made a node of a CUDA graph: a call that was captured, or cudaGraphAdd...Node().
+ * Written whether or not the step is recorded, because a graph is captured long before it is
+ * replayed. `arg` depends on the node:
+ *   KERNEL           launch token, described by a DICT_LAUNCH
+ *   MEMCPY, MEMSET   bytes
+ *   CHILD            handle of the other graph; if a graph's launch was captured, exec handle, and
+ *                    NODE_IS_LAUNCH is set
+ */
+struct rec_node {
+	uint8_t kind, words;
+	uint16_t hook;	/* id of the function's DICT_HOOK */
+	uint32_t stack; /* id of a DICT_STACK; 0: no stack was taken */
+	uint64_t begin_ticks;
+	uint32_t ticks;	      /* length of the call, at most UINT32_MAX */
+	uint32_t local;	      /* see NODE_ID_IS_EXACT */
+	uint64_t graph, node; /* handles */
+	uint64_t stream;      /* that captured the call; 0: the node was not captured */
+	uint64_t arg;
+	uint8_t type;	/* enum node_type */
+	uint8_t flags;	/* enum node_flag */
+	uint8_t device; /* 255: unknown */
+	uint8_t copy;	/* enum record_copy */
+	uint32_t reserved;
+};
+
+enum graph_event {
+	GRAPH_MADE,   /* `graph` was made, without nodes: by a capture, or by cudaGraphCreate() */
+	GRAPH_CLONED, /* `graph` was made as a copy of the graph `of` */
+	GRAPH_GONE,   /* `graph` is about to be destroyed */
+	/* the executable graph `of` was made of `graph`; `id`: its number in CUPTI's records, 0:
+	 * unknown */
+	GRAPH_INSTANTIATED,
+	GRAPH_UPDATED,	    /* the executable graph `of` now does the work of `graph` */
+	GRAPH_EXEC_GONE,    /* the executable graph `of` is about to be destroyed */
+	GRAPH_NODE_GONE,    /* the node `of` is about to be destroyed */
+	GRAPH_NODE_CHANGED, /* the node `of` got new parameters; `graph` is not set */
+	GRAPH_EXEC_CHANGED, /* the node `graph` got new parameters in the executable graph `of` */
+	GRAPH_EVENTS
+};
+
+/* A change of a CUDA graph. Threads may write these records and REC_NODE in any order; `ticks`
+ * orders them. */
+struct rec_graph {
+	uint8_t kind, words;
+	uint16_t event; /* enum graph_event */
+	uint32_t id;
+	uint64_t ticks;
+	uint64_t graph, of; /* handles, see enum graph_event */
 };
 
 /* ---- Dictionary records. ---- */
@@ -893,6 +964,7 @@ _Static_assert(sizeof(struct rec_library) == 64, "library");
 _Static_assert(sizeof(struct rec_block) == 48 && sizeof(struct rec_memory) == 48, "blocks");
 _Static_assert(sizeof(struct rec_sample) == 24, "sample");
 _Static_assert(sizeof(struct rec_thread) == 24, "thread");
+_Static_assert(sizeof(struct rec_node) == 64 && sizeof(struct rec_graph) == 32, "graphs");
 _Static_assert(sizeof(struct dict_launch) == 56 && sizeof(struct dict_kernel) == 48, "dictionary");
 _Static_assert(sizeof(struct dict_module) == 72 && sizeof(struct dict_code) == 40 &&
 		       sizeof(struct dict_stack) == 24,

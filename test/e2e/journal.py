@@ -12,7 +12,7 @@ CATEGORIES = ("launch graph memcpy memset prefetch hostfunc alloc free sync quer
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where others hold bytes
 (CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL,
- RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE) = range(1, 18)
+ RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE, NODE, GRAPH) = range(1, 20)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded on_but_copies".split()
 STEP_EVENTS = ("begin outside counted triggered numbered backup cut corrected opening_ended "
@@ -20,6 +20,9 @@ STEP_EVENTS = ("begin outside counted triggered numbered backup cut corrected op
 RANGE_EVENTS = "push pop start end mark".split()
 SAMPLE_STATES = "unknown running lock gil poll io sleep blocked".split()
 LIBRARIES = "nccl cublas cublasLt cudnn".split()
+NODE_TYPES = "other kernel memcpy memset child".split()
+GRAPH_EVENTS = ("made cloned gone instantiated updated exec_gone node_gone node_changed "
+                "exec_changed").split()
 BLOCK_EVENTS = "made freed known live oom".split()
 HEADER = struct.Struct("<8s4I5Q4IQ2I6QQ")
 CHUNK = struct.Struct("<4IQ")
@@ -52,7 +55,7 @@ class Journal:
          self.dictionary, self.dictionary_bytes, self.chunks, self.file_bytes, call_bytes,
          gpu_bytes, self.pid, self.ppid, self.process_start, self.clock_kind, _, *points,
          self.ended_ticks) = HEADER.unpack_from(self.data)
-        assert (magic == b"PROFRUN\n" and self.version == 3
+        assert (magic == b"PROFRUN\n" and self.version == 4
                 and (call_bytes, gpu_bytes) == (48, 64)), "not a journal"
         self.first_point, self.last_point = points[:3], points[3:]
         (self.dictionary_used, self.backed, self.collector, self.claims, self.dropped_records,
@@ -185,6 +188,16 @@ class Journal:
                 "<BBIQII", self.data, at + 2)
             r.update(state=SAMPLE_STATES[state], is_collecting=bool(flags & 1), stack=stack,
                      ticks=ticks, thread=thread, system_call=system_call)
+        elif kind == NODE:
+            (hook, stack, begin, ticks, local, graph, node, stream, arg, of, flags, device,
+             copy) = struct.unpack_from("<HIQIIQQQQBBBB", self.data, at + 2)
+            row = self.hooks[hook]
+            r.update(name=row.name, category=row.category, stack=stack, begin=begin,
+                     end=begin + ticks, local=local, graph=graph, node=node, stream=stream, arg=arg,
+                     type=NODE_TYPES[of], is_exact=bool(flags & 1), device=device, copy=copy)
+        elif kind == GRAPH:
+            event, number, ticks, graph, of = struct.unpack_from("<HIQQQ", self.data, at + 2)
+            r.update(event=GRAPH_EVENTS[event], id=number, ticks=ticks, graph=graph, of=of)
         elif kind == RANGE:
             event, name, ticks, number, domain, color = struct.unpack_from("<HIQQII", self.data,
                                                                            at + 2)

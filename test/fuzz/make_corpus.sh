@@ -30,6 +30,7 @@ make_one nvtx "$programs/nvtx" steps 4
 make_one libraries "$programs/libraries" plt
 make_one blocks "$programs/c10_main" "$programs/c10_new/user.so" 6 2
 make_one threads "$programs/threads" late
+make_one graphs "$programs/graph_nodes" twice 4
 make_one host python3 test/prog/host_work.py 3
 make_one python_steps python3 test/prog/python_steps.py 6 3
 make_one raises python3 test/prog/raises.py

@@ -22,7 +22,7 @@ PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cas
 PROG_FRESH := $(if $(NVCC),fresh/O2/sensor_ring $(addprefix fresh/O3/,sensor_ring multigrid) \
 	$(addprefix fresh/O2g/,sensor_ring lbm_cavity cg_heat nbody_graph))
 
-PROG_ALL := $(if $(NVCC),together regions_O1 regions_O2 regions_O3) \
+PROG_ALL := $(if $(NVCC),together graph_nodes regions_O1 regions_O2 regions_O3) \
 	$(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
 	own_profiler slots_now $(PROG_NVCC) $(PROG_CASES) $(PROG_FRESH)
 prog: $(PROG_ALL:%=$(PROG)/%)
@@ -120,6 +120,10 @@ $(foreach p,$(PROG_FRESH),$(eval $(PROG)/$(p): test/steps/fresh/$(notdir $(p)).c
 $(PROG)/together: test/prog/together.cu
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O2 -std=c++17 $< -o $@
+
+$(PROG)/graph_nodes: test/prog/graph_nodes.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -O1 -g -std=c++17 $< -o $@
 
 $(PROG)/regions_%: test/prog/regions.cu test/prog/regions.h
 	$(call say,NVCC,$@)

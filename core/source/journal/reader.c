@@ -27,6 +27,8 @@ static const uint8_t least_words[REC_KINDS] = {
 	[REC_SAMPLE] = sizeof(struct rec_sample) / 8,
 	[REC_THREAD] = sizeof(struct rec_thread) / 8,
 	[REC_CPU_WAIT] = sizeof(struct rec_cpu_wait) / 8,
+	[REC_NODE] = sizeof(struct rec_node) / 8,
+	[REC_GRAPH] = sizeof(struct rec_graph) / 8,
 };
 
 static const uint16_t least_dictionary_bytes[DICT_KINDS] = {

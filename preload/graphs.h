@@ -1,0 +1,47 @@
+/*
+ * CUDA graphs: records which call made each node, with its stack, and which executable graph was
+ * made of which graph. The collector can then give each replayed kernel the call that was captured
+ * (core/source/journal/graph_table.h). All of this is recorded whether or not steps are recorded,
+ * because a graph is captured once, long before the steps that are recorded.
+ *
+ * No function here is on the hot path: a wrapper calls them for calls that make, change or destroy
+ * graphs, and, while a stream captures, for calls that may be captured. They keep errno, and change
+ * neither the runtime's last error nor a capture: the queries that they make are allowed during a
+ * capture.
+ */
+#ifndef PRELOAD_GRAPHS_H
+#define PRELOAD_GRAPHS_H
+
+#include "preload/hook.h"
+#include "preload/launch.h"
+#include "preload/unwind.h"
+
+/*
+ * Called after each call that may have become a node, while hook_captures() is true. Records the
+ * call if its stream captures. `shape`: of a launch. `regs`: of the wrapper's caller.
+ */
+void graphs_called(const struct rec_call *c, const struct launch_shape *shape,
+		   const struct unwind_regs *regs);
+
+/* Called after a call that begins a capture. `is_into`: into a graph that exists already. */
+void graphs_capture_begun(const struct rec_call *c, int status, bool is_into);
+
+/* Called after a call that ends a capture. */
+void graphs_capture_ended(const struct rec_call *c, int status);
+
+/*
+ * Records a change of a graph at time `ticks`. `graph`, `of`: see enum graph_event. A graph's end
+ * must have a time before the call that destroys it, because another thread may get the same handle
+ * before that call returns. Does nothing if `status`, the call's result, is an error.
+ */
+void graphs_changed(enum graph_event event, int status, uint64_t ticks, uint64_t graph,
+		    uint64_t of);
+
+/* Called after a stream was destroyed, or all streams of a context: they capture no more. */
+void graphs_stream_gone(uint64_t stream);
+void graphs_streams_gone(void);
+
+/* Forgets the parent's captures in a forked child. */
+void graphs_forget(void);
+
+#endif
