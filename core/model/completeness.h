@@ -22,6 +22,25 @@ enum launch_lack {
 	LACKS_N
 };
 
+/* Why GPU work of a CUDA graph has no captured call. */
+enum graph_lack {
+	GRAPH_LACK_NONE,
+	/* the executable graph is unknown: it was made before profrun was set up, or by a function
+	 * that profrun does not hook */
+	GRAPH_LACK_MADE,
+	GRAPH_LACK_LAUNCH,  /* it is unknown which executable graph the work is of */
+	GRAPH_LACK_NODE,    /* the node was made by a call that is not recorded */
+	GRAPH_LACK_IDS,	    /* the ids of the nodes disagree with the calls that were captured */
+	GRAPH_LACK_DROPPED, /* the journal was full, so records of nodes were dropped */
+	GRAPH_LACKS_N
+};
+
+/* The GPU work of CUDA graphs in a step: kernels, copies and memsets. */
+struct graph_counts {
+	uint64_t n, n_named; /* n_named: work with a captured call */
+	uint64_t n_lacking[GRAPH_LACKS_N];
+};
+
 /* The launches of a step. */
 struct launch_counts {
 	uint64_t n, n_captured; /* n_captured: launches with GPU times */

@@ -273,6 +273,7 @@ struct model_step {
 	/* calls whose GPU records are missing, and GPU work that was not paired with a call */
 	uint64_t n_calls_without_work, n_works_without_call;
 	struct launch_counts launches;
+	struct graph_counts graphs;
 };
 
 /*

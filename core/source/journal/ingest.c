@@ -40,6 +40,7 @@ void ingest_close(struct ingest *f)
 	vec_free(&f->drops);
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
+	graph_table_free(&f->graphs);
 	vec_free(&f->gpu_switches);
 	vec_free(&f->recorded);
 	vec_free(&f->traced);
@@ -353,6 +354,12 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 		f->counts.works_by_kind[head->kind]++;
 		vec_push(&f->works, *(const struct rec_gpu *)head);
 		break;
+	case REC_NODE:
+		graph_table_node(&f->graphs, (const struct rec_node *)head);
+		break;
+	case REC_GRAPH:
+		graph_table_event(&f->graphs, (const struct rec_graph *)head);
+		break;
 	case REC_OVERHEAD:
 		vec_push(&f->overheads, *(const struct rec_overhead *)head);
 		break;
@@ -408,6 +415,10 @@ static uint64_t record_ticks(const struct rec_head *head)
 		return ((const struct rec_block *)head)->ticks;
 	case REC_MEMORY:
 		return ((const struct rec_memory *)head)->ticks;
+	case REC_NODE:
+		return ((const struct rec_node *)head)->begin_ticks;
+	case REC_GRAPH:
+		return ((const struct rec_graph *)head)->ticks;
 	case REC_KERNEL:
 	case REC_MEMCPY:
 	case REC_MEMSET:

@@ -11,6 +11,7 @@
 #include "core/runtime/schedule.h"
 #include "core/source/journal/blocks.h"
 #include "core/source/journal/dict.h"
+#include "core/source/journal/graph_table.h"
 #include "core/source/journal/library_log.h"
 #include "core/source/journal/once.h"
 #include "core/source/journal/pair.h"
@@ -146,6 +147,7 @@ struct ingest {
 	VEC(struct rec_dropped) drops;
 	struct range_log ranges;
 	struct library_log libraries;
+	struct graph_table graphs;
 	/*
 	 * Sorted by ticks. The journal does not keep this order, because it is read thread by
 	 * thread.
@@ -361,6 +363,10 @@ void ingest_close_group(struct ingest *f, size_t n);
  * model_free().
  */
 void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_step *m);
+
+/* ingest_build.c: returns a recorded call as a call of the model. */
+struct model_call ingest_call_of(const struct ingest *f, const struct rec_call *c,
+				 uint8_t category);
 
 /*
  * ingest_blocks.c: add the blocks of a framework's allocator to the model. Call

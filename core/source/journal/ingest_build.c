@@ -2,7 +2,7 @@
  * Builds a model from a step's raw records: times in nanoseconds, names, memory held, and notes
  * about what is missing.
  */
-#include "core/source/journal/ingest.h"
+#include "core/source/journal/ingest_graphs.h"
 
 #include <stdio.h>
 
@@ -13,6 +13,7 @@ struct build {
 	bool is_recorded; /* otherwise only state that outlives the step is updated */
 	uint8_t *has_work;
 	struct map thread_of_slot; /* slot -> index in m->threads */
+	struct ingest_graphs graphs;
 };
 
 const char *step_detector_name(const struct journal_steps *s)
@@ -42,7 +43,7 @@ static void take_polling(struct model_call *out, const struct rec_call *c, const
 	out->begin_ns -= ns;
 }
 
-static struct model_call call_of(const struct ingest *f, const struct rec_call *c, uint8_t category)
+struct model_call ingest_call_of(const struct ingest *f, const struct rec_call *c, uint8_t category)
 {
 	struct model_call out = {
 		.begin_ns = timebase_ns(&f->time, c->begin_ticks),
@@ -173,10 +174,12 @@ static void build_thread(struct build *b, size_t i)
 			count_lost(b, c, seq);
 			seq = c->seq;
 		}
-		struct model_call call = call_of(b->f, c, category);
+		struct model_call call = ingest_call_of(b->f, c, category);
 		if (call.polls && call.begin_ns < b->m->begin_ns)
 			call.begin_ns = b->m->begin_ns;
 		call.is_captured = t->is_capturing && is_expected && !b->has_work[number];
+		if (category == CAT_GRAPH)
+			ingest_graphs_launch(&b->graphs, (uint32_t)b->m->calls.n, c);
 		vec_push(&b->m->calls, call);
 	}
 	if (b->is_recorded)
@@ -305,6 +308,7 @@ static void build_work(struct build *b, const struct rec_gpu *g, uint32_t call)
 						   : 0;
 		w.value = g->kind == REC_MEMSET ? g->name : 0;
 	}
+	ingest_graphs_work(&b->graphs, g, call, b->m->works.n);
 	vec_push(&b->m->works, w);
 }
 
@@ -680,6 +684,7 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 		.has_work = mem_zero(cut->n_calls),
 	};
 	describe(&b);
+	graph_table_settle(&f->graphs, cut->end_ticks);
 	for (size_t i = 0; i < cut->n_works; i++)
 		if (cut->call_of[i] < cut->n_calls)
 			b.has_work[cut->call_of[i]] = 1;
@@ -688,6 +693,8 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 	for (size_t i = 0; i < f->threads.n; i++)
 		build_thread(&b, i);
 	build_works(&b);
+	ingest_graphs_build(f, &b.graphs, m);
+	graph_table_forget(&f->graphs, cut->begin_ticks);
 	note_unpaired_launches(&b);
 	build_tail(&b);
 	if (b.is_recorded)

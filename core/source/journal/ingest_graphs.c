@@ -1,0 +1,101 @@
+#include "core/source/journal/ingest_graphs.h"
+
+#include "core/util/bisect.h"
+
+void ingest_graphs_launch(struct ingest_graphs *s, uint32_t call, const struct rec_call *c)
+{
+	vec_push(&s->launches, (struct graph_launch){ call, c->begin_ticks, c->arg });
+}
+
+void ingest_graphs_work(struct ingest_graphs *s, const struct rec_gpu *g, uint32_t call,
+			size_t index)
+{
+	struct graph_work work = { .gpu = g };
+	if (g->kind == REC_GPU_SYNC || !g->node)
+		return;
+	size_t i = bisect(s->launches.n, k, s->launches.at[k].call < call);
+	if (i < s->launches.n && s->launches.at[i].call == call) {
+		work.exec = s->launches.at[i].exec;
+		work.launch_ticks = s->launches.at[i].ticks;
+	}
+	vec_push(&s->works, work);
+	vec_push(&s->index, (uint32_t)index);
+}
+
+static struct model_call captured_call(const struct ingest *f, const struct rec_node *n)
+{
+	const struct rec_call c = {
+		.hook = n->hook,
+		.stack = n->stack,
+		.begin_ticks = n->begin_ticks,
+		.duration = n->ticks,
+		.device = n->device,
+		.stream = n->stream,
+		.arg = n->arg,
+		.detail = n->copy,
+	};
+	struct model_call call = ingest_call_of(f, &c, dict_category(&f->dict, n->hook));
+	call.is_captured = true;
+	return call;
+}
+
+static int by_capture(const void *a, const void *b)
+{
+	const struct graph_node *x = *(const struct graph_node *const *)a,
+				*y = *(const struct graph_node *const *)b;
+	if (x->call.begin_ticks != y->call.begin_ticks)
+		return x->call.begin_ticks < y->call.begin_ticks ? -1 : 1;
+	return (uintptr_t)x < (uintptr_t)y ? -1 : x > y;
+}
+
+/* Adds each node's call to the step once. `calls` gets the index of each node's call. */
+static void add_calls(const struct ingest *f, const struct ingest_graphs *s, struct map *calls,
+		      struct model_step *m)
+{
+	VEC(const struct graph_node *) nodes = { 0 };
+	for (size_t i = 0; i < s->works.n; i++) {
+		bool is_new = false;
+		if (s->works.at[i].node)
+			map_at(calls, (uintptr_t)s->works.at[i].node, &is_new);
+		if (is_new)
+			vec_push(&nodes, s->works.at[i].node);
+	}
+	if (nodes.n)
+		qsort(nodes.at, nodes.n, sizeof(*nodes.at), by_capture);
+	for (size_t i = 0; i < nodes.n; i++) {
+		*map_at(calls, (uintptr_t)nodes.at[i], NULL) = m->captured.n;
+		vec_push(&m->captured, captured_call(f, &nodes.at[i]->call));
+	}
+	vec_free(&nodes);
+}
+
+static void name_kernel(const struct ingest *f, struct model_step *m, struct model_work *w)
+{
+	uint32_t launch = m->captured.at[w->origin].launch;
+	if (w->kind == WORK_KERNEL && !w->kernel && launch)
+		w->name = f->dict.t.launches.at[launch - 1].name;
+}
+
+void ingest_graphs_build(struct ingest *f, struct ingest_graphs *s, struct model_step *m)
+{
+	bool is_dropped = f->counts.dropped || atomic_load(&f->reader.header->dropped_records);
+	struct map calls = { 0 };
+	graph_table_resolve(&f->graphs, &f->dict, s->works.at, s->works.n);
+	add_calls(f, s, &calls, m);
+	for (size_t i = 0; i < s->works.n; i++) {
+		const struct graph_work *work = &s->works.at[i];
+		struct model_work *w = &m->works.at[s->index.at[i]];
+		m->graphs.n++;
+		if (work->node) {
+			w->origin = (uint32_t)*map_find(&calls, (uintptr_t)work->node);
+			name_kernel(f, m, w);
+			m->graphs.n_named++;
+		} else {
+			m->graphs.n_lacking[is_dropped ? GRAPH_LACK_DROPPED : work->lack]++;
+		}
+	}
+	map_free(&calls);
+	vec_free(&s->launches);
+	vec_free(&s->works);
+	vec_free(&s->index);
+}
