@@ -67,7 +67,7 @@ static void stack_args(struct walk *w, const struct model_call *c)
 	if (!has_line)
 		walk_word(w, TRACE_ARG_LINE,
 			  trace_line_of_call(&w->stacks, c,
-					     w->step->forward_site[c - w->m->calls.at]));
+					     w->step->tied[c - w->m->calls.at].site));
 }
 
 void walk_call(struct walk *w, const struct model_call *c, uint64_t begin_ns, uint64_t end_ns)

@@ -64,7 +64,7 @@ static uint32_t work_line(struct walk *w, const struct model_work *work)
 	if (work->call == MODEL_NO_CALL)
 		return 0;
 	return trace_line_of_call(&w->stacks, &w->m->calls.at[work->call],
-				  w->step->forward_site[work->call]);
+				  w->step->tied[work->call].site);
 }
 
 static void walk_work(struct walk *w, uint32_t i, const struct model_stream *s)

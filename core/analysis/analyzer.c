@@ -12,18 +12,9 @@ void analyzer_start(struct analyzer *a, const struct tables *tables, struct fram
 
 void analyzer_free(struct analyzer *a)
 {
-	for (size_t i = 0; i < a->threads.room && a->threads.at; i++) {
-		span_list_free(&a->threads.at[i].spans);
-		vec_free(&a->threads.at[i].modules.at);
-	}
-	vec_free(&a->threads);
-	vec_free(&a->forward_site);
-	vec_free(&a->is_backward);
 	idle_step_free(&a->idle_step);
-	phases_free(&a->phases);
-	spans_free(&a->spans);
-	modules_free(&a->modules);
-	autograd_map_free(&a->autograd_map);
+	call_code_free(&a->code);
+	captured_free(&a->captured);
 	idle_tracker_free(a->idle);
 	timeline_free(&a->timeline);
 }
@@ -38,81 +29,18 @@ void analyzer_restart(struct analyzer *a)
 	a->timeline.pid = pid;
 }
 
-/* ---- Threads ---- */
-
-/* Sets the number of threads. Slots of earlier steps keep their allocations, so that later steps
- * can reuse them; new slots are zeroed. */
-static void make_threads(struct analyzer *a, size_t n)
-{
-	size_t room = a->threads.at ? a->threads.room : 0;
-	a->threads.n = 0;
-	vec_reserve(&a->threads, n);
-	memset(a->threads.at + room, 0, (a->threads.room - room) * sizeof(*a->threads.at));
-	a->threads.n = n;
-}
-
-static void find_spans(struct analyzer *a, const struct model_step *m)
-{
-	struct frames *frames = a->timeline.frames;
-	make_threads(a, m->threads.n);
-	for (size_t i = 0; i < m->threads.n; i++) {
-		struct analyzed_thread *t = &a->threads.at[i];
-		spans_find(&a->spans, m, i, frames, &t->spans);
-		t->modules.at.n = 0;
-		if (frames)
-			modules_find(&a->modules, m, i, frames, &t->modules);
-	}
-}
-
-/* ---- The backward pass ---- */
-
-/* Returns the line and module of each call, by the call's index in the model. `call_of` maps that
- * index to the timeline's index. The caller frees the result. */
-static struct autograd_map_place *places_of(struct analyzer *a, const struct model_step *m,
-					    const uint32_t *call_of)
-{
-	struct timeline *t = &a->timeline;
-	struct autograd_map_place *places = mem_zero((m->calls.n + 1) * sizeof(*places));
-	for (size_t i = 0; i < m->calls.n; i++)
-		places[i] = (struct autograd_map_place){
-			t->calls.at[call_of[i]].site, timeline_stack(t, m->calls.at[i].stack).module
-		};
-	return places;
-}
-
-/* Fills `tied`: for each call of the backward pass, the forward line and module that caused it.
- * Sets forward_site and is_backward of the analyzer and of the timeline's calls. */
-static void tie_backward(struct analyzer *a, const struct model_step *m, const uint32_t *call_of,
-			 const struct autograd_map_place *places, struct autograd_map_place *tied)
-{
-	struct timeline *t = &a->timeline;
-	a->forward_site.n = a->is_backward.n = 0;
-	vec_reserve(&a->forward_site, m->calls.n);
-	vec_reserve(&a->is_backward, m->calls.n);
-	memset(a->is_backward.at, 0, m->calls.n * sizeof(*a->is_backward.at));
-	autograd_map_begin(&a->autograd_map, m);
-	for (size_t i = 0; i < m->threads.n; i++)
-		autograd_map_add_thread(&a->autograd_map, m, i, &a->threads.at[i].spans, &a->phases,
-					places, t->frames);
-	autograd_map_end(&a->autograd_map, m, t->frames, tied, a->is_backward.at);
-	for (size_t i = 0; i < m->calls.n; i++) {
-		a->forward_site.at[i] = tied[i].site;
-		t->calls.at[call_of[i]].forward_site = tied[i].site;
-		t->calls.at[call_of[i]].is_backward = a->is_backward.at[i];
-	}
-	a->forward_site.n = a->is_backward.n = m->calls.n;
-}
-
 /* ---- Sums ---- */
 
-/* Returns prefix sums of GPU time: entry i is the GPU time of all calls before call i, in ns. The
- * array has one entry more than there are calls. The caller frees it. */
+/* Returns prefix sums of GPU time: entry i is the GPU time of all calls before call i, in ns. Works
+ * of graphs are left out if their captured calls are known. The array has one entry more than there
+ * are calls. The caller frees it. */
 static uint64_t *gpu_sums(const struct model_step *m)
 {
 	uint64_t *sums = mem_zero((m->calls.n + 1) * sizeof(*sums));
 	for (size_t i = 0; i < m->works.n; i++) {
 		const struct model_work *w = &m->works.at[i];
-		if (w->kind != WORK_SYNC && w->call < m->calls.n)
+		if (w->kind != WORK_SYNC && w->call < m->calls.n &&
+		    model_work_origin(m, w) == MODEL_NO_CALL)
 			sums[w->call + 1] += w->end_ns - w->begin_ns;
 	}
 	for (size_t i = 0; i < m->calls.n; i++)
@@ -120,33 +48,30 @@ static uint64_t *gpu_sums(const struct model_step *m)
 	return sums;
 }
 
-static void add_modules(struct analyzer *a, const struct model_step *m, const uint64_t *gpu_ns,
-			const struct autograd_map_place *places,
-			const struct autograd_map_place *tied)
+static void add_modules(struct analyzer *a, const struct model_step *m, const uint64_t *gpu_ns)
 {
 	struct timeline *t = &a->timeline;
+	const struct call_code *c = &a->code;
 	for (size_t i = 0; i < m->threads.n; i++)
-		module_sums_add_thread(&t->modules, &a->threads.at[i].modules, &t->texts);
-	for (size_t i = 0; i < m->calls.n; i++) {
-		uint64_t ns = gpu_ns[i + 1] - gpu_ns[i];
-		if (places[i].module)
-			t->modules.at.at[places[i].module - 1].own_gpu_ns += ns;
-		if (tied[i].module)
-			t->modules.at.at[tied[i].module - 1].own_backward_ns += ns;
-	}
+		module_sums_add_thread(&t->modules, &c->threads.at[i].modules, NULL, &t->texts);
+	for (size_t i = 0; i < m->calls.n; i++)
+		module_sums_add_gpu(&t->modules, c->places.at[i].module, c->tied.at[i].module,
+				    gpu_ns[i + 1] - gpu_ns[i], false);
 }
 
-static void add_sums(struct analyzer *a, const struct model_step *m,
-		     const struct autograd_map_place *places, const struct autograd_map_place *tied)
+static void add_sums(struct analyzer *a, const struct model_step *m, uint32_t first_captured)
 {
 	struct timeline *t = &a->timeline;
 	uint64_t *gpu_ns = gpu_sums(m);
-	phase_sums_add(&t->phase_sums, &a->phases, m);
+	const uint8_t *parts = m->captured.n ? a->captured.part_of_call.at : NULL;
+	phase_sums_add(&t->phase_sums, &a->code.phases, m, parts);
 	vec_push(&t->phases_of_step, (struct phase_sums){ 0 });
-	phase_sums_add(&t->phases_of_step.at[t->phases_of_step.n - 1], &a->phases, m);
+	phase_sums_add(&t->phases_of_step.at[t->phases_of_step.n - 1], &a->code.phases, m, parts);
 	for (size_t i = 0; i < m->threads.n; i++)
-		operator_sums_add(&t->operators, &a->threads.at[i].spans, gpu_ns, &t->texts);
-	add_modules(a, m, gpu_ns, places, tied);
+		operator_sums_add(&t->operators, &a->code.threads.at[i].spans, gpu_ns, NULL,
+				  &t->texts);
+	add_modules(a, m, gpu_ns);
+	captured_add_sums(&a->captured, t, m, first_captured);
 	idle_sums_add(&t->idle, &a->idle_step, (uint32_t)t->steps.n - 1, t->calls.n);
 	host_sums_add(&t->host, a->idle_step.host);
 	free(gpu_ns);
@@ -194,29 +119,27 @@ const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_
 	bool has_room = timeline_has_room(t, m);
 	find_loop(a, m);
 	uint32_t *call_of = timeline_add_events(t, m);
-	struct autograd_map_place *tied = mem_zero((m->calls.n + 1) * sizeof(*tied));
-	struct autograd_map_place *places = places_of(a, m, call_of);
-	phases_find(&a->phases, m, t->frames);
-	find_spans(a, m);
-	tie_backward(a, m, call_of, places, tied);
+	uint32_t first_captured = (uint32_t)mark.captured;
+	call_code_find(&a->code, t, m, t->calls.at, call_of);
+	captured_find(&a->captured, t, m, first_captured);
 	idle_explain_step(a->idle, t, mark.earlier, &a->idle_step);
 	note_before_calls(a);
 	t->n_cut += keep && !has_room;
 	if (keep && has_room) {
-		add_sums(a, m, places, tied);
+		add_sums(a, m, first_captured);
 	} else {
 		timeline_rewind(t, &mark);
 		idle_tracker_forget_step(a->idle);
 	}
-	free(places);
-	free(tied);
 	free(call_of);
 	a->step = (struct analyzed_step){
 		.model = m,
-		.threads = a->threads.at,
-		.phases = &a->phases,
-		.forward_site = a->forward_site.at,
+		.threads = a->code.threads.at,
+		.phases = &a->code.phases,
+		.tied = a->code.tied.at,
+		.captured = a->captured.at.at,
 		.idle = &a->idle_step,
+		.timeline = t,
 	};
 	return &a->step;
 }

@@ -3,44 +3,32 @@
 #ifndef CORE_ANALYZER_H
 #define CORE_ANALYZER_H
 
-#include "core/analysis/autograd_map.h"
+#include "core/analysis/call_code.h"
+#include "core/analysis/captured.h"
 #include "core/analysis/idle.h"
-#include "core/analysis/modules.h"
-#include "core/analysis/phases.h"
-#include "core/analysis/spans.h"
 #include "core/analysis/timeline.h"
-
-/* The ranges, operators, library functions and modules around the calls of one thread. */
-struct analyzed_thread {
-	struct span_list spans;
-	struct module_list modules;
-};
 
 /* A step with all results of its analysis. Read-only. Valid until the next step is added. */
 struct analyzed_step {
 	const struct model_step *model;
 	const struct analyzed_thread *threads; /* one entry per thread of model->threads */
 	const struct phases *phases;
-	/* By call of the model: if the call belongs to the backward pass, the frames_site() of the
-	 * forward line that caused it; 0: not known. */
-	const uint32_t *forward_site;
+	/* By call of the model: if the call belongs to the backward pass, the line and module of
+	 * the forward pass that caused it; 0: not known. */
+	const struct autograd_map_place *tied;
+	const struct captured_code *captured; /* by captured call of the model */
 	const struct idle_step *idle;
+	struct timeline *timeline; /* for the names of modules */
 };
 
 struct analyzer {
 	struct timeline timeline; /* the steps added with `keep` */
 	struct analyzed_step step;
 	/* results for the newest step; `step` points to them */
-	VEC(struct analyzed_thread) threads;
-	VEC(uint32_t) forward_site;
-	VEC(bool) is_backward;
+	struct call_code code;
+	struct captured captured;
 	struct idle_step idle_step;
-	struct phases phases;
-	/* state that is kept from step to step */
-	struct spans spans;
-	struct modules modules;
-	struct autograd_map autograd_map;
-	struct idle_tracker *idle;
+	struct idle_tracker *idle; /* state that is kept from step to step */
 };
 
 /* Initializes the analyzer. `frames` may be NULL: then stacks are not evaluated. `tables` and

@@ -108,6 +108,13 @@ static enum autograd_map_call call_of(struct autograd_map *t, struct frames *fra
 
 /* ---- A step's threads ---- */
 
+void autograd_map_forget(struct autograd_map *t)
+{
+	t->ops.n = 0;
+	for (size_t i = 0; i < AUTOGRAD_MAP_LEVELS; i++)
+		t->passes[i].from = 0;
+}
+
 void autograd_map_begin(struct autograd_map *t, const struct model_step *m)
 {
 	size_t kept = 0;

@@ -91,6 +91,8 @@ struct autograd_map {
 	struct map first_seen;
 };
 
+/* Forgets the operators of all steps so far. */
+void autograd_map_forget(struct autograd_map *t);
 /* Begins a step. Forgets the operators of steps before the previous one. */
 void autograd_map_begin(struct autograd_map *t, const struct model_step *m);
 /* Adds a thread of the step. `spans`: the spans of m->threads.at[thread]. `places`: by call of the

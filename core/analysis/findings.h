@@ -140,6 +140,7 @@ struct finding_operator {
 	double per_step;
 	double gpu_ms, host_ms; /* total time, including the operators called within this one */
 	double self_gpu_ms, self_host_ms;
+	double graph_gpu_ms; /* the part of self_gpu_ms that CUDA graphs ran */
 };
 
 struct finding_phase_part {
@@ -161,6 +162,7 @@ struct finding_kernel {
 	const char *name;
 	struct finding_arithmetic arithmetic;
 	double per_step, gpu_ms, pct;
+	double graph_gpu_ms; /* the part of gpu_ms that CUDA graphs ran */
 	bool tensor_core;
 };
 
@@ -171,6 +173,8 @@ struct finding_line {
 	const char *module;
 	struct finding_arithmetic arithmetic;
 	double gpu_ms, host_ms, launches;
+	/* The part of gpu_ms that CUDA graphs ran. This line made the calls that were captured. */
+	double graph_gpu_ms;
 	double backward_gpu_ms; /* GPU time of the backward calls caused by this line */
 };
 
@@ -178,6 +182,7 @@ struct finding_line {
 struct finding_module {
 	const char *name; /* "Net.Block.Linear" */
 	double per_step, host_ms, gpu_ms, backward_gpu_ms;
+	double graph_gpu_ms; /* the part of gpu_ms and backward_gpu_ms that CUDA graphs ran */
 };
 
 /* CPU time between CUDA calls, by the line and function that was sampled (summary_between.c). */

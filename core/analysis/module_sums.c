@@ -33,15 +33,53 @@ uint32_t module_sums_of_stack(struct module_sums *s, struct frames *frames, uint
 	return row;
 }
 
+const char *module_sums_chain(struct module_sums *s, struct strtab *texts, uint32_t row)
+{
+	char text[1024];
+	size_t at = sizeof(text) - 1;
+	if (!row)
+		return "";
+	struct module_row *first = &s->at.at[row - 1];
+	text[at] = 0;
+	while (row && !first->chain) {
+		const struct module_row *r = &s->at.at[row - 1];
+		const char *name = strtab_text(texts, r->name);
+		size_t n = strlen(name);
+		if (n + 1 > at)
+			break;
+		if (text[at])
+			text[--at] = '.';
+		at -= n;
+		memcpy(text + at, name, n);
+		row = r->outer;
+	}
+	if (!first->chain)
+		first->chain = strtab_intern(texts, text + at);
+	return strtab_text(texts, first->chain);
+}
+
+void module_sums_add_gpu(struct module_sums *s, uint32_t row, uint32_t tied, uint64_t ns,
+			 bool is_graph)
+{
+	if (row)
+		s->at.at[row - 1].own_gpu_ns += ns;
+	if (tied)
+		s->at.at[tied - 1].own_backward_ns += ns;
+	if (is_graph && row)
+		s->at.at[row - 1].own_graph_ns += ns;
+	if (is_graph && tied)
+		s->at.at[tied - 1].own_graph_ns += ns;
+}
+
 void module_sums_add_thread(struct module_sums *s, const struct module_list *list,
-			    struct strtab *texts)
+			    const uint64_t *n_works, struct strtab *texts)
 {
 	for (size_t i = 0; i < list->at.n; i++) {
 		const struct module_span *span = &list->at.at[i];
 		uint32_t outer = span->depth ? s->open.at[span->depth - 1] : 0;
 		uint32_t row = row_of(s, outer, strtab_intern(texts, span->name));
-		s->at.at[row - 1].n++;
-		s->at.at[row - 1].host_ns += span->end_ns - span->begin_ns;
+		s->at.at[row - 1].n += n_works ? n_works[span->first_call] : 1;
+		s->at.at[row - 1].host_ns += n_works ? 0 : span->end_ns - span->begin_ns;
 		s->open.n = span->depth;
 		vec_push(&s->open, row);
 	}

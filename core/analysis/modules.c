@@ -107,8 +107,8 @@ static size_t still_open(const struct nest *n, const struct module_stack *stack,
 	return again < k ? again : k;
 }
 
-static void add_call(struct nest *n, struct module_stack stack, uint32_t id, uint64_t begin_ns,
-		     uint64_t end_ns)
+static void add_call(struct nest *n, struct module_stack stack, uint32_t call, uint32_t id,
+		     uint64_t begin_ns, uint64_t end_ns)
 {
 	size_t k = still_open(n, &stack, id, begin_ns);
 	n->last_end_ns = end_ns;
@@ -126,6 +126,7 @@ static void add_call(struct nest *n, struct module_stack stack, uint32_t id, uin
 		vec_push(&n->list->at, (struct module_span){ .begin_ns = begin_ns,
 							     .end_ns = end_ns,
 							     .name = n->open[n->n].entry.name,
+							     .first_call = call,
 							     .n_calls = 1,
 							     .depth = (uint32_t)n->n });
 	}
@@ -144,7 +145,8 @@ void modules_find(struct modules *s, const struct model_step *m, size_t thread,
 		const struct model_call *c = &m->calls.at[t->first + i];
 		spans_clip(c, &begin_ns, &last_end_ns);
 		if (c->stack)
-			add_call(n, stack_at(s, frames, c->stack), c->stack, begin_ns, last_end_ns);
+			add_call(n, stack_at(s, frames, c->stack), (uint32_t)(t->first + i),
+				 c->stack, begin_ns, last_end_ns);
 	}
 	free(n);
 }

@@ -14,9 +14,9 @@
 
 struct module_span {
 	uint64_t begin_ns, end_ns;
-	const char *name; /* owned by the frames */
-	uint32_t n_calls;
-	uint32_t depth; /* 0: outermost */
+	const char *name;	      /* owned by the frames */
+	uint32_t first_call, n_calls; /* first_call: index in the model's calls */
+	uint32_t depth;		      /* 0: outermost */
 };
 
 /* A module in a stack. */

@@ -38,7 +38,7 @@ static const struct span *around(struct operator_sums *s, const struct span_list
 }
 
 void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
-		       const uint64_t *gpu_ns, struct strtab *texts)
+		       const uint64_t *gpu_ns, const uint64_t *n_works, struct strtab *texts)
 {
 	s->open.n = 0;
 	for (size_t i = 0; i < spans->at.n; i++) {
@@ -46,17 +46,19 @@ void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
 		if (span->kind != SPAN_OPERATOR)
 			continue;
 		uint64_t ns = gpu_ns[span->first_call + span->n_calls] - gpu_ns[span->first_call];
-		uint64_t host_ns = span->end_ns - span->begin_ns;
+		uint64_t host_ns = n_works ? 0 : span->end_ns - span->begin_ns;
 		const struct span *outer = around(s, spans, span);
 		if (outer) {
 			struct operator_sum *sum = sum_of(s, strtab_intern(texts, outer->operator));
 			sum->self_gpu_ns -= ns;
+			sum->self_graph_ns -= n_works ? ns : 0;
 			sum->self_host_ns -= host_ns;
 		}
 		struct operator_sum *sum = sum_of(s, strtab_intern(texts, span->operator));
-		sum->n++;
+		sum->n += n_works ? n_works[span->first_call] : 1;
 		sum->gpu_ns += ns;
 		sum->self_gpu_ns += ns;
+		sum->self_graph_ns += n_works ? ns : 0;
 		sum->host_ns += host_ns;
 		sum->self_host_ns += host_ns;
 		vec_push(&s->open, (uint32_t)i);

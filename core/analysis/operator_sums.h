@@ -15,6 +15,7 @@ struct operator_sum {
 	uint64_t gpu_ns, self_gpu_ns;
 	/* Of its spans; self: without the spans of inner operators. */
 	uint64_t host_ns, self_host_ns;
+	uint64_t self_graph_ns; /* the part of self_gpu_ns that graphs ran */
 };
 
 /* All zeros is a valid start. */
@@ -27,10 +28,12 @@ struct operator_sums {
 /*
  * Adds the spans of one thread of a step. `gpu_ns`: prefix sums of GPU time: entry i is the GPU
  * time, in ns, of all calls of the step before call i; there is one more entry than calls. Adds the
- * names of operators to `texts`.
+ * names of operators to `texts`. `n_works`: NULL, or if the calls were captured into graphs, the
+ * number of works of each call of the model. An operator then counts once for each work of its
+ * first call, and takes no CPU time.
  */
 void operator_sums_add(struct operator_sums *s, const struct span_list *spans,
-		       const uint64_t *gpu_ns, struct strtab *texts);
+		       const uint64_t *gpu_ns, const uint64_t *n_works, struct strtab *texts);
 void operator_sums_free(struct operator_sums *s);
 
 #endif

@@ -817,7 +817,17 @@ void phases_find(struct phases *p, const struct model_step *m, struct frames *fr
 
 /* ---- Sums ---- */
 
-void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct model_step *m)
+static uint8_t part_of_work(const struct phases *p, const struct model_step *m,
+			    const struct model_work *w, const uint8_t *captured)
+{
+	uint32_t origin = model_work_origin(m, w);
+	if (captured && origin != MODEL_NO_CALL)
+		return captured[origin];
+	return w->call < m->calls.n ? p->part_of_call.at[w->call] : (uint8_t)PART_NONE;
+}
+
+void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct model_step *m,
+		    const uint8_t *captured)
 {
 	const struct phase_lane *lane = &p->lanes.at[0];
 	for (size_t i = lane->first; i < lane->first + lane->n; i++)
@@ -826,8 +836,7 @@ void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct m
 		const struct model_work *w = &m->works.at[i];
 		if (w->kind == WORK_SYNC)
 			continue;
-		uint8_t part = w->call < m->calls.n ? p->part_of_call.at[w->call]
-						    : (uint8_t)PART_NONE;
+		uint8_t part = part_of_work(p, m, w, captured);
 		s->gpu_ns[part] += w->end_ns - w->begin_ns;
 		s->work_ns += w->end_ns - w->begin_ns;
 	}

@@ -61,7 +61,8 @@ void phases_free(struct phases *p);
 
 struct phase_sums {
 	uint64_t host_ns[PHASE_PARTS_N]; /* CPU time of the main lane */
-	/* GPU time of the work of all lanes, by the part of the call that launched it */
+	/* GPU time of the work of all lanes, by the part of the call that launched it or, for work
+	 * of a graph, that was captured */
 	uint64_t gpu_ns[PHASE_PARTS_N];
 	/* Totals to check the sums: host_ns must add up to steps_ns, gpu_ns to work_ns. */
 	uint64_t steps_ns, work_ns;
@@ -69,8 +70,10 @@ struct phase_sums {
 	bool has_phases;
 };
 
-/* Adds the results of phases_find() for a step. */
-void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct model_step *m);
+/* Adds the results of phases_find() for a step. `captured`: by captured call of the model, its
+ * part; NULL: the step has none. */
+void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct model_step *m,
+		    const uint8_t *captured);
 
 /* Returns true if host_ns adds up to steps_ns and gpu_ns to work_ns, to the nanosecond. */
 bool phase_sums_are_right(const struct phase_sums *s);

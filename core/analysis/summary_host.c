@@ -3,16 +3,6 @@
 
 #include "core/symbols/stack_about.h"
 
-static uint64_t work_ns(const struct timeline *t, const struct timeline_call *c)
-{
-	uint64_t ns = 0;
-	for (uint32_t i = 0; i < c->n_work; i++) {
-		const struct timeline_work *w = &t->works.at[t->work_of_call.at[c->first_work + i]];
-		ns += w->end_ns - w->begin_ns;
-	}
-	return ns;
-}
-
 enum {
 	/* If work begins this long after its call, the CPU is far ahead of the device. */
 	BEHIND_NS = 1000000,
@@ -34,7 +24,7 @@ struct sum {
 	uint32_t site;
 	uint32_t module;  /* row of module_sums that contains all launches; 0: none */
 	bool is_launched; /* `module` is known */
-	uint64_t n, gpu_ns, host_ns, backward_ns;
+	uint64_t n, gpu_ns, graph_ns, host_ns, backward_ns;
 };
 
 struct sums {
@@ -88,50 +78,46 @@ static void add_module(struct timeline *t, struct sum *s, const struct timeline_
 	s->is_launched = true;
 }
 
-static void sum_lines(struct sums *sums, struct findings *f)
+static void sum_calls(struct sums *sums, struct timeline *t)
 {
-	struct timeline *t = f->timeline;
-	double steps = findings_count_steps(t).with_gpu;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
-		uint64_t gpu_ns = work_ns(t, c);
 		struct sum *s = sum_of(sums, c->site);
 		s->n += category_has_work(c->category) && !c->is_captured;
-		s->gpu_ns += gpu_ns;
 		s->host_ns += own_ns(t, c);
 		add_module(t, s, c);
-		if (c->forward_site)
-			sum_of(sums, c->forward_site)->backward_ns += gpu_ns;
-		f->tied_gpu_ms += c->forward_site ? (double)gpu_ns / 1e6 / steps : 0;
-		f->backward_gpu_ms += c->is_backward ? (double)gpu_ns / 1e6 / steps : 0;
 	}
+	for (size_t i = 0; i < t->captured.n; i++)
+		add_module(t, sum_of(sums, t->captured.at[i].site), &t->captured.at[i]);
 }
 
-static const char *chain_of(struct timeline *t, uint32_t row)
+static void sum_works(struct sums *sums, struct findings *f)
 {
-	char text[1024];
-	size_t at = sizeof(text) - 1;
-	text[at] = 0;
-	while (row) {
-		const struct module_row *r = &t->modules.at.at[row - 1];
-		const char *name = strtab_text(&t->texts, r->name);
-		size_t n = strlen(name);
-		if (n + 1 > at)
-			break;
-		if (text[at])
-			text[--at] = '.';
-		at -= n;
-		memcpy(text + at, name, n);
-		row = r->outer;
+	const struct timeline *t = f->timeline;
+	double steps = findings_count_steps(t).with_gpu;
+	for (size_t i = 0; i < t->works.n; i++) {
+		const struct timeline_work *w = &t->works.at[i];
+		const struct timeline_call *c = timeline_code(t, w);
+		uint64_t ns = w->end_ns - w->begin_ns;
+		if (!c)
+			continue;
+		struct sum *s = sum_of(sums, c->site);
+		s->gpu_ns += ns;
+		s->graph_ns += w->graph ? ns : 0;
+		if (c->forward_site)
+			sum_of(sums, c->forward_site)->backward_ns += ns;
+		f->tied_gpu_ms += c->forward_site ? (double)ns / 1e6 / steps : 0;
+		f->backward_gpu_ms += c->is_backward ? (double)ns / 1e6 / steps : 0;
 	}
-	return strtab_text(&t->texts, strtab_intern(&t->texts, text + at));
 }
 
 void summary_fill_lines(struct findings *f)
 {
-	struct step_counts steps = findings_count_steps(f->timeline);
+	struct timeline *t = f->timeline;
+	struct step_counts steps = findings_count_steps(t);
 	struct sums sums = { 0 };
-	sum_lines(&sums, f);
+	sum_calls(&sums, t);
+	sum_works(&sums, f);
 	for (size_t i = 0; i < sums.at.n; i++) {
 		const struct sum *s = &sums.at.at[i];
 		if (!s->site)
@@ -139,8 +125,9 @@ void summary_fill_lines(struct findings *f)
 		vec_push(&f->lines,
 			 (struct finding_line){
 				 .site = s->site,
-				 .module = chain_of(f->timeline, s->module),
+				 .module = module_sums_chain(&t->modules, &t->texts, s->module),
 				 .gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
+				 .graph_gpu_ms = (double)s->graph_ns / 1e6 / steps.with_gpu,
 				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
 				 .launches = (double)s->n / steps.all,
 				 .backward_gpu_ms = (double)s->backward_ns / 1e6 / steps.with_gpu,
@@ -178,6 +165,7 @@ void summary_fill_operators(struct findings *f)
 				 .gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
 				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
 				 .self_gpu_ms = (double)s->self_gpu_ns / 1e6 / steps.with_gpu,
+				 .graph_gpu_ms = (double)s->self_graph_ns / 1e6 / steps.with_gpu,
 				 .self_host_ms = (double)s->self_host_ns / 1e6 / steps.all,
 			 });
 	}
@@ -215,17 +203,19 @@ void summary_fill_modules(struct findings *f)
 		if (r->outer) {
 			rows[r->outer - 1].own_gpu_ns += r->own_gpu_ns;
 			rows[r->outer - 1].own_backward_ns += r->own_backward_ns;
+			rows[r->outer - 1].own_graph_ns += r->own_graph_ns;
 		}
 		if (!r->n && !r->own_gpu_ns && !r->own_backward_ns)
 			continue; /* the module ran only in steps that were not kept */
 		vec_push(&f->modules,
 			 (struct finding_module){
-				 .name = chain_of(t, (uint32_t)i + 1),
+				 .name = module_sums_chain(&t->modules, &t->texts, (uint32_t)i + 1),
 				 .per_step = (double)r->n / steps.all,
 				 .host_ms = (double)r->host_ns / 1e6 / steps.all,
 				 .gpu_ms = (double)r->own_gpu_ns / 1e6 / steps.with_gpu,
 				 .backward_gpu_ms =
 					 (double)r->own_backward_ns / 1e6 / steps.with_gpu,
+				 .graph_gpu_ms = (double)r->own_graph_ns / 1e6 / steps.with_gpu,
 			 });
 	}
 	if (f->modules.n)

@@ -11,7 +11,7 @@ static uint64_t length_ns(const struct timeline_work *w)
 
 struct kernel_sum {
 	uint32_t name;
-	uint64_t n, ns;
+	uint64_t n, ns, graph_ns;
 };
 
 struct kernel_sums {
@@ -88,18 +88,21 @@ void summary_fill_kernels(struct findings *f)
 		struct kernel_sum *sum = kernel_of(&sums, w->name);
 		sum->n++;
 		sum->ns += length_ns(w);
+		sum->graph_ns += w->graph ? length_ns(w) : 0;
 		all_ns += length_ns(w);
 	}
 	for (size_t i = 0; i < sums.at.n; i++) {
 		const char *name = strtab_text(&t->tables->names, sums.at.at[i].name);
 		double ns = (double)sums.at.at[i].ns;
-		vec_push(&f->kernels, (struct finding_kernel){
-					      .name = name,
-					      .per_step = (double)sums.at.at[i].n / steps,
-					      .gpu_ms = ns / 1e6 / steps,
-					      .pct = all_ns ? 100.0 * ns / (double)all_ns : 0,
-					      .tensor_core = kernel_uses_tensor_cores(name),
-				      });
+		vec_push(&f->kernels,
+			 (struct finding_kernel){
+				 .name = name,
+				 .per_step = (double)sums.at.at[i].n / steps,
+				 .gpu_ms = ns / 1e6 / steps,
+				 .graph_gpu_ms = (double)sums.at.at[i].graph_ns / 1e6 / steps,
+				 .pct = all_ns ? 100.0 * ns / (double)all_ns : 0,
+				 .tensor_core = kernel_uses_tensor_cores(name),
+			 });
 	}
 	if (f->kernels.n)
 		qsort(f->kernels.at, f->kernels.n, sizeof(*f->kernels.at), by_gpu_time);
@@ -125,8 +128,9 @@ static struct copy_sum *copy_of(struct copy_sums *s, const struct timeline *t,
 {
 	struct copy_sum fresh = { .name = w->name };
 	bool is_new;
-	if (w->call != MODEL_NO_CALL)
-		fresh.site = t->calls.at[w->call].site;
+	const struct timeline_call *code = timeline_code(t, w);
+	if (code)
+		fresh.site = code->site;
 	uint64_t *at = map_at(&s->place, (uint64_t)fresh.site << 32 | w->name, &is_new);
 	if (is_new) {
 		*at = s->at.n;

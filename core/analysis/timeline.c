@@ -22,6 +22,7 @@ void timeline_free(struct timeline *t)
 	vec_free(&t->steps);
 	vec_free(&t->phases_of_step);
 	vec_free(&t->calls);
+	vec_free(&t->captured);
 	vec_free(&t->works);
 	vec_free(&t->libraries);
 	vec_free(&t->work_of_call);
@@ -126,30 +127,31 @@ static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *st
 	return is_lent ? t->backward_site : stack->site;
 }
 
-static void add_call(struct timeline *t, const struct model_call *c, uint32_t thread)
+static struct timeline_call make_call(struct timeline *t, const struct model_call *c,
+				      uint32_t thread)
 {
 	struct timeline_stack stack = timeline_stack(t, c->stack);
-	vec_push(&t->calls, (struct timeline_call){
-				    .begin_ns = c->begin_ns,
-				    .end_ns = c->end_ns,
-				    .stream = c->stream,
-				    .handle = c->handle,
-				    .bytes = c->bytes,
-				    .name = c->name,
-				    .stack = c->stack,
-				    .site = site_of_call(t, &stack),
-				    .op = stack.op,
-				    .outer_op = stack.outer_op,
-				    .about = stack.about,
-				    .thread = thread,
-				    .step = (uint32_t)t->steps.n,
-				    .status = c->status,
-				    .category = c->polls ? CAT_SYNC : c->category,
-				    .space = c->space,
-				    .device = c->device,
-				    .copy = c->copy,
-				    .is_captured = c->is_captured,
-			    });
+	return (struct timeline_call){
+		.begin_ns = c->begin_ns,
+		.end_ns = c->end_ns,
+		.stream = c->stream,
+		.handle = c->handle,
+		.bytes = c->bytes,
+		.name = c->name,
+		.stack = c->stack,
+		.site = site_of_call(t, &stack),
+		.op = stack.op,
+		.outer_op = stack.outer_op,
+		.about = stack.about,
+		.thread = thread,
+		.step = (uint32_t)t->steps.n,
+		.status = c->status,
+		.category = c->polls ? CAT_SYNC : c->category,
+		.space = c->space,
+		.device = c->device,
+		.copy = c->copy,
+		.is_captured = c->is_captured,
+	};
 }
 
 /* Appends the step's calls, sorted by start. Fills `call_of`: index of a call in the model -> index
@@ -169,16 +171,40 @@ static void add_calls(struct timeline *t, const struct model_step *m, uint32_t *
 	order_sort(keys, m->calls.n);
 	vec_reserve(&t->calls, m->calls.n);
 	for (size_t i = 0; i < m->calls.n; i++) {
-		call_of[keys[i].index] = (uint32_t)t->calls.n;
-		add_call(t, &m->calls.at[keys[i].index], thread_of_call[keys[i].index]);
+		uint32_t index = keys[i].index;
+		call_of[index] = (uint32_t)t->calls.n;
+		vec_push(&t->calls, make_call(t, &m->calls.at[index], thread_of_call[index]));
 	}
 	free(thread_of_call);
 	free(keys);
 }
 
+/* Appends the captured calls, in the model's order. Their sites are found in order of time, because
+ * the site of a call of autograd's threads depends on the calls before it. */
+static void add_captured(struct timeline *t, const struct model_step *m)
+{
+	struct order_key *keys = mem_resize(NULL, m->captured.n * sizeof(*keys));
+	size_t first = t->captured.n;
+	uint32_t backward_site = t->backward_site;
+	for (size_t i = 0; i < m->captured.n; i++)
+		keys[i] = (struct order_key){ m->captured.at[i].begin_ns, (uint32_t)i };
+	order_sort(keys, m->captured.n);
+	vec_reserve(&t->captured, m->captured.n);
+	t->captured.n += m->captured.n;
+	t->backward_site = 0;
+	for (size_t i = 0; i < m->captured.n; i++) {
+		struct timeline_call *to = &t->captured.at[first + keys[i].index];
+		*to = make_call(t, &m->captured.at[keys[i].index], TIMELINE_NO_THREAD);
+		to->is_captured = true;
+	}
+	t->backward_site = backward_site;
+	free(keys);
+}
+
 /* ---- Works ---- */
 
-static void add_work(struct timeline *t, const struct model_work *w, uint32_t stream, uint32_t call)
+static void add_work(struct timeline *t, const struct model_work *w, uint32_t stream, uint32_t call,
+		     uint32_t origin)
 {
 	vec_push(&t->works, (struct timeline_work){
 				    .begin_ns = w->begin_ns,
@@ -187,6 +213,8 @@ static void add_work(struct timeline *t, const struct model_work *w, uint32_t st
 				    .name = w->name,
 				    .kernel = w->kernel,
 				    .call = call,
+				    .origin = origin,
+				    .graph = w->graph,
 				    .stream = stream,
 				    .step = (uint32_t)t->steps.n,
 				    .kind = w->kind,
@@ -197,7 +225,9 @@ static void add_work(struct timeline *t, const struct model_work *w, uint32_t st
 			    });
 }
 
-static void add_works(struct timeline *t, const struct model_step *m, const uint32_t *call_of)
+/* `first_captured`: index in t->captured of the step's first captured call. */
+static void add_works(struct timeline *t, const struct model_step *m, const uint32_t *call_of,
+		      uint32_t first_captured)
 {
 	struct order_key *keys = mem_resize(NULL, m->works.n * sizeof(*keys));
 	uint32_t *stream_of_work = mem_zero(m->works.n * sizeof(*stream_of_work));
@@ -217,7 +247,9 @@ static void add_works(struct timeline *t, const struct model_step *m, const uint
 	for (size_t i = 0; i < n; i++) {
 		const struct model_work *w = &m->works.at[keys[i].index];
 		uint32_t call = w->call < m->calls.n ? call_of[w->call] : MODEL_NO_CALL;
-		add_work(t, w, stream_of_work[keys[i].index], call);
+		uint32_t origin = model_work_origin(m, w);
+		add_work(t, w, stream_of_work[keys[i].index], call,
+			 origin == MODEL_NO_CALL ? MODEL_NO_CALL : first_captured + origin);
 	}
 	free(stream_of_work);
 	free(keys);
@@ -428,8 +460,10 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 		.is_whole_run = m->is_whole_run,
 	};
 	t->pid = m->pid;
+	uint32_t first_captured = (uint32_t)t->captured.n;
 	add_calls(t, m, call_of);
-	add_works(t, m, call_of);
+	add_captured(t, m);
+	add_works(t, m, call_of, first_captured);
 	for (size_t i = 0; i < m->libraries.n; i++)
 		add_library(t, m, &m->libraries.at[i], call_of);
 	step.overhead_ns = add_overheads(t, m);
@@ -443,7 +477,8 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 
 bool timeline_has_room(const struct timeline *t, const struct model_step *m)
 {
-	return t->calls.n + t->works.n + m->calls.n + m->works.n <= TIMELINE_EVENTS_MOST &&
+	size_t n = t->calls.n + t->captured.n + t->works.n;
+	return n + m->calls.n + m->captured.n + m->works.n <= TIMELINE_EVENTS_MOST &&
 	       !memory_limit_is_near();
 }
 
@@ -452,6 +487,7 @@ struct timeline_mark timeline_mark(const struct timeline *t)
 	return (struct timeline_mark){
 		.steps = t->steps.n,
 		.calls = t->calls.n,
+		.captured = t->captured.n,
 		.works = t->works.n,
 		.work_of_call = t->work_of_call.n,
 		.libraries = t->libraries.n,
@@ -466,6 +502,7 @@ void timeline_rewind(struct timeline *t, const struct timeline_mark *mark)
 {
 	t->steps.n = mark->steps;
 	t->calls.n = mark->calls;
+	t->captured.n = mark->captured;
 	t->works.n = mark->works;
 	t->work_of_call.n = mark->work_of_call;
 	t->libraries.n = mark->libraries;

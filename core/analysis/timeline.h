@@ -60,7 +60,9 @@ struct timeline_work {
 	uint64_t bytes;
 	uint32_t name;	 /* in tables->names */
 	uint32_t kernel; /* index + 1 in tables->kernels, 0: none */
-	uint32_t call;	 /* in calls; MODEL_NO_CALL: unknown */
+	uint32_t call;	 /* in calls: what launched it; MODEL_NO_CALL: unknown */
+	uint32_t origin; /* in captured: the captured call that it belongs to, or MODEL_NO_CALL */
+	uint32_t graph;	 /* CUPTI's id of the executable graph that it is from; 0: none */
 	uint32_t stream; /* in streams */
 	uint32_t step;
 	uint8_t kind, device, source, target, flags;
@@ -165,6 +167,9 @@ struct timeline {
 	VEC(struct timeline_step) steps;
 	VEC(struct timeline_call) calls;
 	VEC(struct timeline_work) works;
+	/* Calls that became nodes of graphs. They were made at any time before their work ran, and
+	 * belong to no lane. For each step, those whose work ran in it. */
+	VEC(struct timeline_call) captured;
 	VEC(uint32_t) work_of_call;
 	VEC(struct timeline_library) libraries;
 	VEC(struct timeline_stream) streams;
@@ -215,6 +220,19 @@ static inline bool timeline_is_batch(const struct timeline_call *c)
  * and its copy to the device. */
 enum { TIMELINE_BATCH_CALLS = 8 };
 
+/*
+ * Returns the call whose code the work belongs to: the captured call if the work is from a graph,
+ * else the call that launched it. NULL: not known. Lines, operators, modules and phases count the
+ * work where this call was made.
+ */
+static inline const struct timeline_call *timeline_code(const struct timeline *t,
+							const struct timeline_work *w)
+{
+	if (w->origin != MODEL_NO_CALL)
+		return &t->captured.at[w->origin];
+	return w->call != MODEL_NO_CALL ? &t->calls.at[w->call] : NULL;
+}
+
 void timeline_start(struct timeline *t, const struct tables *tables, struct frames *frames);
 void timeline_free(struct timeline *t);
 
@@ -228,7 +246,8 @@ void timeline_find_sites(struct timeline *t);
 
 /* Lengths of the timeline's arrays at one moment, for timeline_rewind(). */
 struct timeline_mark {
-	size_t steps, calls, works, work_of_call, libraries, overheads, earlier, waits, samples;
+	size_t steps, calls, captured, works, work_of_call, libraries, overheads, earlier, waits,
+		samples;
 };
 
 struct timeline_mark timeline_mark(const struct timeline *t);

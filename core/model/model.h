@@ -277,14 +277,26 @@ struct model_step {
 };
 
 /*
+ * Returns the captured call whose code the work belongs to, an index in `captured`. Returns
+ * MODEL_NO_CALL if the work's code is that of the call that launched it: the work is not from a
+ * graph, or the captured call or its stack is unknown.
+ */
+static inline uint32_t model_work_origin(const struct model_step *m, const struct model_work *w)
+{
+	return w->origin < m->captured.n && m->captured.at[w->origin].stack ? w->origin
+									    : MODEL_NO_CALL;
+}
+
+/*
  * Returns the number of the stack that the work's code is known by: that of the call that was
  * captured if the work is from a graph, else that of the call that launched it; 0: none.
  */
 static inline uint32_t model_work_stack(const struct model_step *m, const struct model_work *w)
 {
-	if (w->origin != MODEL_NO_CALL && m->captured.at[w->origin].stack)
-		return m->captured.at[w->origin].stack;
-	return w->call != MODEL_NO_CALL ? m->calls.at[w->call].stack : 0;
+	uint32_t origin = model_work_origin(m, w);
+	if (origin != MODEL_NO_CALL)
+		return m->captured.at[origin].stack;
+	return w->call < m->calls.n ? m->calls.at[w->call].stack : 0;
 }
 
 /* Frees the step's contents, but not `m` itself. */

@@ -1,7 +1,7 @@
 /*
  * Stacks made from text, in place of core/symbols/frames.c. Included by the one file that is the
  * test program. A frame is "file.py:function" (Python) or "function" (native; an operator if it
- * begins with "at::_ops::"), outermost first.
+ * begins with "at::_ops::", an autograd node if it begins with "node:"), outermost first.
  */
 #ifndef TEST_UNIT_MADE_STACKS_H
 #define TEST_UNIT_MADE_STACKS_H
@@ -68,6 +68,8 @@ static inline const struct frame *made_frame(const char *text)
 	f->function[strcspn(f->function, "@")] = 0;
 	if (!strncmp(f->function, "at::_ops::", 10))
 		snprintf(f->operator, sizeof(f->operator), "aten::%s", text + 10);
+	if (!strncmp(f->function, "node:", 5))
+		snprintf(f->operator, sizeof(f->operator), "%s", text + 5);
 	f->frame = (struct frame){ .function = f->function,
 				   .line = line,
 				   .file = f->file,

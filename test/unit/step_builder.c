@@ -15,24 +15,37 @@ void sb_step(struct step_builder *b, uint64_t number, double begin_us, double en
 	};
 }
 
+static struct model_call make_call(struct step_builder *b, const struct sb_call *c)
+{
+	return (struct model_call){
+		.begin_ns = ns(c->begin_us),
+		.end_ns = ns(c->end_us),
+		.stream = c->stream,
+		.handle = c->handle,
+		.bytes = c->bytes,
+		.polls = c->polls,
+		.name = strtab_intern(&b->tables.names, c->name),
+		.stack = c->stack,
+		.category = c->category,
+		.space = c->space,
+		.copy = c->copy,
+		.status = c->status,
+	};
+}
+
 uint32_t sb_call(struct step_builder *b, struct sb_call c)
 {
 	b->thread_of_call[b->m.calls.n] = c.tid ? c.tid : 1;
-	vec_push(&b->m.calls, (struct model_call){
-				      .begin_ns = ns(c.begin_us),
-				      .end_ns = ns(c.end_us),
-				      .stream = c.stream,
-				      .handle = c.handle,
-				      .bytes = c.bytes,
-				      .polls = c.polls,
-				      .name = strtab_intern(&b->tables.names, c.name),
-				      .stack = c.stack,
-				      .category = c.category,
-				      .space = c.space,
-				      .copy = c.copy,
-				      .status = c.status,
-			      });
+	vec_push(&b->m.calls, make_call(b, &c));
 	return (uint32_t)b->m.calls.n - 1;
+}
+
+uint32_t sb_captured(struct step_builder *b, struct sb_call c)
+{
+	struct model_call call = make_call(b, &c);
+	call.is_captured = true;
+	vec_push(&b->m.captured, call);
+	return (uint32_t)b->m.captured.n;
 }
 
 void sb_work(struct step_builder *b, struct sb_work w)
@@ -43,7 +56,9 @@ void sb_work(struct step_builder *b, struct sb_work w)
 				      .bytes = w.bytes,
 				      .name = strtab_intern(&b->tables.names, w.name),
 				      .call = w.call,
-				      .origin = MODEL_NO_CALL,
+				      .node = w.graph ? (uint64_t)w.graph << 32 | w.origin : 0,
+				      .origin = w.origin ? w.origin - 1 : MODEL_NO_CALL,
+				      .graph = w.graph,
 				      .stream = w.stream,
 				      .device = (uint8_t)w.device,
 				      .kind = w.kind ? w.kind : (uint8_t)WORK_KERNEL,

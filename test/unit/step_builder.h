@@ -27,6 +27,9 @@ struct sb_call {
 /* Its number, for sb_work. */
 uint32_t sb_call(struct step_builder *b, struct sb_call c);
 
+/* A call that was captured into a graph: its number + 1, for `origin` of sb_work. */
+uint32_t sb_captured(struct step_builder *b, struct sb_call c);
+
 struct sb_work {
 	const char *name;
 	uint8_t kind; /* 0: WORK_KERNEL */
@@ -34,6 +37,7 @@ struct sb_work {
 	uint32_t call, stream, device;
 	uint64_t bytes;
 	uint8_t source, target;
+	uint32_t graph, origin; /* 0: not from a graph; from no known captured call */
 };
 void sb_work(struct step_builder *b, struct sb_work w);
 

@@ -46,7 +46,7 @@ static void test_self_is_total_without_inner(void **state)
 	vec_push(&spans.at, (struct span){ .kind = SPAN_LIBRARY, .begin_ns = 150, .end_ns = 600 });
 	vec_push(&spans.at, operator_span("mm", 200, 500, 2, 1));
 	vec_push(&spans.at, operator_span("linear", 2000, 2300, 4, 1));
-	operator_sums_add(&s, &spans, gpu_ns, &texts);
+	operator_sums_add(&s, &spans, gpu_ns, NULL, &texts);
 	const struct operator_sum *linear = find(&s, &texts, "linear"),
 				  *matmul = find(&s, &texts, "matmul"),
 				  *mm = find(&s, &texts, "mm");

@@ -268,7 +268,7 @@ static void find(void)
 	for (size_t i = 0; i < phases.part_of_call.n; i++)
 		assert_true(phases.part_of_call.at[i] < PHASE_PARTS_N &&
 			    phases.part_of_call.at[i] != PART_USER);
-	phase_sums_add(&sums, &phases, &step);
+	phase_sums_add(&sums, &phases, &step, NULL);
 	assert_true(phase_sums_are_right(&sums));
 	sums.host_ns[PART_NONE]++;
 	assert_false(phase_sums_are_right(&sums));

@@ -1,0 +1,343 @@
+/*
+ * The same training step twice: as single launches, and captured into a graph that each step
+ * replays. Tables of lines, operators, modules and phases must have the same GPU times.
+ */
+#include "core/analysis/summary.h"
+#include "test/unit/made_stacks.h"
+#include "test/unit/step_builder.h"
+
+#include <cmocka.h>
+
+#define CALL   "/site-packages/torch/nn/modules/module.py:Module._call_impl"
+#define NET    "train.py:main@10", CALL, "m.py:Net.forward@3"
+#define LINEAR "train.py:main@10", CALL, "m.py:Net.forward@4", CALL, "lin.py:Linear.forward@5"
+#define BACK   "train.py:main@12", "/site-packages/torch/autograd/__init__.py:backward"
+#define ENGINE "torch::autograd::Engine::thread_init", "torch::autograd::Engine::evaluate_function"
+#define STEP   "train.py:main@13", "/site-packages/torch/optim/sgd.py:step"
+
+enum { KERNEL_US = 20, STEP_US = 1000, REPLAYS = 2, CAPTURED_AT_US = 1 };
+
+static struct site made_sites[MADE_FRAMES + 1];
+
+/* ---- The functions of core/symbols/frames.c that made_stacks.h lacks ---- */
+
+const struct site *frames_site_at(const struct frames *f, uint32_t site)
+{
+	(void)f;
+	const struct frame *frame = site ? &made_frames[site - 1].frame : NULL;
+	made_sites[site] = (struct site){ .file = "", .function = "" };
+	if (frame)
+		made_sites[site] = (struct site){ .file = frame->file,
+						  .function = frame->function,
+						  .line = frame->line,
+						  .is_user = frame->kind == FRAME_KIND_PYTHON };
+	return &made_sites[site];
+}
+
+uint32_t frames_n_sites(const struct frames *f)
+{
+	(void)f;
+	return (uint32_t)made_n_frames;
+}
+
+uint32_t frames_site_of(struct frames *f, const struct frame *frame)
+{
+	(void)f;
+	return (uint32_t)((const struct made_frame *)frame - made_frames) + 1;
+}
+
+bool frames_add_loop(struct frames *f, const struct frame *frame)
+{
+	(void)f;
+	(void)frame;
+	return false;
+}
+
+bool frames_is_in_loop(struct frames *f, const struct frame *frame)
+{
+	(void)f;
+	(void)frame;
+	return false;
+}
+
+bool frames_are_of_one_function(const struct frame *a, const struct frame *b)
+{
+	return !strcmp(a->file, b->file) && !strcmp(a->function, b->function);
+}
+
+bool frame_is_package_code(const struct frame *frame)
+{
+	(void)frame;
+	return false;
+}
+
+const char *frames_diagnostic(const struct frames *f, size_t i)
+{
+	(void)f;
+	(void)i;
+	return NULL;
+}
+
+/* ---- The program ---- */
+
+struct run {
+	struct step_builder b;
+	struct analyzer a;
+	struct findings f;
+};
+
+struct launch {
+	uint32_t stack, tid;
+};
+
+enum { LAUNCHES = 9 };
+
+static struct launch launches[LAUNCHES];
+static uint32_t replay_stack, no_stack;
+
+static int set_up(void **state)
+{
+	(void)state;
+	made_forget();
+	const struct launch of_step[LAUNCHES] = {
+		{ STACK(LINEAR, "at::_ops::linear", "at::_ops::addmm"), 1 },
+		{ STACK(NET, "at::_ops::relu"), 1 },
+		{ STACK("train.py:main@11", "at::_ops::mse_loss"), 1 },
+		{ STACK(BACK, "at::_ops::ones_like"), 1 },
+		{ STACK(ENGINE, "node:MseLossBackward0", "at::_ops::mse_loss_backward"), 2 },
+		{ STACK(ENGINE, "node:ReluBackward0", "at::_ops::threshold_backward"), 2 },
+		{ STACK(ENGINE, "node:AddmmBackward0", "at::_ops::mm"), 2 },
+		{ STACK(STEP, "at::_ops::_foreach_add_"), 1 },
+		{ STACK(STEP, "at::_ops::_foreach_add_"), 1 },
+	};
+	memcpy(launches, of_step, sizeof(launches));
+	replay_stack = STACK("train.py:main@40", "/site-packages/torch/cuda/graphs.py:replay");
+	no_stack = 0;
+	return 0;
+}
+
+static struct run *start(void)
+{
+	struct run *r = mem_zero(sizeof(*r));
+	analyzer_start(&r->a, &r->b.tables, made_some);
+	return r;
+}
+
+static void finish(struct run *r)
+{
+	findings_free(&r->f);
+	analyzer_free(&r->a);
+	sb_free(&r->b);
+	free(r);
+}
+
+static struct sb_call launch_at(size_t i, double at_us)
+{
+	return (struct sb_call){ .name = "cudaLaunchKernel",
+				 .category = CAT_LAUNCH,
+				 .begin_us = at_us,
+				 .end_us = at_us + 3,
+				 .stack = launches[i].stack,
+				 .tid = launches[i].tid };
+}
+
+static struct sb_work work_at(size_t i, double at_us)
+{
+	static const char *const names[LAUNCHES] = { "gemm",	  "relu",     "mse",
+						     "fill",	  "mse_back", "relu_back",
+						     "gemm_back", "add",      "add" };
+	return (struct sb_work){ .name = names[i],
+				 .begin_us = at_us,
+				 .end_us = at_us + KERNEL_US + (double)i,
+				 .stream = 7 };
+}
+
+static struct run *run_eager(void)
+{
+	struct run *r = start();
+	for (int step = 0; step < REPLAYS; step++) {
+		double at = 10000 + step * STEP_US;
+		sb_step(&r->b, (uint64_t)step, at, at + STEP_US);
+		for (size_t i = 0; i < LAUNCHES; i++) {
+			struct sb_work w = work_at(i, at + 30 + 40 * (double)i);
+			w.call = sb_call(&r->b, launch_at(i, at + 20 + 40 * (double)i));
+			sb_work(&r->b, w);
+		}
+		sb_end(&r->b, &r->a);
+	}
+	summary_fill(&r->f, &r->a.timeline);
+	return r;
+}
+
+/* Each step launches the graph `times` times. `n_known`: for as many kernels the captured call is
+ * known. */
+static struct run *run_graph(int times, size_t n_known)
+{
+	struct run *r = start();
+	for (int step = 0; step < REPLAYS; step++) {
+		double at = 10000 + step * STEP_US;
+		uint32_t origin[LAUNCHES] = { 0 };
+		sb_step(&r->b, (uint64_t)step, at, at + STEP_US);
+		for (size_t i = 0; i < n_known; i++)
+			origin[i] =
+				sb_captured(&r->b, launch_at(i, CAPTURED_AT_US + 40 * (double)i));
+		for (int k = 0; k < times; k++, at += 500) {
+			uint32_t call = sb_call(&r->b, (struct sb_call){ .name = "cudaGraphLaunch",
+									 .category = CAT_GRAPH,
+									 .begin_us = at + 20,
+									 .end_us = at + 30,
+									 .stack = replay_stack });
+			for (size_t i = 0; i < LAUNCHES; i++) {
+				struct sb_work w = work_at(i, at + 40 + 40 * (double)i);
+				w.call = call;
+				w.graph = 5;
+				w.origin = origin[i];
+				sb_work(&r->b, w);
+			}
+		}
+		sb_end(&r->b, &r->a);
+	}
+	summary_fill(&r->f, &r->a.timeline);
+	return r;
+}
+
+/* ---- Tables ---- */
+
+static const struct finding_line *line_of(const struct run *r, const char *file, uint32_t line)
+{
+	for (size_t i = 0; i < r->f.lines.n; i++) {
+		const struct site *s = frames_site_at(NULL, r->f.lines.at[i].site);
+		if (s->line == line && !strcmp(s->file, file))
+			return &r->f.lines.at[i];
+	}
+	fail_msg("no line %s:%u", file, line);
+	return NULL;
+}
+
+static void expect_same_lines(const struct run *eager, const struct run *graph, double times)
+{
+	assert_int_equal(graph->f.lines.n, eager->f.lines.n + 1);
+	for (size_t i = 0; i < eager->f.lines.n; i++) {
+		const struct finding_line *x = &eager->f.lines.at[i];
+		const struct site *s = frames_site_at(NULL, x->site);
+		const struct finding_line *y = line_of(graph, s->file, s->line);
+		assert_float_equal(y->gpu_ms, x->gpu_ms * times, 1e-9);
+		assert_float_equal(y->graph_gpu_ms, x->gpu_ms * times, 1e-9);
+		assert_float_equal(y->backward_gpu_ms, x->backward_gpu_ms * times, 1e-9);
+		assert_string_equal(y->module, x->module);
+		assert_float_equal(x->graph_gpu_ms, 0, 1e-9);
+		assert_float_equal(y->host_ms, 0, 1e-9);
+		assert_float_equal(y->launches, 0, 1e-9);
+	}
+	assert_float_equal(graph->f.tied_gpu_ms, eager->f.tied_gpu_ms * times, 1e-9);
+	assert_float_equal(graph->f.backward_gpu_ms, eager->f.backward_gpu_ms * times, 1e-9);
+}
+
+static void lines(void **state)
+{
+	(void)state;
+	struct run *eager = run_eager(), *graph = run_graph(2, LAUNCHES);
+	expect_same_lines(eager, graph, 2);
+	const struct finding_line *replay = line_of(graph, "train.py", 40);
+	assert_float_equal(replay->launches, 2, 1e-9);
+	assert_float_equal(replay->gpu_ms, 0, 1e-9);
+	assert_true(replay->host_ms > 0);
+	assert_true(line_of(eager, "m.py", 3)->backward_gpu_ms > 0);
+	finish(eager);
+	finish(graph);
+}
+
+static void operators(void **state)
+{
+	(void)state;
+	struct run *eager = run_eager(), *graph = run_graph(2, LAUNCHES);
+	assert_int_equal(graph->f.operators.n, eager->f.operators.n);
+	for (size_t i = 0; i < eager->f.operators.n; i++) {
+		const struct finding_operator *x = &eager->f.operators.at[i],
+					      *y = &graph->f.operators.at[i];
+		assert_string_equal(y->name, x->name);
+		assert_float_equal(y->gpu_ms, 2 * x->gpu_ms, 1e-9);
+		assert_float_equal(y->self_gpu_ms, 2 * x->self_gpu_ms, 1e-9);
+		assert_float_equal(y->graph_gpu_ms, 2 * x->self_gpu_ms, 1e-9);
+		assert_float_equal(y->per_step, 2 * x->per_step, 1e-9);
+		assert_float_equal(x->graph_gpu_ms, 0, 1e-9);
+		assert_float_equal(y->host_ms, 0, 1e-9);
+	}
+	finish(eager);
+	finish(graph);
+}
+
+static void modules(void **state)
+{
+	(void)state;
+	struct run *eager = run_eager(), *graph = run_graph(1, LAUNCHES);
+	assert_int_equal(eager->f.modules.n, 2);
+	assert_int_equal(graph->f.modules.n, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct finding_module *x = &eager->f.modules.at[i],
+					    *y = &graph->f.modules.at[i];
+		assert_string_equal(y->name, x->name);
+		assert_true(x->backward_gpu_ms > 0);
+		assert_float_equal(y->gpu_ms, x->gpu_ms, 1e-9);
+		assert_float_equal(y->backward_gpu_ms, x->backward_gpu_ms, 1e-9);
+		assert_float_equal(y->graph_gpu_ms, x->gpu_ms + x->backward_gpu_ms, 1e-9);
+		assert_float_equal(y->per_step, x->per_step, 1e-9);
+		assert_float_equal(y->host_ms, 0, 1e-9);
+	}
+	finish(eager);
+	finish(graph);
+}
+
+static void phases_and_kernels(void **state)
+{
+	(void)state;
+	struct run *eager = run_eager(), *graph = run_graph(1, LAUNCHES);
+	uint64_t *x = eager->a.timeline.phase_sums.gpu_ns, *y = graph->a.timeline.phase_sums.gpu_ns;
+	assert_true(phase_sums_are_right(&graph->a.timeline.phase_sums));
+	for (size_t i = 0; i < PHASE_PARTS_N; i++)
+		assert_int_equal(y[i], x[i]);
+	assert_true(x[PART_MODULE] > 0 && x[PART_FUNCTIONAL] > 0 && x[PART_OPTIMIZER] > 0 &&
+		    x[PART_BACKWARD] > 0);
+	assert_int_equal(graph->f.kernels.n, eager->f.kernels.n);
+	for (size_t i = 0; i < eager->f.kernels.n; i++) {
+		assert_float_equal(graph->f.kernels.at[i].graph_gpu_ms,
+				   eager->f.kernels.at[i].gpu_ms, 1e-9);
+		assert_float_equal(eager->f.kernels.at[i].graph_gpu_ms, 0, 1e-9);
+	}
+	finish(eager);
+	finish(graph);
+}
+
+/* Kernels whose captured call is unknown, or has no stack, count for the line that launches the
+ * graph. */
+static void without_a_captured_line(void **state)
+{
+	(void)state;
+	struct run *none = run_graph(1, 0);
+	double sum_ms = line_of(none, "train.py", 40)->gpu_ms;
+	assert_int_equal(none->f.lines.n, 1);
+	assert_float_equal(line_of(none, "train.py", 40)->graph_gpu_ms, sum_ms, 1e-9);
+	struct run *some = run_graph(1, 2);
+	double known_ms = line_of(some, "lin.py", 5)->gpu_ms + line_of(some, "m.py", 3)->gpu_ms;
+	assert_float_equal(known_ms, (KERNEL_US + KERNEL_US + 1) / 1e3, 1e-9);
+	assert_float_equal(line_of(some, "train.py", 40)->gpu_ms, sum_ms - known_ms, 1e-9);
+	for (size_t i = 0; i < LAUNCHES; i++)
+		launches[i].stack = no_stack;
+	struct run *without = run_graph(1, LAUNCHES);
+	assert_float_equal(line_of(without, "train.py", 40)->gpu_ms, sum_ms, 1e-9);
+	finish(none);
+	finish(some);
+	finish(without);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(lines, set_up),
+		cmocka_unit_test_setup(operators, set_up),
+		cmocka_unit_test_setup(modules, set_up),
+		cmocka_unit_test_setup(phases_and_kernels, set_up),
+		cmocka_unit_test_setup(without_a_captured_line, set_up),
+	};
+	return cmocka_run_group_tests_name("captured", tests, NULL, NULL);
+}
