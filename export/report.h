@@ -121,12 +121,13 @@ struct report_operator {
 	double per_step;
 	double gpu_ms, host_ms; /* total time: includes the operators within this one */
 	double self_gpu_ms, self_host_ms;
+	double graph_gpu_ms; /* as in core/analysis/findings.h, also in the structs below */
 	struct report_arithmetic arithmetic;
 };
 
 struct report_kernel {
 	const char *name;
-	double per_step, gpu_ms, pct;
+	double per_step, gpu_ms, graph_gpu_ms, pct;
 	bool tensor_core;
 	struct report_arithmetic arithmetic;
 };
@@ -135,7 +136,7 @@ struct report_line {
 	struct report_place place;
 	const char *source, *module;
 	struct report_place *called_from; /* as in struct report_sync */
-	double gpu_ms, host_ms, backward_gpu_ms, launches;
+	double gpu_ms, graph_gpu_ms, host_ms, backward_gpu_ms, launches;
 	struct report_arithmetic arithmetic;
 };
 
@@ -152,7 +153,7 @@ struct report_host {
 
 struct report_module {
 	const char *name;
-	double per_step, gpu_ms, backward_gpu_ms, host_ms;
+	double per_step, gpu_ms, backward_gpu_ms, graph_gpu_ms, host_ms;
 };
 
 /* GPU time of backward passes: all of it, and the part that belongs to a known forward line. */

@@ -240,6 +240,12 @@ static void fill_syncs(struct filler *x, struct report_process *p)
 
 /* ---- Code and work ---- */
 
+/* GPU time in graphs is left out of programs without graphs. */
+static double in_graphs(const struct filler *x, double ms)
+{
+	return ms > 0 ? device(x, ms) : NAN;
+}
+
 static void fill_phase(struct filler *x, struct report_phase *to, const struct finding_phase *from)
 {
 	*to = (struct report_phase){ .name = fill_text(x, from->name),
@@ -282,6 +288,7 @@ static void fill_operators(struct filler *x, struct report_process *p)
 						  .gpu_ms = device(x, from->gpu_ms),
 						  .host_ms = from->host_ms,
 						  .self_gpu_ms = device(x, from->self_gpu_ms),
+						  .graph_gpu_ms = in_graphs(x, from->graph_gpu_ms),
 						  .self_host_ms = from->self_host_ms,
 						  .arithmetic = arithmetic(&from->arithmetic) };
 	}
@@ -296,6 +303,7 @@ static void fill_kernels(struct filler *x, struct report_process *p)
 			(struct report_kernel){ .name = fill_text(x, from->name),
 						.per_step = from->per_step,
 						.gpu_ms = device(x, from->gpu_ms),
+						.graph_gpu_ms = in_graphs(x, from->graph_gpu_ms),
 						.pct = from->pct,
 						.tensor_core = from->tensor_core,
 						.arithmetic = arithmetic(&from->arithmetic) };
@@ -313,6 +321,7 @@ static void fill_lines(struct filler *x, struct report_process *p)
 					      .module = fill_text(x, from->module),
 					      .called_from = called_from(x, from->site),
 					      .gpu_ms = device(x, from->gpu_ms),
+					      .graph_gpu_ms = in_graphs(x, from->graph_gpu_ms),
 					      .host_ms = from->host_ms,
 					      .backward_gpu_ms = device(x, from->backward_gpu_ms),
 					      .launches = from->launches,
@@ -359,6 +368,7 @@ static void fill_modules(struct filler *x, struct report_process *p)
 						.per_step = from->per_step,
 						.gpu_ms = device(x, from->gpu_ms),
 						.backward_gpu_ms = device(x, from->backward_gpu_ms),
+						.graph_gpu_ms = in_graphs(x, from->graph_gpu_ms),
 						.host_ms = from->host_ms };
 	}
 	p->backward = (struct report_backward){ device(x, x->f->backward_gpu_ms),

@@ -57,10 +57,34 @@ void report_heading(const struct report_view *v, const char *title)
 		  is_unit ? "in the whole run" : "", mean);
 }
 
-static void say_row(const struct report_list *list, const struct row *r)
+static double number_of(const struct row *r, size_t member)
+{
+	double value;
+	memcpy(&value, r->item + member, sizeof(value));
+	return value;
+}
+
+/* Writes the GPU time in graphs. A list without such times has no column for them. */
+static void cell_graph_ms(const struct row *r, size_t member)
+{
+	report_cell_ms(r->t, number_of(r, member));
+}
+
+static bool is_shown(const struct report_list *list, const struct list_column *c, const char *items,
+		     size_t n)
+{
+	for (size_t i = 0; c->cell == cell_graph_ms && i < n; i++)
+		if (isfinite(number_of(&(struct row){ .item = items + i * list->item_bytes },
+				       c->member)))
+			return true;
+	return c->cell != cell_graph_ms;
+}
+
+static void say_row(const struct report_list *list, const struct row *r, const bool *is_column)
 {
 	for (unsigned c = 0; c < list->n_columns; c++)
-		list->columns[c].cell(r, list->columns[c].member);
+		if (is_column[c])
+			list->columns[c].cell(r, list->columns[c].member);
 	if (list->note)
 		list->note(r);
 }
@@ -70,16 +94,22 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 {
 	struct text_table t;
 	struct text_column columns[TEXT_TABLE_COLUMNS];
+	bool is_column[TEXT_TABLE_COLUMNS];
+	unsigned n_columns = 0;
 	size_t shown = n < v->top ? n : v->top;
 	if (!n)
 		return;
 	report_heading(v, title);
-	for (unsigned c = 0; c < list->n_columns; c++)
-		columns[c] =
-			(struct text_column){ list->columns[c].heading, list->columns[c].kind };
-	table_start(&t, columns, list->n_columns);
+	for (unsigned c = 0; c < list->n_columns; c++) {
+		const struct list_column *from = &list->columns[c];
+		is_column[c] = is_shown(list, from, items, n);
+		if (is_column[c])
+			columns[n_columns++] = (struct text_column){ from->heading, from->kind };
+	}
+	table_start(&t, columns, n_columns);
 	for (size_t i = 0; i < shown; i++)
-		say_row(list, &(struct row){ v, &t, (const char *)items + i * list->item_bytes });
+		say_row(list, &(struct row){ v, &t, (const char *)items + i * list->item_bytes },
+			is_column);
 	table_end(&t, v->out);
 	if (n > shown)
 		text_line(v->out, TEXT_DIM, "  and %zu more (--top %zu)", n - shown, n);
@@ -88,13 +118,6 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 }
 
 /* ---- Cells of most lists ---- */
-
-static double number_of(const struct row *r, size_t member)
-{
-	double value;
-	memcpy(&value, r->item + member, sizeof(value));
-	return value;
-}
 
 static int64_t integer_of(const struct row *r, size_t member)
 {
@@ -352,6 +375,7 @@ static void note_of_line(const struct row *r)
 static const struct list_column lines_columns[] = {
 	{ "line", COLUMN_PLACE, cell_place, AT(place) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "in graphs", COLUMN_NUMBER, cell_graph_ms, AT(graph_gpu_ms) },
 	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
 	{ "launches", COLUMN_NUMBER, cell_number, AT(launches) },
 	{ "", COLUMN_TEXT, cell_text, AT(source) },
@@ -449,6 +473,7 @@ static const struct list_column modules_columns[] = {
 	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
 	{ "backward GPU", COLUMN_NUMBER, cell_ms, AT(backward_gpu_ms) },
+	{ "in graphs", COLUMN_NUMBER, cell_graph_ms, AT(graph_gpu_ms) },
 	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
 };
 TABLE(modules, report_module);
@@ -467,6 +492,7 @@ static const struct list_column operators_columns[] = {
 	{ "operator", COLUMN_NAME, cell_text, AT(name) },
 	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "self GPU", COLUMN_NUMBER, cell_ms, AT(self_gpu_ms) },
+	{ "in graphs", COLUMN_NUMBER, cell_graph_ms, AT(graph_gpu_ms) },
 	{ "total", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
 	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(gpu_ms) },
 	{ "self CPU", COLUMN_NUMBER, cell_ms, AT(self_host_ms) },
@@ -513,6 +539,7 @@ static const struct list_column kernels_columns[] = {
 	{ "kernel", COLUMN_NAME, cell_kernel, AT(name) },
 	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "in graphs", COLUMN_NUMBER, cell_graph_ms, AT(graph_gpu_ms) },
 	{ "avg", COLUMN_NUMBER, cell_kernel_average, AT(gpu_ms) },
 	{ "share", COLUMN_NUMBER, cell_percent, AT(pct) },
 	{ "", COLUMN_WORD, cell_tensor_core, AT(tensor_core) },
