@@ -2,7 +2,8 @@
  * Folded stacks, for flame graphs (flamegraph.pl, speedscope, inferno). One line per stack: its
  * frames from the outermost inwards, separated by semicolons, and its time in microseconds. The
  * first frame says which time it is: "CPU" (between CUDA calls, from host samples), "blocked" (in
- * calls that wait, and in waits between calls) or "GPU" (work, by the stack that launched it).
+ * calls that wait, and in waits between calls) or "GPU" (work, by the stack that launched it, or
+ * that captured it into a graph).
  */
 #include "export/exporter.h"
 #include "export/outfile.h"
@@ -123,8 +124,9 @@ static void add_works(struct folded *f)
 		if (w->kind == WORK_SYNC)
 			continue;
 		begin_line(f, "GPU");
-		if (w->call < m->calls.n)
-			add_stack(f, m->calls.at[w->call].stack);
+		add_stack(f, model_work_stack(m, w));
+		if (w->graph)
+			add_frame(f, "[CUDA graph]");
 		add_frame(f, strtab_text(&m->tables->names, w->name));
 		end_line(f, w->end_ns - w->begin_ns);
 	}

@@ -38,6 +38,8 @@
 	X(VALUE, "value")                         \
 	X(EVENT, "event")                         \
 	X(CAPTURED, "captured_into_graph")        \
+	X(CAPTURED_AT, "captured_at")             \
+	X(MODULE, "module")                       \
 	X(POLLS, "said_not_ready")                \
 	X(UNPAIRED, "unpaired")                   \
 	X(INCOMPLETE, "end_not_known")            \

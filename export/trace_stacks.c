@@ -10,6 +10,7 @@ void trace_stacks_free(struct trace_stacks *s)
 	map_free(&s->index_of);
 	map_free(&s->line_of);
 	map_free(&s->place_of);
+	map_free(&s->code_of);
 	vec_free(&s->at);
 }
 
@@ -68,6 +69,20 @@ uint32_t trace_line_of_site(struct trace_stacks *s, uint32_t number)
 		char place[STACK_LINE_BYTES];
 		stack_place_text(site->file, site->line, place);
 		*word = word_of(s, place);
+	}
+	return (uint32_t)*word;
+}
+
+uint32_t trace_code_of_site(struct trace_stacks *s, uint32_t number)
+{
+	const struct site *site = frames_site_at(s->frames, number);
+	const char *place = trace_word_text(s->words, trace_line_of_site(s, number));
+	bool is_new;
+	uint64_t *word = map_at(&s->code_of, number, &is_new);
+	if (is_new) {
+		char text[2 * STACK_LINE_BYTES];
+		snprintf(text, sizeof(text), "%s%s%s", place, *place ? " " : "", site->function);
+		*word = word_of(s, text);
 	}
 	return (uint32_t)*word;
 }

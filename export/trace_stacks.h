@@ -30,6 +30,7 @@ struct trace_stacks {
 	struct map index_of; /* stack's id -> index in `at` */
 	VEC(struct trace_stack) at;
 	struct map place_of; /* site's number -> word */
+	struct map code_of;  /* site's number -> word with its function */
 	struct map line_of;  /* frame or folded frames -> word: their line in a stack's text */
 };
 
@@ -43,6 +44,9 @@ uint32_t trace_line_of_call(struct trace_stacks *s, const struct model_call *c,
 
 /* Returns the word for a site's "train.py:42", or 0 if it is not known. */
 uint32_t trace_line_of_site(struct trace_stacks *s, uint32_t number);
+
+/* Returns the word for a site's "train.py:42 main", or 0 if it is not known. */
+uint32_t trace_code_of_site(struct trace_stacks *s, uint32_t number);
 
 void trace_stacks_free(struct trace_stacks *s);
 

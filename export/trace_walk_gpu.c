@@ -58,13 +58,32 @@ static void work_args(struct walk *w, const struct model_work *work)
 	}
 }
 
-/* Returns the word for the line of the call that launched the work, or 0. */
-static uint32_t work_line(struct walk *w, const struct model_work *work)
+/* Adds the code of the captured call that became the work's graph node. */
+static void captured_args(struct walk *w, uint32_t origin)
 {
-	if (work->call == MODEL_NO_CALL)
-		return 0;
-	return trace_line_of_call(&w->stacks, &w->m->calls.at[work->call],
-				  w->step->tied[work->call].site);
+	const struct model_call *c = &w->m->captured.at[origin];
+	const struct captured_code *code = &w->step->captured[origin];
+	struct timeline *t = w->step->timeline;
+	uint32_t row = code->tied_module ? code->tied_module : code->module;
+	const char *module = module_sums_chain(&t->modules, &t->texts, row);
+	walk_word(w, TRACE_ARG_LINE, trace_line_of_call(&w->stacks, c, code->forward_site));
+	walk_word(w, TRACE_ARG_CAPTURED_AT, trace_code_of_site(&w->stacks, code->site));
+	walk_word(w, TRACE_ARG_OPERATOR,
+		  trace_stack(&w->stacks, c->stack)->word[STACK_WORD_OPERATOR]);
+	walk_word(w, TRACE_ARG_MODULE, *module ? trace_word(&w->words, module) : 0);
+	walk_word(w, TRACE_ARG_STACK, trace_stack(&w->stacks, c->stack)->word[STACK_WORD_STACK]);
+}
+
+/* Adds where the work's code is: that of the captured call of a graph, else that of the launch. */
+static void code_args(struct walk *w, const struct model_work *work)
+{
+	uint32_t origin = model_work_origin(w->m, work);
+	if (origin != MODEL_NO_CALL)
+		captured_args(w, origin);
+	else if (work->call != MODEL_NO_CALL)
+		walk_word(w, TRACE_ARG_LINE,
+			  trace_line_of_call(&w->stacks, &w->m->calls.at[work->call],
+					     w->step->tied[work->call].site));
 }
 
 static void walk_work(struct walk *w, uint32_t i, const struct model_stream *s)
@@ -72,7 +91,7 @@ static void walk_work(struct walk *w, uint32_t i, const struct model_stream *s)
 	const struct model_work *work = &w->m->works.at[i];
 	walk_slice(w, work_category(work), trace_word_of_name(work->name), work->begin_ns,
 		   work->end_ns);
-	walk_word(w, TRACE_ARG_LINE, work_line(w, work));
+	code_args(w, work);
 	walk_uint(w, TRACE_ARG_STREAM, s->stream);
 	walk_uint(w, TRACE_ARG_DEVICE, s->device);
 	walk_uint(w, TRACE_ARG_CONTEXT, s->context);

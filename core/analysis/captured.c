@@ -78,6 +78,7 @@ void captured_find(struct captured *c, struct timeline *t, const struct model_st
 		uint32_t index = c->call_of.at[i] - first;
 		c->part_of_call.at[index] = c->code.phases.part_of_call.at[i];
 		c->at.at[index] = (struct captured_code){
+			.site = c->code.places.at[i].site,
 			.forward_site = c->code.tied.at[i].site,
 			.module = c->code.places.at[i].module,
 			.tied_module = c->code.tied.at[i].module,

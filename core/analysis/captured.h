@@ -10,8 +10,7 @@
 
 /* The code of a captured call. */
 struct captured_code {
-	/* Of a call of the backward pass, as timeline_call.forward_site. */
-	uint32_t forward_site;
+	uint32_t site, forward_site; /* as in struct timeline_call */
 	/* Rows of module_sums. `module`: the module that made the call; `tied_module`: that of the
 	 * forward operator that caused a call of the backward pass. 0: none. */
 	uint32_t module, tied_module;

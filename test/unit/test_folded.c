@@ -64,10 +64,44 @@ static void test_lines(void **state)
 	sb_free(&builder);
 }
 
+/* A graph's kernels: one with the stack of its capture, the other with that of the launch. */
+static void test_graphs(void **state)
+{
+	(void)state;
+	analyzer_start(&analyzer, &builder.tables, NULL);
+	sb_step(&builder, 7, 0, 1000);
+	builder.m.frames = (struct frames *)fake_frames;
+	fake_kind = FRAME_KIND_PYTHON;
+	fake_add(1, "/home/me/serve.py", 42, "generate", "", "");
+	fake_add(2, "/home/me/model.py", 7, "forward", "", "");
+	uint32_t captured = sb_captured(&builder, (struct sb_call){ .name = "cudaLaunchKernel",
+								    .category = CAT_LAUNCH,
+								    .stack = 2 });
+	uint32_t call = sb_call(&builder, (struct sb_call){ .name = "cudaGraphLaunch",
+							    .category = CAT_GRAPH,
+							    .begin_us = 10,
+							    .end_us = 20,
+							    .stack = 1 });
+	for (uint32_t i = 0; i < 2; i++)
+		sb_work(&builder, (struct sb_work){ .name = "kernel",
+						    .begin_us = 30 + i * 50.0,
+						    .end_us = 70 + i * 30.0,
+						    .call = call,
+						    .graph = 5,
+						    .origin = i ? 0 : captured });
+	check_lines("GPU;forward (model.py:7);[CUDA graph];kernel 40\n"
+		    "GPU;generate (serve.py:42);[CUDA graph];kernel 20\n");
+	fake_forget();
+	model_free(&builder.m);
+	analyzer_free(&analyzer);
+	sb_free(&builder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_graphs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

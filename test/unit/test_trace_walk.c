@@ -27,8 +27,8 @@ struct seen {
 	uint64_t now_ns;
 	uint64_t ends[DEPTH_MOST]; /* of open slices */
 	size_t depth;
-	bool has_events; /* the track may have them */
-	char kernel_args[256];
+	bool has_events;			       /* the track may have them */
+	char first_kernel_args[256], kernel_args[256]; /* of the first and the last kernel */
 	char sample_args[512]; /* of all samples: times in us, name, arguments */
 };
 
@@ -102,7 +102,10 @@ static void see_slice(void *context, const struct trace_slice *slice)
 		s->flows_out[s->n_flows_out++] = slice->flows_out[i];
 	s->n_flows_in += slice->has_flow_in;
 	if (slice->category == TRACE_CATEGORY_KERNEL)
-		print_args(s, slice, s->kernel_args, sizeof(s->kernel_args));
+		print_args(s, slice,
+			   s->slices_of[slice->category] == 1 ? s->first_kernel_args
+							      : s->kernel_args,
+			   sizeof(s->kernel_args));
 	if (slice->category == TRACE_CATEGORY_SAMPLE) {
 		char args[128] = "";
 		size_t used = strlen(s->sample_args);
@@ -271,9 +274,53 @@ static void test_arguments_are_rows(void **state)
 	fake_add(1, "/home/me/train.py", 42, "forward", "", "aten::add");
 	sb_launch(&builder, 10, 20, 60, 1);
 	walk_step(&seen);
-	assert_string_equal(seen.kernel_args,
+	assert_string_equal(seen.first_kernel_args,
 			    "line=train.py:42 stream=7 device=0 context=0 correlation=0 "
 			    "grid=0,0,0");
+	fake_forget();
+	end_step();
+}
+
+/* Two kernels of a graph, of which the captured call of the second is not known. */
+static void make_graph(void)
+{
+	begin_step();
+	fake_add(1, "/home/me/serve.py", 42, "generate", "", "");
+	fake_add(2, "/home/me/model.py", 7, "Net.forward", "", "aten::add");
+	uint32_t captured = sb_captured(&builder, (struct sb_call){ .name = "cudaLaunchKernel",
+								    .category = CAT_LAUNCH,
+								    .stack = 2 });
+	uint32_t call = sb_call(&builder, (struct sb_call){ .name = "cudaGraphLaunch",
+							    .category = CAT_GRAPH,
+							    .begin_us = 10,
+							    .end_us = 20,
+							    .stack = 1 });
+	for (uint32_t i = 0; i < 2; i++)
+		sb_work(&builder, (struct sb_work){ .name = "kernel",
+						    .begin_us = 30 + i * 20.0,
+						    .end_us = 40 + i * 20.0,
+						    .call = call,
+						    .stream = 7,
+						    .graph = 5,
+						    .origin = i ? 0 : captured });
+}
+
+static void test_graph_kernels_say_where_they_were_captured(void **state)
+{
+	struct seen seen;
+	(void)state;
+	make_graph();
+	walk_step(&seen);
+	assert_string_equal(seen.first_kernel_args,
+			    "line=model.py:7 captured_at=model.py:7 Net.forward operator=aten::add "
+			    "stack=Net.forward (model.py:7) stream=7 device=0 context=0 "
+			    "correlation=0 grid=0,0,0 graph=5 graph_node=21474836481");
+	assert_string_equal(seen.kernel_args,
+			    "line=serve.py:42 stream=7 device=0 context=0 correlation=0 "
+			    "grid=0,0,0 graph=5 graph_node=21474836480");
+	/* arrows come from the launch of the graph */
+	assert_int_equal(seen.n_flows_out, 2);
+	assert_int_equal(seen.n_flows_in, 2);
 	fake_forget();
 	end_step();
 }
@@ -377,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_everything_is_visited),
 		cmocka_unit_test(test_each_arrow_has_two_ends),
 		cmocka_unit_test(test_arguments_are_rows),
+		cmocka_unit_test(test_graph_kernels_say_where_they_were_captured),
 		cmocka_unit_test(test_several_devices_are_groups),
 		cmocka_unit_test(test_samples_are_nested_slices),
 		cmocka_unit_test(test_a_visitor_may_want_nothing),
