@@ -82,6 +82,7 @@ struct report_idle {
 	int64_t device;
 	double ms, pct, typical_ms;
 	struct report_place place;
+	struct report_place *after; /* inside a graph: what captured the work before the gap */
 };
 
 struct report_frame {

@@ -188,6 +188,7 @@ static void fill_idle(struct filler *x, struct report_process *p)
 			.pct = from->pct,
 			.typical_ms = typical(x, from->typical_ms),
 			.place = fill_place(x, from->site),
+			.after = place_or_null(x, from->before_site),
 		};
 		to->where = where(x, &to->place);
 	}

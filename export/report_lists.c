@@ -259,6 +259,18 @@ static void cell_cause_meaning(const struct row *r, size_t member)
 	table_cell(r->t, "%s", report_cause_words(text_of(r, member)));
 }
 
+/* Writes below a gap inside a graph which line captured the work before it. */
+static void note_of_idle(const struct row *r)
+{
+	const struct report_idle *x = (const struct report_idle *)(const void *)r->item;
+	char place[PLACE_BYTES], note[PLACE_BYTES + 8];
+	if (!x->after)
+		return;
+	snprintf(note, sizeof(note), "after %s",
+		 report_place(place, sizeof(place), x->after, r->v->cwd));
+	table_note(r->t, note);
+}
+
 static const struct list_column idle_columns[] = {
 	{ "cause", COLUMN_WORD, cell_cause, AT(cause) },
 	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
@@ -266,7 +278,7 @@ static const struct list_column idle_columns[] = {
 	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
 	{ "meaning", COLUMN_WORD, cell_cause_meaning, AT(cause) },
 };
-TABLE(idle, report_idle);
+TABLE(idle, report_idle, .note = note_of_idle);
 
 /* ---- Synchronization ---- */
 

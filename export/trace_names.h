@@ -11,6 +11,7 @@
 	X(OPERATOR, "operator")                   \
 	X(STACK, "stack")                         \
 	X(CAUSE, "cause")                         \
+	X(AFTER, "after")                         \
 	X(API, "api")                             \
 	X(STREAM, "stream")                       \
 	X(DEVICE, "device")                       \

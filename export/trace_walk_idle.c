@@ -27,6 +27,8 @@ static void walk_gap(struct walk *w, const struct idle_span *s)
 	const struct idle_cause_row *cause = &idle_causes[s->cause];
 	walk_slice_named(w, TRACE_CATEGORY_IDLE, cause->noun, s->begin_ns, s->end_ns);
 	walk_word(w, TRACE_ARG_LINE, s->site ? trace_line_of_site(&w->stacks, s->site) : 0);
+	if (s->before_site)
+		walk_word(w, TRACE_ARG_AFTER, trace_line_of_site(&w->stacks, s->before_site));
 	walk_text(w, TRACE_ARG_CAUSE, cause->meaning);
 	walk_leaf(w);
 }

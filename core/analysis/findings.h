@@ -102,7 +102,8 @@ struct finding_gpu {
 struct finding_idle {
 	uint8_t cause;
 	uint32_t device;
-	uint32_t site; /* the line that causes most of this idle time; 0: none */
+	uint32_t site;	      /* the line that causes most of this idle time; 0: none */
+	uint32_t before_site; /* as in struct idle_span */
 	double ms, pct;
 	double typical_ms; /* mean over the typical steps only, see finding_gpu */
 	/* Sum over all recorded steps. The sum over all causes of a device is exactly the idle_ns

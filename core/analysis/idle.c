@@ -121,6 +121,7 @@ static uint64_t explain_gap(struct walk *w, uint64_t at_ns)
 		.end_ns = w->step->end_ns,
 		.device = w->device.device,
 		.is_after_collective = w->last && w->last->is_collective,
+		.before = w->last,
 		.after = next,
 		.step = w->step,
 	};

@@ -17,6 +17,9 @@
 struct idle_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t device, site;
+	/* In a graph: the site that captured the work before the gap; `site` captured the work
+	 * after it, or the host node. Else 0. */
+	uint32_t before_site;
 	uint8_t cause;
 };
 
@@ -78,6 +81,8 @@ struct idle_gap {
 	uint64_t begin_ns, end_ns;
 	uint32_t device;
 	bool is_after_collective; /* the work that ended where the gap begins is a collective */
+	/* The work that ended where the gap begins. NULL: none, or not recorded. */
+	const struct idle_item *before;
 	/* The device's next work. It may begin after the end of the step. NULL: not known yet. */
 	const struct idle_item *after;
 	const struct timeline_step *step;
@@ -101,10 +106,26 @@ void idle_host_end_step(struct idle_host *h);
 /* Call this before the newest step is removed from the timeline. */
 void idle_host_forget_step(struct idle_host *h);
 
-/* Appends a span of `ns` ns that begins at `*at_ns` to `out`, or extends the last span if cause and
- * site are the same. Advances `*at_ns` by `ns`. */
-void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns, uint8_t cause,
-	      uint32_t site, uint64_t ns);
+/* Why the device is idle, and the lines that the idle time belongs to, as in struct idle_span. */
+struct idle_reason {
+	uint8_t cause;
+	uint32_t site, before_site;
+};
+
+/* Appends a span of `ns` ns that begins at `*at_ns` to `out`, or extends the last span if the
+ * reason is the same. Advances `*at_ns` by `ns`. */
+void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns,
+	      struct idle_reason reason, uint64_t ns);
+
+/* ---- idle_graph.c: gaps inside a graph ---- */
+
+/* Returns true if the gap lies between two nodes of one launch of a graph. Then the CPU is not the
+ * cause, and `reason` gets the cause and the captured lines. */
+bool idle_graph_explain(const struct timeline *t, const struct idle_gap *gap,
+			struct idle_reason *reason);
+
+/* An idle device begins a kernel at most this long after the launch. */
+enum { IDLE_LATENCY_NS = 20000 };
 
 /* Returns true for kernels of NCCL. */
 bool idle_work_is_collective(const struct timeline *t, const struct timeline_work *w);

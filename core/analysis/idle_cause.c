@@ -18,6 +18,8 @@
  * c: Calls that take time themselves. The idle time belongs to the call.
  * d: From the launch to the start on the device. A short delay counts as b. In a long delay, the
  *    device waited for something that is not visible here.
+ *
+ * A gap between two nodes of a graph is not explained by the lane (idle_graph.c).
  */
 #include "core/analysis/idle.h"
 
@@ -26,8 +28,7 @@
 #include "core/util/bisect.h"
 
 enum {
-	/* An idle device begins a kernel at most this long after the launch. */
-	LATENCY_NS = 20000,
+	LATENCY_NS = IDLE_LATENCY_NS,
 	/* A launch on an idle device takes this long only if the driver has to load code. */
 	LONG_LAUNCH_NS = 300000,
 	SAMPLED_NS = 50000, /* in a shorter time between two calls the CPU launches */
@@ -287,8 +288,10 @@ static struct device_state *state_of(struct idle_host *h, uint32_t device)
 static uint64_t attribute(struct idle_host *h, uint8_t cause, uint32_t site, uint64_t ns)
 {
 	uint64_t waited_ns = (uint64_t)((double)ns * h->contended);
-	idle_add(h->out, h->gap, &h->at_ns, IDLE_CONTENTION, site, waited_ns);
-	idle_add(h->out, h->gap, &h->at_ns, cause, site, ns - waited_ns);
+	idle_add(h->out, h->gap, &h->at_ns,
+		 (struct idle_reason){ .cause = IDLE_CONTENTION, .site = site }, waited_ns);
+	idle_add(h->out, h->gap, &h->at_ns, (struct idle_reason){ .cause = cause, .site = site },
+		 ns - waited_ns);
 	return ns - waited_ns;
 }
 
@@ -695,8 +698,13 @@ static uint32_t call_after_gap(const struct idle_host *h, bool *is_next_step)
 void idle_host_explain(struct idle_host *h, const struct idle_gap *gap)
 {
 	bool is_next_step;
+	struct idle_reason reason;
 	h->gap = gap;
 	h->at_ns = gap->begin_ns;
+	if (idle_graph_explain(h->t, gap, &reason)) {
+		idle_add(h->out, gap, &h->at_ns, reason, gap->end_ns - gap->begin_ns);
+		return;
+	}
 	if (!h->lanes.n) {
 		attribute(h, IDLE_UNKNOWN, 0, gap->end_ns - gap->begin_ns);
 		return;

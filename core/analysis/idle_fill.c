@@ -37,6 +37,7 @@ static void fill_causes(struct findings *f, const struct idle_sums *idle,
 			most_ns = p->ns;
 			is_user = frames_site_at(f->timeline->frames, p->site)->is_user;
 			row.site = p->site;
+			row.before_site = p->before_site;
 		}
 		row.ms = (double)row.ns / 1e6 / steps;
 		row.pct = d->span_ns ? 100.0 * (double)row.ns / (double)d->span_ns : 0;

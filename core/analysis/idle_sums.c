@@ -24,14 +24,16 @@ static struct idle_device *device_of(struct idle_sums *s, uint32_t device)
 static void add_piece(struct idle_sums *s, const struct idle_span *span)
 {
 	bool is_new;
-	uint64_t key = (uint64_t)span->site << 16 | (uint64_t)(span->device & 0xff) << 8 |
-		       span->cause;
+	/* sites are numbered from 1, and there are far fewer than 2^24 */
+	uint64_t key = (uint64_t)span->site << 40 | (uint64_t)span->before_site << 16 |
+		       (uint64_t)(span->device & 0xff) << 8 | span->cause;
 	uint64_t *at = map_at(&s->place, key, &is_new);
 	if (is_new) {
 		*at = s->pieces.n;
 		vec_push(&s->pieces, (struct idle_piece){ .cause = span->cause,
 							  .device = span->device,
-							  .site = span->site });
+							  .site = span->site,
+							  .before_site = span->before_site });
 	}
 	s->pieces.at[*at].ns += span->end_ns - span->begin_ns;
 }

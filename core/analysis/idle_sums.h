@@ -23,7 +23,7 @@ struct finding_gpu_step {
 
 struct idle_piece {
 	uint8_t cause;
-	uint32_t device, site;
+	uint32_t device, site, before_site; /* as in struct idle_span */
 	uint64_t ns;
 };
 
@@ -31,8 +31,8 @@ struct idle_piece {
 struct idle_sums {
 	VEC(struct idle_device) devices;
 	VEC(struct finding_gpu_step) steps; /* one per step and device */
-	VEC(struct idle_piece) pieces;	    /* one per device, cause and site */
-	struct map place;		    /* device, cause and site -> index in `pieces` */
+	VEC(struct idle_piece) pieces;	    /* one per device, cause and sites */
+	struct map place;		    /* device, cause and sites -> index in `pieces` */
 	/* By call of the timeline: GPU idle time, in ns, that the CPU's wait in this
 	 * call caused. */
 	VEC(uint64_t) of_call;

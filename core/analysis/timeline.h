@@ -233,6 +233,16 @@ static inline const struct timeline_call *timeline_code(const struct timeline *t
 	return w->call != MODEL_NO_CALL ? &t->calls.at[w->call] : NULL;
 }
 
+/* Returns the line to name for the work: that of timeline_code() or, for a call of autograd's
+ * threads, the forward line that caused it, if that is known. 0: not known. */
+static inline uint32_t timeline_line(const struct timeline *t, const struct timeline_work *w)
+{
+	const struct timeline_call *c = timeline_code(t, w);
+	if (!c)
+		return 0;
+	return c->forward_site && c->about & ABOUT_WORKER ? c->forward_site : c->site;
+}
+
 void timeline_start(struct timeline *t, const struct tables *tables, struct frames *frames);
 void timeline_free(struct timeline *t);
 
