@@ -4,6 +4,9 @@
  */
 #include "core/steps/learn.h"
 
+#include "test/unit/journal_builder.h"
+#include "test/unit/journal_path.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,11 +82,55 @@ static void first_ones_dropped(void **state)
 	assert_int_equal(base_told(4), 5);
 }
 
+enum { OPENING_LAUNCHES = 30, LATER_LAUNCHES = 1000, APART_NS = 1000 };
+
+/* Feeds launches of the opening and then later ones. Returns how many of the later ones are held.
+ */
+static size_t held_after_opening(bool library_counts)
+{
+	struct journal_builder *b = jb_new(4, 4096);
+	const struct ingest_sink sink = { 0 };
+	struct ingest f;
+	struct learn l;
+	struct err e;
+	jb_thread(b, 1, 100, "main");
+	b->header->steps.opening_end_ticks = JB_START + OPENING_LAUNCHES * APART_NS;
+	jb_write(b, path);
+	assert_int_equal(ingest_open(&f, path, false, &sink, &e), 0);
+	f.opening.is_any = true;
+	learn_start(&l);
+	for (uint32_t i = 0; i < OPENING_LAUNCHES + LATER_LAUNCHES; i++) {
+		const struct rec_call launch = { .kind = REC_CALL,
+						 .words = sizeof(launch) / 8,
+						 .hook = JB_LAUNCH,
+						 .begin_ticks = JB_START + i * APART_NS,
+						 .arg = 1 + i % 5 };
+		learn_feed(&l, &f, 1, &launch);
+		l.has_base = library_counts && i >= OPENING_LAUNCHES;
+	}
+	assert_true(l.loops.is_started);
+	size_t n = l.loops.after.n;
+	learn_stop(&l);
+	ingest_close(&f);
+	jb_free(b);
+	return n;
+}
+
+/* Only loops use them, to count the steps since the opening, and only as long as the library does
+ * not count any. */
+static void launches_are_held_only_if_they_will_be_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(held_after_opening(false), LATER_LAUNCHES);
+	assert_int_equal(held_after_opening(true), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_one_read_late),
 		cmocka_unit_test(first_ones_dropped),
+		cmocka_unit_test(launches_are_held_only_if_they_will_be_counted),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
