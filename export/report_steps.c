@@ -381,7 +381,9 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 		return;
 	write_loop(place, sizeof(place), &l->step, cwd);
 	bool is_named = *l->step.file || *l->step.function;
-	if (is_named && isnan(l->per_step))
+	if (is_named && l->step.is_call && isnan(l->per_step))
+		text_say(o, REPORT_UNDER, "step = call of %s at %s", l->step.function, place);
+	else if (is_named && isnan(l->per_step))
 		text_say(o, REPORT_UNDER, "step = iteration of the loop at %s", place);
 	else if (is_named)
 		text_say(o, REPORT_UNDER,

@@ -358,6 +358,18 @@ size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t
 	return n;
 }
 
+size_t flow_loop_places(const struct flow *f, uint32_t loop, uint64_t *out, size_t most)
+{
+	size_t n = 0;
+	for (uint32_t b = 0; b < f->g.n && n + 2 <= most && !f->is_coarse; b++) {
+		if (!is_in_loop(f, b, loop))
+			continue;
+		out[n++] = f->begin[b];
+		out[n++] = f->last[b];
+	}
+	return n;
+}
+
 bool flow_leaves(const struct flow *f)
 {
 	return f->leaves;

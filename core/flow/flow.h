@@ -92,6 +92,12 @@ uint64_t flow_loop_at(const struct flow *f, uint32_t loop);
  */
 size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t most);
 
+/*
+ * Writes the first and the last place of each block of the loop, at most `most` places. Returns how
+ * many. A coarse loop has none.
+ */
+size_t flow_loop_places(const struct flow *f, uint32_t loop, uint64_t *out, size_t most);
+
 /* Returns whether any instruction may leave the function by a jump. */
 bool flow_leaves(const struct flow *f);
 

@@ -12,6 +12,11 @@ struct loop_name {
 	const char *function;
 	uint32_t line; /* 0: unknown */
 	uint64_t iterations;
+	/*
+	 * The loop is in the standard library, for example that of a thread pool. The name is that
+	 * of the user's function that each iteration calls.
+	 */
+	bool is_call;
 };
 
 struct loop_names {

@@ -221,6 +221,8 @@ static void note_birth(struct loop_tree *t, const struct loop_thread *thread)
 	struct loop_birth *b = &t->births.at[thread->birth - 1];
 	b->n = difference(&thread->n, &b->before);
 	b->last_ticks = thread->last_end_ticks;
+	if (!b->first)
+		b->first = thread->before;
 }
 
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash)

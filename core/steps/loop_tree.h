@@ -44,11 +44,12 @@ struct loop {
 
 /* A thread that was created while the tree took calls. */
 struct loop_birth {
-	uint32_t creator;	      /* its slot */
-	uint32_t place;		      /* innermost place around the creation, LOOP_NONE: none */
-	uint64_t ticks;		      /* of the creation */
-	uint64_t last_ticks;	      /* end of its last call */
-	struct loop_counts before, n; /* the counts of its slot at its begin, and its own */
+	uint32_t creator;		/* its slot */
+	uint32_t place;			/* innermost place around the creation, LOOP_NONE: none */
+	uint64_t ticks;			/* of the creation */
+	uint64_t last_ticks;		/* end of its last call */
+	struct loop_counts before, n;	/* the counts of its slot at its begin, and its own */
+	const struct loop_stack *first; /* of its first call; NULL: it has made none */
 };
 
 struct loop_open {

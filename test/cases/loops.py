@@ -1,9 +1,14 @@
 """Loops of Python programs without a framework, one kind each: loops.py KIND. loops.cu has the same
 for C++. `step` marks the line of the loop whose iterations are the steps, of which there are 60.
+`step of KIND` marks a function that is called in each step.
 """
+import asyncio
 import concurrent.futures
 import contextlib
 import ctypes
+import functools
+import socket
+import socketserver
 import sys
 import threading
 
@@ -131,6 +136,87 @@ def inside_handler():
         for _ in range(STEPS):  # step
             upload()
             model()
+
+
+# ---- Loops that begin with their body ----
+
+def while_true():
+    n = 0
+    while True:  # step
+        n += 1
+        request()
+        if n == STEPS:
+            break
+
+
+def while_condition():
+    queue = list(range(STEPS + 9))
+    while queue:  # step
+        queue.pop()
+        request()
+        while queue and len(queue) % 7 == 0:
+            queue.pop()
+            request()
+            request()
+
+
+def while_lines():
+    n = 0
+    while (n < STEPS and  # step
+           n >= 0):
+        n += 1
+        request()
+
+
+# ---- Loops of the standard library: the name is that of the function they call ----
+
+def served(_):  # step of pool
+    request()
+
+
+def pool():
+    with concurrent.futures.ThreadPoolExecutor(3) as workers:
+        list(workers.map(served, range(STEPS)))
+
+
+class Handler(socketserver.BaseRequestHandler):
+    def handle(self):  # step of server
+        self.request.recv(1)
+        request()
+        self.request.sendall(b"x")
+
+
+def server():
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as it:
+        threading.Thread(target=it.serve_forever).start()
+        for _ in range(STEPS):
+            with socket.create_connection(it.server_address) as client:
+                client.sendall(b"x")
+                client.recv(1)
+        it.shutdown()
+
+
+async def answered(queue, reader, writer):  # step of coroutines
+    await reader.read(1)
+    request()
+    writer.write(b"x")
+    await writer.drain()
+    writer.close()
+
+
+async def clients():
+    queue = asyncio.Queue()
+    it = await asyncio.start_server(functools.partial(answered, queue), "127.0.0.1", 0)
+    for _ in range(STEPS):
+        reader, writer = await asyncio.open_connection(*it.sockets[0].getsockname())
+        writer.write(b"x")
+        await reader.read(1)
+        writer.close()
+    it.close()
+
+
+def coroutines():
+    asyncio.run(clients())
 
 
 # ---- Threads that live for a step ----

@@ -17,11 +17,14 @@ EXCEPTIONS = ["guarded", "guarded_failing", "skipped", "halved", "suppressed", "
 
 
 def line_of(kind):
-    """Returns the line of the loop whose iterations are the steps."""
+    """Returns the line of the loop whose iterations are the steps, or of what it calls."""
     with open(PROGRAM, encoding="utf-8") as file:
         text = file.read()
-    begin = text.index("\ndef %s(" % kind)
-    return text.count("\n", 0, re.compile("# step$", re.M).search(text, begin).start()) + 1
+    mark = re.search(f"# step of {kind}$", text, re.M)
+    if not mark:
+        begin = text.index("\ndef %s(" % kind)
+        mark = re.compile("# step$", re.M).search(text, begin)
+    return text.count("\n", 0, mark.start()) + 1
 
 
 class PythonLoops(Case):
@@ -52,6 +55,16 @@ class PythonLoops(Case):
     def test_retries_that_cannot_be_seen_are_not_claimed(self):
         steps = self.steps("attempts")
         self.assertTrue(steps["count"] == STEPS or steps["confidence"] < 0.7, steps)
+
+    def test_the_line_of_while(self):
+        for kind in "while_true", "while_condition", "while_lines":
+            with self.subTest(kind):
+                self.check(kind)
+
+    def test_a_loop_of_the_standard_library_is_named_by_what_it_calls(self):
+        for kind in "pool", "server":
+            with self.subTest(kind):
+                self.check(kind)
 
     def test_a_loop_that_starts_a_thread_in_each_iteration(self):
         for kind in "thread_each", "prefetched":

@@ -89,7 +89,8 @@ static struct facts_loop loop_of(const struct loop_name *name, struct arena *a)
 	return (struct facts_loop){ .file = arena_text(a, name->file),
 				    .function = arena_text(a, name->function),
 				    .line = name->line ? (int64_t)name->line : -1,
-				    .iterations = (int64_t)name->iterations };
+				    .iterations = (int64_t)name->iterations,
+				    .is_call = name->is_call };
 }
 
 static struct facts_loops *loops_of(const struct loop_names *names, struct arena *a)

@@ -37,6 +37,7 @@ struct facts_corrected {
 struct facts_loop {
 	const char *file, *function;
 	int64_t line, iterations;
+	bool is_call; /* the place is that of a function that each iteration calls */
 };
 
 /* The loop whose iterations are the steps, and the loops around and inside it. */
