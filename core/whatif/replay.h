@@ -92,6 +92,7 @@ struct replay_run {
 	uint64_t begin_ns, end_ns; /* as recorded */
 	double iteration_ns;	   /* time of all steps of the run together in the last play */
 	float *tail_ns;		   /* by lane: the host's own work after the lane's last call */
+	float tail_waited_ns;	   /* the part of tail_ns[0] in which a CPU was waited for */
 };
 
 struct replay_stream {

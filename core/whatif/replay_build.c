@@ -178,6 +178,7 @@ static void join_ends(struct replay *r)
 		if (i == end || r->ops.at[i].anchor != REPLAY_NONE)
 			continue;
 		r->ops.at[i].gap_ns += run->tail_ns[0];
+		r->ops.at[i].gap_waited_ns += run->tail_waited_ns;
 		run->tail_ns[0] = 0;
 	}
 }

@@ -192,7 +192,7 @@ static void settle_waits(struct replay_trace *m, uint32_t *last)
 				continue;
 			is_any |= settle_wait(m, op, last);
 			if (!isnan(op->exit_ns))
-				replay_sample(&exit, op->exit_ns);
+				replay_sample(&exit, fmaxf(0, op->exit_ns - op->call_waited_ns));
 		}
 	}
 	double of_all = replay_quantile(&m->exit, 0.5, 2000),
@@ -241,6 +241,7 @@ static void settle_run(struct replay_trace *m, struct replay_run *run, uint32_t 
 		stall[op->lane] = take_stall(m, op);
 	}
 	run->tail_ns[0] += stall[0].ns;
+	run->tail_waited_ns += stall[0].waited_ns;
 }
 
 void replay_settle(struct replay_trace *m)

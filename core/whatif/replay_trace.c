@@ -157,7 +157,7 @@ static void learn_costs(struct replay_trace *m)
 	struct replay_samples issue = { 0 }, check = { 0 };
 	for (size_t i = 0; i < m->t->calls.n; i++) {
 		const struct timeline_call *c = &m->t->calls.at[i];
-		double duration = (double)(c->end_ns - c->begin_ns);
+		double duration = fmax(0, (double)(c->end_ns - c->begin_ns) - c->waited_within_ns);
 		if (c->n_work && c->wait == WAIT_NONE && ahead_ns(m, c) < AHEAD_LEAST_NS)
 			replay_sample(&issue, duration);
 		else if (c->wait != WAIT_NONE && c->category == CAT_SYNC)
@@ -203,7 +203,7 @@ static void trace_wait(struct replay_trace *m, struct replay_op *op, const struc
 	} else if (ready > begin && end > ready - EARLY_MOST_NS) {
 		op->exit_ns = (float)(end - ready);
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
-		replay_sample(&m->exit, end - ready);
+		replay_sample(&m->exit, fmax(0, end - ready - (double)op->call_waited_ns));
 	} else if (ready > begin || end - begin > CHECK_MOST_NS) {
 		op->role = ROLE_HOST;
 	} else if (c->wait == WAIT_ALLOC) {

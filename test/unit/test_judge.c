@@ -240,6 +240,17 @@ static void waiting_and_preempted(struct twin *made)
 	twin_launch(made, 1, 10, "first", NEXT);
 }
 
+/* Most waits return late. */
+static void mostly_late(struct twin *made)
+{
+	twin_host(made, 300);
+	twin_launch(made, 1, 400, "long", 1);
+	twin_record_event(made, 1, 3, 2);
+	if (made->steps_made++ % 4)
+		twin_preempted_in_wait(made, 1, 2000);
+	twin_wait_event(made, 3, WAIT);
+}
+
 /* Time for which a thread waited for a CPU is no cause: verdict and savings are those without
  * it. */
 static void contention_is_no_cause(void **state)
@@ -251,6 +262,7 @@ static void contention_is_no_cause(void **state)
 	} rows[] = {
 		{ gpu_bound_and_preempted, VERDICT_GPU, 1.5 },
 		{ waiting_and_preempted, VERDICT_SYNC, 1 },
+		{ mostly_late, VERDICT_SYNC, 1.5 },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -29,14 +29,24 @@ void twin_host(struct twin *tw, double us)
 	*now(tw) += us;
 }
 
-void twin_preempted(struct twin *tw, double us)
+static void add_cpu_wait(struct twin *tw, double begin, double us)
 {
 	const double read_later = 300, read_before = 700;
-	double begin = *now(tw);
-	*now(tw) += us;
 	if (tw->is_recording)
-		sb_cpu_wait(&tw->b, begin - read_before, *now(tw) + read_later, us,
+		sb_cpu_wait(&tw->b, begin - read_before, begin + us + read_later, us,
 			    (uint32_t)tw->thread + 1);
+}
+
+void twin_preempted(struct twin *tw, double us)
+{
+	add_cpu_wait(tw, *now(tw), us);
+	*now(tw) += us;
+}
+
+void twin_preempted_in_wait(struct twin *tw, int stream, double us)
+{
+	add_cpu_wait(tw, tw->stream[stream], us);
+	tw->stall = us;
 }
 
 /* When the work that is issued now ends. */

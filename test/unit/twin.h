@@ -51,6 +51,8 @@ void twin_free(struct twin *tw);
 void twin_host(struct twin *tw, double us); /* the host's own work */
 /* Other programs have the CPUs: the host stands still. */
 void twin_preempted(struct twin *tw, double us);
+/* The next wait, which is for this stream, returns late, because other programs have the CPUs. */
+void twin_preempted_in_wait(struct twin *tw, int stream, double us);
 void twin_launch(struct twin *tw, int stream, double us, const char *name, uint32_t stack);
 /* Both wait for the copy if `blocks`. */
 void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double us, bool blocks,
