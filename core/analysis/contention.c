@@ -16,9 +16,10 @@ struct piece {
 	uint64_t key;	    /* of what it usually takes; 0: unknown */
 	uint64_t before_ns; /* its length before the step */
 	uint64_t waited_ns;
-	uint32_t thread; /* of the call; TIMELINE_NO_THREAD: between two calls */
-	uint32_t call;	 /* from the step's first call on; the number of calls: after the last */
-	bool is_wait;	 /* the call waits for the GPU */
+	uint64_t certain_ns; /* waits that certainly were there */
+	uint32_t thread;     /* of the call; TIMELINE_NO_THREAD: between two calls */
+	uint32_t call; /* from the step's first call on; the number of calls: after the last */
+	bool is_wait;  /* the call waits for the GPU */
 };
 
 typedef VEC(struct piece) pieces;
@@ -51,19 +52,25 @@ static int by_float(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Returns the median; 0: not known yet. */
-static uint64_t usual_ns(const struct contention *c, uint64_t key)
+/*
+ * Returns what such a piece usually takes: the median; 0: not known yet. `is_certain`: all of a wait
+ * was there. Then the nine tenths of what the pieces took without such waits: the time of a loop
+ * that runs until a clock says so passes during a wait, too, and only what it lacks in the end is
+ * lost.
+ */
+static uint64_t usual_ns(const struct contention *c, uint64_t key, bool is_certain)
 {
 	const uint64_t *at = key ? map_find(&c->usual_of, key) : NULL;
 	if (!at)
 		return 0;
 	struct contention_usual u = c->usual.at[*at];
+	float *ns = is_certain ? u.least_ns : u.ns;
 	uint32_t n = u.n < USUAL_KEPT ? u.n : USUAL_KEPT;
-	qsort(u.ns, n, sizeof(*u.ns), by_float);
-	return (uint64_t)u.ns[n / 2];
+	qsort(ns, n, sizeof(*ns), by_float);
+	return (uint64_t)ns[is_certain ? (n * 9 + 9) / 10 - 1 : n / 2];
 }
 
-static void learn(struct contention *c, uint64_t key, uint64_t ns)
+static void learn(struct contention *c, uint64_t key, uint64_t ns, uint64_t least_ns)
 {
 	bool is_new;
 	if (!key)
@@ -74,7 +81,8 @@ static void learn(struct contention *c, uint64_t key, uint64_t ns)
 		vec_push(&c->usual, (struct contention_usual){ 0 });
 	}
 	struct contention_usual *u = &c->usual.at[*at];
-	u->ns[u->n++ % USUAL_KEPT] = (float)ns;
+	u->ns[u->n % USUAL_KEPT] = (float)ns;
+	u->least_ns[u->n++ % USUAL_KEPT] = (float)least_ns;
 }
 
 static uint64_t key_of(uint32_t first, uint32_t second)
@@ -111,10 +119,10 @@ static uint64_t waited_until(const struct sweep *w, const struct timeline_call *
 	return done_ns > c->begin_ns ? done_ns : c->begin_ns;
 }
 
-/* Returns the piece's length beyond what is usual. */
-static uint64_t excess_of(const struct contention *c, const struct piece *p)
+/* Returns the piece's length beyond what is usual (usual_ns()). */
+static uint64_t excess_of(const struct contention *c, const struct piece *p, bool is_certain)
 {
-	uint64_t length_ns = p->end_ns - p->begin_ns, usual = usual_ns(c, p->key);
+	uint64_t length_ns = p->end_ns - p->begin_ns, usual = usual_ns(c, p->key, is_certain);
 	uint64_t all_ns = length_ns + p->before_ns, ns = all_ns > usual ? all_ns - usual : 0;
 	return ns < length_ns ? ns : length_ns;
 }
@@ -136,7 +144,7 @@ static void add_gap(struct sweep *w, uint32_t lane, uint64_t end_ns, uint32_t st
 	if (p.end_ns > p.begin_ns)
 		vec_push(&w->of_lane[lane], p);
 	else if (p.before_ns) /* the step begins with this call */
-		learn(w->c, p.key, p.before_ns);
+		learn(w->c, p.key, p.before_ns, p.before_ns);
 }
 
 static void add_calls(struct sweep *w)
@@ -212,14 +220,16 @@ static uint64_t place(const struct contention *c, pieces *of_lane,
 		uint64_t most_ns = overlap_ns(p, w);
 		if (!most_ns || (p->thread != TIMELINE_NO_THREAD && p->thread != w->thread))
 			continue;
-		/* all of the wait was there, even if such a piece usually takes as long */
+		/* all of the wait was there */
 		bool is_certain = most_ns == w->end_ns - w->begin_ns && !p->is_wait;
-		uint64_t excess_ns = is_certain ? p->end_ns - p->begin_ns : excess_of(c, p);
+		uint64_t excess_ns = excess_of(c, p, is_certain);
+		p->certain_ns += is_certain ? left_ns : 0;
 		excess_ns = excess_ns > p->waited_ns ? excess_ns - p->waited_ns : 0;
 		most_ns = most_ns < excess_ns ? most_ns : excess_ns;
 		if (most_ns)
-			vec_push(&places, (struct place){ p, most_ns,
-							  is_certain || usual_ns(c, p->key) > 0 });
+			vec_push(&places,
+				 (struct place){ p, most_ns,
+						 is_certain || usual_ns(c, p->key, false) > 0 });
 	}
 	if (places.n)
 		qsort(places.at, places.n, sizeof(*places.at), by_most);
@@ -277,7 +287,9 @@ static void take_piece(struct sweep *w, uint32_t lane, const struct piece *p)
 	} else {
 		call->within = waited;
 	}
-	learn(c, p->key, length_ns > waited.ns ? length_ns - waited.ns : 0);
+	uint64_t certain_ns = p->certain_ns > waited.ns ? p->certain_ns : waited.ns;
+	learn(c, p->key, length_ns > waited.ns ? length_ns - waited.ns : 0,
+	      length_ns > certain_ns ? length_ns - certain_ns : 0);
 }
 
 static void take_results(struct sweep *w)

@@ -24,9 +24,11 @@ struct waited_call {
 	uint64_t before_all_ns; /* `before`, and what was waited at the end of the step before */
 };
 
-/* What calls and the times between them usually take, without contention. */
+/* What calls and the times between them usually take. */
 struct contention_usual {
-	float ns[15]; /* the newest */
+	/* the newest: without the waits that were placed there, and without those that certainly
+	 * were there */
+	float ns[15], least_ns[15];
 	uint32_t n;
 };
 

@@ -77,34 +77,19 @@ inline cudaKernel_t kernel(const std::string &name)
 	return made;
 }
 
-/* For how long this thread was ready to run while other threads had the CPUs, in us: other load on
- * the machine. */
-inline double waited_us()
-{
-	unsigned long long ran = 0, waited = 0;
-	std::FILE *file = std::fopen("/proc/thread-self/schedstat", "r");
-	if (file && std::fscanf(file, "%llu %llu", &ran, &waited) != 2)
-		waited = 0;
-	if (file)
-		std::fclose(file);
-	return (double)waited / 1e3;
-}
-
-/* Milliseconds per step of one loop, without other load on the machine. */
+/* Milliseconds per step of one loop. */
 template <typename Step> double run(Step &step, bool fixed, int steps)
 {
-	double begin = 0, waited = 0;
+	double begin = 0;
 	for (int i = 0; i < warm + steps; i++) {
 		if (i == warm) {
 			check(cudaDeviceSynchronize());
-			waited = waited_us();
 			begin = now_us();
 		}
 		step(i, fixed);
 	}
 	check(cudaDeviceSynchronize());
-	double us = now_us() - begin;
-	return (us - (waited_us() - waited)) / steps / 1000;
+	return (now_us() - begin) / steps / 1000;
 }
 
 inline double median(std::vector<double> values)

@@ -14,7 +14,6 @@ import json
 import os
 import statistics
 import sys
-import threading
 import time
 
 WARM = 10  # steps before the measured ones
@@ -27,35 +26,18 @@ NON_BLOCKING = 1  # of streams; of events: blocking sync
 NO_TIMING = 2
 
 
-def waited_ns():
-    """Returns for how long this thread, and those of autograd that take turns with it, were ready
-    to run while other threads had the CPUs: other load on the machine."""
-    sum_ns, own = 0, threading.get_native_id()
-    for thread in os.listdir("/proc/self/task"):
-        try:
-            with open(f"/proc/self/task/{thread}/comm") as name, \
-                    open(f"/proc/self/task/{thread}/schedstat") as counters:
-                if int(thread) == own or name.read().startswith("pt_autograd"):
-                    sum_ns += int(counters.read().split()[1])
-        except OSError:  # the thread has ended
-            pass
-    return sum_ns
-
-
 def run(step, wait, fixed):
-    """Returns the mean milliseconds per step of one loop, without other load on the machine, and
-    those of each step by the host's clock; wait() waits for the device."""
-    begins, before_ns = [], 0
+    """Returns the mean milliseconds per step of one loop, and those of each step by the host's
+    clock; wait() waits for the device."""
+    begins = []
     for i in range(WARM + STEPS):
         if i == WARM:
             wait()
-            before_ns = waited_ns()
         begins.append(time.monotonic_ns())
         step(i, fixed)
     begins.append(time.monotonic_ns())
     wait()
-    length_ns = time.monotonic_ns() - begins[WARM]
-    mean_ms = (length_ns - (waited_ns() - before_ns)) / STEPS / 1e6
+    mean_ms = (time.monotonic_ns() - begins[WARM]) / STEPS / 1e6
     return mean_ms, [(end - begin) / 1e6 for begin, end in zip(begins[WARM:], begins[WARM + 1:])]
 
 

@@ -84,9 +84,16 @@ def hurry_collector(launcher):
         time.sleep(0.01)
 
 
-def execute(line, env):
+def take_priority():
+    """Lets this process run before all other load on the machine, if that is allowed."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+def execute(line, env, has_priority=False):
     with subprocess.Popen(line, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          preexec_fn=take_priority if has_priority else None) as child:
         if os.sched_getscheduler(0) == os.SCHED_RR and "profrun.sh" in line[0]:
             hurry_collector(child)
         try:
@@ -108,11 +115,12 @@ def result_of(out):
 
 
 def alone(case, gpu):
-    """Returns the milliseconds per step, slow and fixed, without profrun."""
+    """Returns the milliseconds per step, slow and fixed, without profrun: what is true on a machine
+    that nothing else loads."""
     env = environment(case, gpu, **ALONE)
     if not gpu:
         env["LD_PRELOAD"] = " ".join(os.path.join(SIM, name) for name in PRELOADED)
-    said = result_of(execute(command(case), env))
+    said = result_of(execute(command(case), env, has_priority=True))
     return said["slow_ms"], said["fixed_ms"]
 
 

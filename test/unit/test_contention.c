@@ -76,18 +76,35 @@ static void placed_where_it_takes_longer(void **state)
 	}
 }
 
-/* If the thread made no call in that time, the wait was there, even if it often takes as long. */
+/* Adds a step whose CPU work between two calls is `length` us long. The thread certainly waited
+ * there for `waited` us. Returns how much of it counts. */
+static double counted(struct fixture *f, int number, double length, double waited)
+{
+	add_step(f, number, length, 0, 0);
+	if (waited > 0)
+		sb_cpu_wait(&f->b, number * STEP_US + 110, number * STEP_US + length, waited, 1);
+	end_step(f);
+	return (double)last_call(f, 1)->waited_before_ns / 1e3;
+}
+
+/* If the thread made no call in that time, the wait was there, even if each step has one. */
 static void placed_where_it_must_have_been(void **state)
 {
 	struct fixture *f = *state;
-	for (int i = 0; i < LEARN; i++) {
-		add_step(f, i, 4000, 0, 0);
-		end_step(f);
+	for (int i = 0; i < LEARN * 2; i++) {
+		double waited = 1000 + 300.0 * (i % 4);
+		double us = counted(f, i, 3000 + waited, waited);
+		assert_float_equal(us, waited, 1);
 	}
-	add_step(f, LEARN, 4000, 0, 0);
-	wait_for_cpu(f, 1000, 3000, 1500);
-	end_step(f);
-	assert_float_equal((double)last_call(f, 1)->waited_before_ns / 1e3, 1500, 1);
+}
+
+/* Work until a clock says so takes no longer if the CPU is lost meanwhile. */
+static void a_loop_for_a_time_loses_nothing(void **state)
+{
+	struct fixture *f = *state;
+	counted(f, 0, 4000, 0);
+	for (int i = 1; i < LEARN * 2; i++)
+		assert_float_equal(counted(f, i, 4000, 1000 + 300.0 * (i % 4)), 0, 1);
 }
 
 /* Other threads' calls are not made longer by it. */
@@ -126,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(placed_where_it_takes_longer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(placed_where_it_must_have_been, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_loop_for_a_time_loses_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(not_placed_in_calls_of_other_threads, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(shared_by_two_steps, set_up, tear_down),
