@@ -18,7 +18,7 @@
 enum {
 	EVIDENCE_SAID = 3,
 	REASONS_SAID = 3,
-	VERDICT_LINES = 2,
+	VERDICT_LINES = 3,
 	START_UP_PCT = 50,
 	TERSEST = 3, /* the largest `terse` of a textout */
 	ADVICE_SAID = 3,
@@ -30,7 +30,9 @@ enum {
 	NUMBER_BYTES = 32,
 	MEAN_BYTES = 64,
 	BETWEEN_BYTES = 400,
+	SLOW_BYTES = 80,
 	BETWEEN_LINES = 3,
+	SLOW_PCT = 50,	  /* share of the time from which the verdict names the slow steps */
 	STALL_PLACE = 26, /* columns; so that the line mostly fits */
 	HOST_LINES_SAID = 2,
 	PLACE_BYTES = 600,
@@ -185,6 +187,17 @@ static bool say_start_up(struct textout *o, const struct report_process *p)
 	return true;
 }
 
+/* The verdict is of typical steps. Writes so if slow steps take most of the time, or "". */
+static const char *without_slow(const struct report_process *p, char *text, size_t bytes)
+{
+	const struct report_slow_steps *slow = p->baseline.slow_steps;
+	if (!slow || slow->time_pct < SLOW_PCT || report_runs_ahead(p))
+		return "";
+	snprintf(text, bytes, "; without the slow steps, which take %.0f %% of the time",
+		 slow->time_pct);
+	return text;
+}
+
 static void say_bound(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	const struct report_bound *b = &p->bound;
@@ -193,7 +206,7 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	 * savings already. */
 	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
 	       most = b->between.n ? 1 : said;
-	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES];
+	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES], slow[SLOW_BYTES];
 	const char *words = report_verdict_words(b->verdict);
 	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
 	if (b->between.n) {
@@ -203,9 +216,10 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	} else if (*title) {
 		if (!strcmp(b->verdict, "host"))
 			words = what_host_does(p, cwd, words, does, sizeof(does));
-		snprintf(text, sizeof(text), "%s (confidence %.0f %%)%s%s",
+		snprintf(text, sizeof(text), "%s (confidence %.0f %%%s)%s%s",
 			 report_resource_noun(b->verdict), b->confidence * 100,
-			 report_is_unit(p) ? "" : ": ", report_is_unit(p) ? "" : words);
+			 without_slow(p, slow, sizeof(slow)), report_is_unit(p) ? "" : ": ",
+			 report_is_unit(p) ? "" : words);
 		text_wrap(o, TEXT_BOLD, head, text, VERDICT_LINES);
 	} else {
 		say_why_unknown(o, p);

@@ -258,6 +258,9 @@ static void test_slow_steps(void **state)
 	assert_says(text,
 		    "1 in 10 steps takes 18x as long as the others (70 % of the total time);\n"
 		    "         to record slow ones, set");
+	assert_says(text, "Limited by: synchronization (confidence 86 %; without the slow steps, "
+			  "which take\n            70 % of the time): the GPU idles after each "
+			  "sync\n");
 	/* between 5.2 ms and 42 ms, not just below the shortest slow step */
 	assert_says(text, "PROF_TRIGGER=slow:2\n");
 	free(text);
@@ -297,6 +300,7 @@ static void test_pauses(void **state)
 	assert_says(text, "2 of 300 steps took 150x as long as the others (48 % of the total\n"
 			  "         time); recorded: 231\n");
 	assert_says(text, "step 231: 700.0 ms, longest before train.py:12; step 120: 810.0 ms\n");
+	assert_says(text, "Limited by: synchronization (confidence 86 %): ");
 	free(text);
 	json_object_set_new(json_array_get(json_object_get(baseline, "pauses"), 1), "cause",
 			    json_string("sleep"));

@@ -110,6 +110,27 @@ static void slow_steps_that_are_rare(void **state)
 	findings_free(&f);
 }
 
+/* The slow steps have two lengths, as episodes of a game have: both are slow. Among steps that vary
+ * without a gap, only the longest are. */
+static void slow_steps_of_two_lengths(void **state)
+{
+	double ms[400];
+	(void)state;
+	for (size_t i = 0; i < 400; i++)
+		ms[i] = i % 16 == 15 ? (i % 32 == 15 ? 170 : 470) : 4;
+	struct findings f = fill(ms, 400);
+	assert_int_equal(f.slow.n, 25);
+	assert_float_equal(f.slow.least_ms, 170, 1e-6);
+	assert_float_equal(f.slow.pct, 100 * 7850.0 / 9350, 1e-6);
+	findings_free(&f);
+	for (size_t i = 0; i < 400; i++) /* 12 of 4.2 to 15 ms: no gap to the others */
+		ms[i] = i % 16 == 15 ? (i % 32 == 15 ? 3 + 1.2 * (double)(i / 32) : 470) : 4;
+	f = fill(ms, 400);
+	assert_int_equal(f.slow.n, 12);
+	assert_float_equal(f.slow.least_ms, 470, 1e-6);
+	findings_free(&f);
+}
+
 /* However much the others vary. */
 static void slow_steps_among_unsteady_ones(void **state)
 {
@@ -370,6 +391,7 @@ int main(void)
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(work_of_recorded_steps),
 		cmocka_unit_test(slow_steps_that_are_rare),
+		cmocka_unit_test(slow_steps_of_two_lengths),
 		cmocka_unit_test(slow_steps_among_unsteady_ones),
 		cmocka_unit_test(no_slow_steps),
 		cmocka_unit_test(pauses_are_named),
