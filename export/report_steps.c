@@ -316,54 +316,66 @@ static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, cons
 	return to;
 }
 
+/* Iterations are counted by stacks, so only in the opening. Returns words for it if the opening
+ * ended before the process did. */
+static const char *when_counted(const struct facts_steps *steps)
+{
+	return isfinite(steps->opening_s) ? " in the opening" : "";
+}
+
 /* Writes "12 iterations per step". If not even every step runs the loop, writes the number of all
  * iterations. */
-static char *write_often(char *to, size_t bytes, const struct facts_loops *l,
+static char *write_often(char *to, size_t bytes, const struct facts_steps *s,
 			 const struct facts_loop *inner)
 {
+	const struct facts_loops *l = s->loop;
 	double steps = (double)l->step.iterations / (isnan(l->per_step) ? 1 : l->per_step),
 	       per_step = (double)inner->iterations / steps;
 	if (per_step < 1)
-		snprintf(to, bytes, "%lld iterations in all", (long long)inner->iterations);
+		snprintf(to, bytes, "%lld iterations%s", (long long)inner->iterations,
+			 *when_counted(s) ? when_counted(s) : " in all");
 	else
 		snprintf(to, bytes, "%.3g iterations per step", per_step);
 	return to;
 }
 
 /* Prints the loops around the step's loop and inside it. */
-static void say_nest(struct textout *o, const struct facts_loops *l, const char *cwd)
+static void say_nest(struct textout *o, const struct facts_steps *steps, const char *cwd)
 {
+	const struct facts_loops *l = steps->loop;
 	enum { LINES = 4 };
 	char text[600], place[PLACE_BYTES], often[NUMBER_BYTES];
 	size_t used = 0;
 	for (size_t i = 0; i < l->outer.n && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s the loop at %s (%lld iterations)",
+					 "%s the loop at %s (%lld iterations%s)",
 					 i ? ", in" : "it is in",
 					 write_loop(place, sizeof(place), &l->outer.at[i], cwd),
-					 (long long)l->outer.at[i].iterations);
+					 (long long)l->outer.at[i].iterations, when_counted(steps));
 	for (size_t i = 0; i < l->inner.n && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s the loop at %s (%s)",
 					 i	? " and"
 					 : used ? "; it contains"
 						: "it contains",
 					 write_loop(place, sizeof(place), &l->inner.at[i], cwd),
-					 write_often(often, sizeof(often), l, &l->inner.at[i]));
+					 write_often(often, sizeof(often), steps, &l->inner.at[i]));
 	if (used)
 		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, LINES);
 }
 
 /* Prints the option for another loop on as many lines as it takes, so that it can be copied. */
-static void say_other_loop(struct textout *o, const struct facts_loop *l, const char *cwd)
+static void say_other_loop(struct textout *o, const struct facts_steps *steps,
+			   const struct facts_loop *l, const char *cwd)
 {
 	enum { LINES = 4 };
 	char text[2 * PLACE_BYTES + 128], place[PLACE_BYTES];
 	write_loop(place, sizeof(place), l, cwd);
 	if (l->iterations > 1)
 		snprintf(text, sizeof(text),
-			 "the loop at %s (%lld iterations) could be meant, too; to choose it: "
+			 "the loop at %s (%lld iterations%s) could be meant, too; to choose it: "
 			 "--step loop:%s:%lld",
-			 place, (long long)l->iterations, path_base(l->file), (long long)l->line);
+			 place, (long long)l->iterations, when_counted(steps), path_base(l->file),
+			 (long long)l->line);
 	else
 		snprintf(text, sizeof(text),
 			 "the loop at %s could be meant, too, but no CUDA call shows its "
@@ -391,9 +403,9 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 			 "average",
 			 place, l->per_step);
 	if (l->instead && l->instead->line > 0)
-		say_other_loop(o, l->instead, cwd);
+		say_other_loop(o, steps, l->instead, cwd);
 	else
-		say_nest(o, l, cwd);
+		say_nest(o, steps, cwd);
 }
 
 static void say_corrected(struct textout *o, const struct facts_steps *steps)

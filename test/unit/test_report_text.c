@@ -493,6 +493,15 @@ static void test_a_loop_of_few_steps(void **state)
 	assert_fits(text);
 	assert_says(text, "two_streams_in_turn_and_again.cu:21 (15\n         iterations in all)\n");
 	free(text);
+	/* stacks count iterations, and only the opening has the stack of every call */
+	json_object_set_new(json_object_get(p, "steps"), "opening_s", json_real(10));
+	json_object_set_new(loop, "outer", json_pack("[o]", loop_row(7, 4)));
+	text = print(root, true, false, NULL);
+	assert_says(text, "two_streams_in_turn_and_again.cu:7 (4\n         iterations in the "
+			  "opening)");
+	assert_says(text, "two_streams_in_turn_and_again.cu:21 (15 iterations in the "
+			  "opening)\n");
+	free(text);
 	json_decref(root);
 }
 
