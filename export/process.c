@@ -62,7 +62,7 @@ static void write_with(struct process *p, int format, const struct analyzed_step
 static void on_step(void *context, struct model_step *m)
 {
 	struct process *p = context;
-	completeness_add(&p->completeness, m->number, &m->launches);
+	completeness_add(&p->completeness, m->number, &m->launches, &m->graphs);
 	if (!p->analysis)
 		return;
 	const struct analyzed_step *step = analysis_step(p->analysis, m);

@@ -58,6 +58,52 @@ static void explain(char *to, size_t bytes, const struct process *p,
 	}
 }
 
+/* Writes why graph kernels have no captured line. */
+static void explain_graphs(char *to, size_t bytes, const struct process *p,
+			   const struct process_facts *facts, const struct graph_counts *c)
+{
+	const char *stacks = tables_fact(driver_run(p->driver)->tables, "PROF_STACKS");
+	switch (graph_counts_lack(c)) {
+	case GRAPH_LACK_MADE:
+		snprintf(to, bytes,
+			 "their graphs were made before profrun was set up, or by a "
+			 "function that it does not hook");
+		break;
+	case GRAPH_LACK_NODE:
+		snprintf(to, bytes, "their nodes were made by calls that profrun does not record");
+		break;
+	case GRAPH_LACK_IDS:
+		snprintf(to, bytes,
+			 "the ids of their nodes disagree with the calls that were "
+			 "captured");
+		break;
+	case GRAPH_LACK_DROPPED:
+		snprintf(to, bytes,
+			 "%" PRId64 " records were dropped because the journal was full; raise "
+			 "PROF_BUFFER_MB",
+			 facts->losses.dropped);
+		break;
+	case GRAPH_LACK_STACK:
+		snprintf(to, bytes, "no stacks were taken%s%s", stacks ? ": PROF_STACKS=" : "",
+			 stacks ? stacks : "");
+		break;
+	case GRAPH_LACK_LAUNCH:
+	default:
+		snprintf(to, bytes, "%s",
+			 *facts->cupti.graph_ids ? facts->cupti.graph_ids
+						 : "it is not known which launch ran them");
+	}
+}
+
+static const char *graphs_why(const struct process *p, const struct process_facts *facts,
+			      const struct graph_counts *c, struct arena *a)
+{
+	char why[WHY_BYTES] = "";
+	if (c->n_named < c->n)
+		explain_graphs(why, sizeof(why), p, facts, c);
+	return arena_text(a, why);
+}
+
 /* Lists the steps of a window, at most `most` of them: the first ones and the last one. */
 static void list_steps(struct facts_window *to, const struct completeness_window *from, size_t most,
 		       struct arena *a)
@@ -78,6 +124,9 @@ void process_describe_completeness(const struct process *p, struct process_facts
 	said->launches = (int64_t)c->total.n;
 	said->captured = (int64_t)c->total.n_captured;
 	said->pct = c->total.n ? 100.0 * (double)c->total.n_captured / (double)c->total.n : NAN;
+	said->graph_kernels = (int64_t)c->graphs.n;
+	said->graph_captured = (int64_t)c->graphs.n_named;
+	said->graph_why = graphs_why(p, to, &c->graphs, a);
 	list_make(a, &said->windows, c->windows.n);
 	for (size_t i = 0; i < c->windows.n; i++) {
 		const struct completeness_window *from = &c->windows.at[i];
@@ -87,7 +136,10 @@ void process_describe_completeness(const struct process *p, struct process_facts
 			explain(why, sizeof(why), p, to, launch_counts_lack(&from->launches));
 		*window = (struct facts_window){ .launches = (int64_t)from->launches.n,
 						 .captured = (int64_t)from->launches.n_captured,
-						 .why = arena_text(a, why) };
+						 .why = arena_text(a, why),
+						 .graph_kernels = (int64_t)from->graphs.n,
+						 .graph_captured = (int64_t)from->graphs.n_named,
+						 .graph_why = graphs_why(p, to, &from->graphs, a) };
 		list_steps(window, from, most, a);
 	}
 }

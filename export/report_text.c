@@ -379,6 +379,10 @@ static void say_trust(struct textout *o, const struct report_process *p)
 	line[0] = (char)toupper((unsigned char)line[0]);
 	text_wrap(o, p->self.dropped > 0 ? TEXT_RED : TEXT_DIM, "", line, TRUST_LINES);
 	say_lacking(o, p);
+	report_graph_lines(line, sizeof(line), &p->facts.completeness);
+	line[0] = (char)toupper((unsigned char)line[0]);
+	if (*line)
+		text_wrap(o, *p->facts.completeness.graph_why ? TEXT_RED : TEXT_DIM, "", line, 2);
 }
 
 /* Prints the reasons why figures are missing, if there are no GPU times. `steps_are_said`: the

@@ -317,6 +317,18 @@ char *report_captured(char *to, size_t bytes, const struct facts_completeness *c
 	return to;
 }
 
+char *report_graph_lines(char *to, size_t bytes, const struct facts_completeness *c)
+{
+	char captured[32], kernels[32];
+	to[0] = 0;
+	if (c->graph_kernels > 0)
+		snprintf(to, bytes, "graph kernels with a captured line: %s of %s%s%s",
+			 report_count(captured, sizeof(captured), c->graph_captured),
+			 report_count(kernels, sizeof(kernels), c->graph_kernels),
+			 *c->graph_why ? ": " : "", c->graph_why);
+	return to;
+}
+
 char *report_lacking(char *to, size_t bytes, const struct facts_window *w,
 		     const struct facts_steps *steps)
 {

@@ -92,6 +92,10 @@ char *report_between(char *to, size_t bytes, const struct report_bound *b);
 /* Writes "captured 7,213 of 7,413 launches (97.3 %)", or "" if that is not known. Returns `to`. */
 char *report_captured(char *to, size_t bytes, const struct facts_completeness *c);
 
+/* Writes how many kernels of CUDA graphs have a captured line, and why others have none; "": there
+ * are no such kernels. */
+char *report_graph_lines(char *to, size_t bytes, const struct facts_completeness *c);
+
 /* Writes "steps 12-14: 7,213 of 7,413 launches have GPU times: CUPTI dropped ...". Returns `to`. */
 char *report_lacking(char *to, size_t bytes, const struct facts_window *w,
 		     const struct facts_steps *steps);

@@ -197,6 +197,7 @@ static void say_captured(const struct process_facts *p, const char *who)
 	if (!c->windows.n)
 		return;
 	say_text(who, report_captured(text, sizeof(text), c));
+	say_text(who, report_graph_lines(text, sizeof(text), c));
 	for (size_t i = 0; i < c->windows.n; i++)
 		if (*c->windows.at[i].why) {
 			say_text(who,

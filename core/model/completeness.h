@@ -22,7 +22,7 @@ enum launch_lack {
 	LACKS_N
 };
 
-/* Why GPU work of a CUDA graph has no captured call. */
+/* Why a kernel of a CUDA graph has no captured call, or none with a stack. */
 enum graph_lack {
 	GRAPH_LACK_NONE,
 	/* the executable graph is unknown: it was made before profrun was set up, or by a function
@@ -32,12 +32,14 @@ enum graph_lack {
 	GRAPH_LACK_NODE,    /* the node was made by a call that is not recorded */
 	GRAPH_LACK_IDS,	    /* the ids of the nodes disagree with the calls that were captured */
 	GRAPH_LACK_DROPPED, /* the journal was full, so records of nodes were dropped */
+	GRAPH_LACK_STACK,   /* no stack was taken */
 	GRAPH_LACKS_N
 };
 
-/* The GPU work of CUDA graphs in a step: kernels, copies and memsets. */
+/* The kernels of CUDA graphs that ran in a step. `n_named`: those with a captured call and its
+ * stack. */
 struct graph_counts {
-	uint64_t n, n_named; /* n_named: work with a captured call */
+	uint64_t n, n_named;
 	uint64_t n_lacking[GRAPH_LACKS_N];
 };
 
@@ -51,21 +53,27 @@ struct launch_counts {
 struct completeness_window {
 	uint64_t first, last;
 	struct launch_counts launches;
+	struct graph_counts graphs;
 };
 
 enum { COMPLETENESS_WINDOWS = 256 }; /* further windows count in the total only */
 
 struct completeness {
 	struct launch_counts total;
+	struct graph_counts graphs;
 	uint64_t next_step; /* the step that continues the last window, if it is recorded */
 	VEC(struct completeness_window) windows;
 };
 
 /* Adds a recorded step. Steps come in order. */
-void completeness_add(struct completeness *c, uint64_t step, const struct launch_counts *launches);
+void completeness_add(struct completeness *c, uint64_t step, const struct launch_counts *launches,
+		      const struct graph_counts *graphs);
 void completeness_free(struct completeness *c);
 
 /* Returns the reason why most of the launches without GPU times have none. */
 enum launch_lack launch_counts_lack(const struct launch_counts *c);
+
+/* Returns the reason why most of the graph kernels without a captured line have none. */
+enum graph_lack graph_counts_lack(const struct graph_counts *c);
 
 #endif

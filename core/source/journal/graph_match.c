@@ -214,6 +214,7 @@ static void name_work(const struct match *m, const struct graph_reading *r, stru
 		  : !is_work_of(m, w->gpu, node) ? GRAPH_LACK_IDS
 						 : GRAPH_LACK_NONE;
 	w->node = w->lack ? NULL : node;
+	w->view = v;
 }
 
 static void resolve_group(struct graph_table *t, struct match *m, struct graph_exec *e)

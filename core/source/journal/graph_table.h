@@ -116,6 +116,7 @@ struct graph_work {
 	/* the result; NULL: unknown because of `lack` */
 	const struct graph_node *node;
 	enum graph_lack lack;
+	const struct graph_view *view; /* the graph that contains the node */
 };
 
 /* Finds the nodes of the work of a step. The nodes are valid until graph_table_settle(). */

@@ -48,25 +48,52 @@ static int by_capture(const void *a, const void *b)
 	return (uintptr_t)x < (uintptr_t)y ? -1 : x > y;
 }
 
+struct nodes {
+	VEC(const struct graph_node *) list;
+	struct map known; /* nodes in the list, and views that were searched for host functions */
+};
+
+static void add_node(struct nodes *nodes, const struct graph_node *node)
+{
+	bool is_new;
+	map_at(&nodes->known, (uintptr_t)node, &is_new);
+	if (is_new)
+		vec_push(&nodes->list, node);
+}
+
+/* Adds the host functions of a graph. CUPTI records no work of them. */
+static void add_host_functions(const struct ingest *f, struct nodes *nodes,
+			       const struct graph_view *view)
+{
+	bool is_new;
+	map_at(&nodes->known, (uintptr_t)view, &is_new);
+	for (size_t i = 0; is_new && i < view->slots.n; i++) {
+		const struct graph_node *node = &view->nodes->list.at[view->slots.at[i].index];
+		if (dict_category(&f->dict, node->call.hook) == CAT_HOSTFUNC)
+			add_node(nodes, node);
+	}
+}
+
 /* Adds each node's call to the step once. `calls` gets the index of each node's call. */
 static void add_calls(const struct ingest *f, const struct ingest_graphs *s, struct map *calls,
 		      struct model_step *m)
 {
-	VEC(const struct graph_node *) nodes = { 0 };
+	struct nodes found = { 0 };
 	for (size_t i = 0; i < s->works.n; i++) {
-		bool is_new = false;
-		if (s->works.at[i].node)
-			map_at(calls, (uintptr_t)s->works.at[i].node, &is_new);
-		if (is_new)
-			vec_push(&nodes, s->works.at[i].node);
+		const struct graph_work *work = &s->works.at[i];
+		if (!work->node)
+			continue;
+		add_node(&found, work->node);
+		add_host_functions(f, &found, work->view);
 	}
-	if (nodes.n)
-		qsort(nodes.at, nodes.n, sizeof(*nodes.at), by_capture);
-	for (size_t i = 0; i < nodes.n; i++) {
-		*map_at(calls, (uintptr_t)nodes.at[i], NULL) = m->captured.n;
-		vec_push(&m->captured, captured_call(f, &nodes.at[i]->call));
+	if (found.list.n)
+		qsort(found.list.at, found.list.n, sizeof(*found.list.at), by_capture);
+	for (size_t i = 0; i < found.list.n; i++) {
+		*map_at(calls, (uintptr_t)found.list.at[i], NULL) = m->captured.n;
+		vec_push(&m->captured, captured_call(f, &found.list.at[i]->call));
 	}
-	vec_free(&nodes);
+	vec_free(&found.list);
+	map_free(&found.known);
 }
 
 static void name_kernel(const struct ingest *f, struct model_step *m, struct model_work *w)
@@ -76,23 +103,32 @@ static void name_kernel(const struct ingest *f, struct model_step *m, struct mod
 		w->name = f->dict.t.launches.at[launch - 1].name;
 }
 
-void ingest_graphs_build(struct ingest *f, struct ingest_graphs *s, struct model_step *m)
+static void count(const struct ingest *f, const struct graph_work *work, struct graph_counts *to)
 {
 	bool is_dropped = f->counts.dropped || atomic_load(&f->reader.header->dropped_records);
+	to->n++;
+	if (work->node && work->node->call.stack)
+		to->n_named++;
+	else if (work->node)
+		to->n_lacking[GRAPH_LACK_STACK]++;
+	else
+		to->n_lacking[is_dropped ? GRAPH_LACK_DROPPED : work->lack]++;
+}
+
+void ingest_graphs_build(struct ingest *f, struct ingest_graphs *s, struct model_step *m)
+{
 	struct map calls = { 0 };
 	graph_table_resolve(&f->graphs, &f->dict, s->works.at, s->works.n);
 	add_calls(f, s, &calls, m);
 	for (size_t i = 0; i < s->works.n; i++) {
 		const struct graph_work *work = &s->works.at[i];
 		struct model_work *w = &m->works.at[s->index.at[i]];
-		m->graphs.n++;
 		if (work->node) {
 			w->origin = (uint32_t)*map_find(&calls, (uintptr_t)work->node);
 			name_kernel(f, m, w);
-			m->graphs.n_named++;
-		} else {
-			m->graphs.n_lacking[is_dropped ? GRAPH_LACK_DROPPED : work->lack]++;
 		}
+		if (w->kind == WORK_KERNEL)
+			count(f, work, &m->graphs);
 	}
 	map_free(&calls);
 	vec_free(&s->launches);

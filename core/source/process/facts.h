@@ -75,12 +75,18 @@ struct facts_window {
 	LIST(int64_t) steps;
 	int64_t launches, captured;
 	const char *why; /* why launches have no GPU times, and what to do; "": all have */
+	/* kernels of CUDA graphs, those with a captured line, and why others have none; "": all
+	 * have */
+	int64_t graph_kernels, graph_captured;
+	const char *graph_why;
 };
 
 /* The launches of all recorded steps. `pct`: NAN without launches. */
 struct facts_completeness {
 	int64_t launches, captured;
 	double pct;
+	int64_t graph_kernels, graph_captured; /* as in facts_window */
+	const char *graph_why;
 	LIST(struct facts_window) windows;
 };
 
