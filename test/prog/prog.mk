@@ -16,6 +16,7 @@ PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin
 	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so \
 	interposer_next.so interposer_handle.so interposer_name.so life_unload.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
+PROG_GRAPHS := $(if $(NVCC),$(patsubst test/graphs/%.cu,graphs/%,$(wildcard test/graphs/*.cu)))
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
 # Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
@@ -24,7 +25,7 @@ PROG_FRESH := $(if $(NVCC),fresh/O2/sensor_ring $(addprefix fresh/O3/,sensor_rin
 
 PROG_ALL := $(if $(NVCC),together graph_nodes regions_O1 regions_O2 regions_O3) \
 	$(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \
-	own_profiler slots_now $(PROG_NVCC) $(PROG_CASES) $(PROG_FRESH)
+	own_profiler slots_now $(PROG_NVCC) $(PROG_CASES) $(PROG_FRESH) $(PROG_GRAPHS)
 prog: $(PROG_ALL:%=$(PROG)/%)
 prog_build = $(Q)mkdir -p $(@D) $(BUILD)/obj/prog && $(PROG_CC)
 
@@ -108,6 +109,10 @@ $(PROG)/case_contexts_migrate: PROG_CASE_LIBS := -lcuda
 $(PROG)/case_%: test/cases/%.cu
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< $(PROG_CASE_LIBS) -o $@
+
+$(PROG)/graphs/%: test/graphs/%.cu test/graphs/known.h
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< -o $@
 
 $(PROG)/fresh/O2/%: PROG_NVCC_FLAGS := -O2
 $(PROG)/fresh/O3/%: PROG_NVCC_FLAGS := -O3
