@@ -124,6 +124,11 @@ void idle_add(struct idle_step *out, const struct idle_gap *gap, uint64_t *at_ns
 bool idle_graph_explain(const struct timeline *t, const struct idle_gap *gap,
 			struct idle_reason *reason);
 
+/* Returns the line that captured a host function between two nodes of a graph; 0: none, or not
+ * known. */
+uint32_t idle_graph_host_site(const struct timeline *t, const struct timeline_work *from,
+			      const struct timeline_work *to);
+
 /* An idle device begins a kernel at most this long after the launch. */
 enum { IDLE_LATENCY_NS = 20000 };
 

@@ -13,16 +13,19 @@
 #include "core/analysis/idle.h"
 #include "core/util/bisect.h"
 
-/* Returns the site of a host function that was captured between two calls; 0: none. The graph's
- * calls were captured in the order of their start. */
-static uint32_t host_node_between(const struct timeline *t, const struct timeline_call *from,
-				  const struct timeline_call *to)
+/* The graph's calls were captured in the order of their start. */
+uint32_t idle_graph_host_site(const struct timeline *t, const struct timeline_work *from,
+			      const struct timeline_work *to)
 {
 	size_t n = t->captured.n;
-	for (size_t i = bisect(n, k, t->captured.at[k].step < to->step); i < n; i++) {
+	if (from->origin == MODEL_NO_CALL || to->origin == MODEL_NO_CALL)
+		return 0;
+	const struct timeline_call *a = timeline_code(t, from), *b = timeline_code(t, to);
+	for (size_t i = bisect(n, k, t->captured.at[k].step < b->step);
+	     i < n && t->captured.at[i].step == b->step; i++) {
 		const struct timeline_call *c = &t->captured.at[i];
-		if (c->category == CAT_HOSTFUNC && c->begin_ns > from->begin_ns &&
-		    c->begin_ns < to->begin_ns)
+		if (c->category == CAT_HOSTFUNC && c->begin_ns > a->begin_ns &&
+		    c->begin_ns < b->begin_ns)
 			return c->site;
 	}
 	return 0;
@@ -40,9 +43,7 @@ bool idle_graph_explain(const struct timeline *t, const struct idle_gap *gap,
 	if (!to->graph || from->graph != to->graph || from->call != to->call ||
 	    to->call == MODEL_NO_CALL)
 		return false;
-	uint32_t host = 0;
-	if (is_known)
-		host = host_node_between(t, timeline_code(t, from), timeline_code(t, to));
+	uint32_t host = idle_graph_host_site(t, from, to);
 	bool is_dependency = from->stream != to->stream ||
 			     gap->end_ns - gap->begin_ns > IDLE_LATENCY_NS;
 	*reason = (struct idle_reason){

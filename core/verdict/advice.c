@@ -47,8 +47,8 @@ static bool is_pinned(const struct judge *j, uint32_t site, bool is_target)
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *x = &t->works.at[i];
 		uint8_t memory = is_target ? x->target : x->source;
-		if (x->kind != WORK_MEMCPY || x->call == MODEL_NO_CALL ||
-		    t->calls.at[x->call].site != site)
+		const struct timeline_call *code = timeline_code(t, x);
+		if (x->kind != WORK_MEMCPY || !code || code->site != site)
 			continue;
 		if (memory == HOST_PAGEABLE)
 			return false;
@@ -252,8 +252,8 @@ static bool are_copies_pinned(const struct judge *j, uint32_t site)
 	bool is_any = false;
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *x = &t->works.at[i];
-		if (x->kind != WORK_MEMCPY || x->call == MODEL_NO_CALL ||
-		    t->calls.at[x->call].site != site)
+		const struct timeline_call *code = timeline_code(t, x);
+		if (x->kind != WORK_MEMCPY || !code || code->site != site)
 			continue;
 		if (x->source == HOST_PAGEABLE || x->target == HOST_PAGEABLE)
 			return false;
@@ -329,6 +329,26 @@ static void advise_general(struct judge *j, const struct general *g)
 	       g->why, here_ms, judge_per_step(j->f));
 }
 
+/* Advises on host functions that were captured into graphs, for the line with the longest gaps. */
+static void advise_host_nodes(struct judge *j)
+{
+	const struct timeline *t = j->w.timeline;
+	uint32_t site = 0;
+	uint64_t most_ns = 0;
+	for (size_t i = 0; i < t->idle.pieces.n; i++) {
+		const struct idle_piece *p = &t->idle.pieces.at[i];
+		if (p->cause != IDLE_GRAPH_HOST || p->ns <= most_ns)
+			continue;
+		most_ns = p->ns;
+		site = p->site;
+	}
+	const struct whatif_change change = { .kind = WHATIF_HOST_NODES, .site = site };
+	if (site && judge_gain_ms(j, &change, 1) >= judge_worth_ms(j))
+		advise(j, site, &change, 1, idle_causes[IDLE_GRAPH_HOST].advice,
+		       "this line captured a host function into a CUDA graph: in each launch of "
+		       "the graph, the GPU is idle until the CPU has run the function");
+}
+
 /* Returns true if a CPU twice as fast saves more than the removal of any single cause, and more
  * than a GPU twice as fast. */
 static bool is_host_larger(const struct judge *j)
@@ -397,6 +417,7 @@ void advice_fill(struct judge *j)
 	advise_general(j, &memory);
 	advise_input(j);
 	advise_general(j, &copies);
+	advise_host_nodes(j);
 	bool is_limit = j->f->verdict == VERDICT_LAUNCH || j->f->verdict == VERDICT_HOST ||
 			is_host_larger(j);
 	advise_pause(j, is_limit);

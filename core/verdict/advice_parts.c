@@ -63,6 +63,7 @@ static uint8_t cause_of(const struct judge *j, const struct whatif_change *chang
 	case WHATIF_ASIDE:
 		return VERDICT_COPY;
 	case WHATIF_PAUSE:
+	case WHATIF_HOST_NODES:
 		return VERDICT_HOST;
 	case WHATIF_ONE_LAUNCH:
 		return VERDICT_LAUNCH;
@@ -132,6 +133,22 @@ char *advice_times(char *to, size_t bytes, double per_step)
 
 /* ---- Lines in which the last play saved most ---- */
 
+/* Returns the time, in ns, that the last play removed from a piece of GPU work and from the gap
+ * before it. */
+static double taken_of_work(const struct judge *j, uint32_t work)
+{
+	const struct replay_work *w = &j->w.replay.works.at[work];
+	uint8_t node = j->w.edit.node[work];
+	double scale = node & NODE_GONE ? 0 : (double)j->w.edit.scale[work];
+	bool is_gap = node && w->is_chained && !w->overlaps;
+	return (double)w->duration_ns * (1 - scale) + (is_gap ? (double)w->after_ns : 0);
+}
+
+static double per_step_ms(const struct judge *j, double ns)
+{
+	return ns / 1e6 / whatif_gain_steps(&j->w) * j->w.undisturbed_share;
+}
+
 double advice_taken_ms(const struct judge *j, uint32_t op)
 {
 	const struct replay_op *o = &j->w.replay.ops.at[op];
@@ -144,9 +161,27 @@ double advice_taken_ms(const struct judge *j, uint32_t op)
 	else if (j->w.edit.op[op] & EDIT_NO_COST)
 		ns += o->cost_ns;
 	for (uint32_t i = o->first_work; i < o->first_work + o->n_work; i++)
-		ns += (double)j->w.replay.works.at[i].duration_ns *
-		      (1 - (double)j->w.edit.scale[i]);
-	return ns / 1e6 / whatif_gain_steps(&j->w) * j->w.undisturbed_share;
+		ns += taken_of_work(j, i);
+	return per_step_ms(j, ns);
+}
+
+/* Adds the time that the last play removed from the op's captured work to the lines that captured
+ * it. Returns the rest of advice_taken_ms(), which belongs to the op's call. */
+static double share_captured(const struct judge *j, uint32_t op, double *of_site, uint32_t n_sites)
+{
+	const struct replay_op *o = &j->w.replay.ops.at[op];
+	const struct timeline *t = j->w.timeline;
+	double rest_ms = advice_taken_ms(j, op);
+	for (uint32_t i = o->first_work; i < o->first_work + o->n_work && rest_ms > 0; i++) {
+		const struct timeline_work *w = &t->works.at[j->w.replay.works.at[i].work];
+		double ms = per_step_ms(j, taken_of_work(j, i));
+		uint32_t site = timeline_line(t, w);
+		if (w->origin == MODEL_NO_CALL || site > n_sites)
+			continue;
+		of_site[site] += ms;
+		rest_ms -= ms;
+	}
+	return fmax(0, rest_ms);
 }
 
 /* Returns true for calls of a data loader's own thread. This thread works for the user's line that
@@ -197,7 +232,7 @@ static uint32_t top_site_of(const struct judge *j, bool (*counts)(const struct t
 			helpers_ms += advice_taken_ms(j, i);
 			continue;
 		}
-		own[site] += advice_taken_ms(j, i);
+		own[site] += share_captured(j, i, own, n_sites);
 		for_them[site] += helpers_ms;
 		helpers_ms = 0;
 	}

@@ -85,6 +85,10 @@ static double submit(struct play *p, const struct replay_op *op, double issued, 
 		else
 			begin = w->overlaps ? begin + w->latency_ns : end + w->after_ns;
 		double scale = p->edit->scale ? p->edit->scale[i] : 1;
+		uint8_t node = p->edit->node ? p->edit->node[i] : 0;
+		if (node && w->is_chained && !w->overlaps)
+			begin = end;
+		scale = node & NODE_GONE ? 0 : scale;
 		end = begin + w->duration_ns * scale;
 		p->r->work_end[i] = end;
 		stream[at] = later(stream[at], end);

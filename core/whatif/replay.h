@@ -144,11 +144,18 @@ enum replay_edit_flag {
 	EDIT_ASIDE = 128,
 };
 
+/* What is changed of a piece of GPU work that a graph runs. */
+enum replay_node_flag {
+	NODE_GONE = 1,	 /* it is not run, and the gap before it goes */
+	NODE_NO_GAP = 2, /* the gap before it goes */
+};
+
 /* Changes for one play. A NULL array means no changes of its kind. */
 struct replay_edit {
 	uint8_t *op;	  /* by op: bits of enum replay_edit_flag */
 	float *cut_ns;	  /* by op: time removed from the gap before the op; negative: added */
 	float *scale;	  /* by work: factor of its duration */
+	uint8_t *node;	  /* by work: bits of enum replay_node_flag */
 	uint16_t *stream; /* by work: the stream that it runs in, index in streams */
 	float host_scale; /* factor of all gaps and costs; 0 stands for 1 */
 };

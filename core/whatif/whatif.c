@@ -120,6 +120,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->edit.op = mem_zero(w->replay.ops.n);
 	w->edit.cut_ns = mem_zero(w->replay.ops.n * sizeof(*w->edit.cut_ns));
 	w->edit.scale = mem_zero(w->replay.works.n * sizeof(*w->edit.scale));
+	w->edit.node = mem_zero(w->replay.works.n);
 	w->is_scaled = true; /* so that whatif_play() sets all of edit.scale to 1 */
 	return 0;
 }
@@ -135,6 +136,7 @@ void whatif_close(struct whatif *w)
 	free(w->edit.op);
 	free(w->edit.cut_ns);
 	free(w->edit.scale);
+	free(w->edit.node);
 	free(w->streams);
 	free(w->lengths_ns);
 	free(w->recorded_lengths_ns);
@@ -173,8 +175,8 @@ static uint8_t without_wait(const struct whatif *w, uint32_t op, const struct ti
 	return w->replay.ops.at[op].role == ROLE_STREAM_WAIT ? EDIT_NO_WAIT : 0;
 }
 
-/* Returns true if the change applies to the op. A wait may consist of a copy and a synchronization
- * on two lines. If one of the two is on the changed line, both are changed. */
+/* Returns true if the change applies to the op's call. A wait may consist of a copy and a
+ * synchronization on two lines. If one of the two is on the changed line, both are changed. */
 static bool is_touched(const struct whatif *w, struct whatif_place *p, uint32_t op)
 {
 	const struct timeline_call *calls = w->timeline->calls.at, *c = whatif_call(w, op);
@@ -212,6 +214,7 @@ static bool change_line(struct whatif *w, const struct whatif_change *change)
 			whatif_pin_source(w, i);
 		w->edit.op[i] |= edit;
 	}
+	found |= whatif_remove_nodes(w, &place, change->kind != WHATIF_LINE);
 	if (change->kind == WHATIF_LINE)
 		whatif_cut_runs(w, &place);
 	whatif_place_close(&place);
@@ -259,7 +262,8 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 static bool is_plain_launch(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
-	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY;
+	return c && w->replay.ops.at[op].role == ROLE_LAUNCH && c->category != CAT_MEMCPY &&
+	       c->category != CAT_GRAPH;
 }
 
 /* Makes successive launches of a line cost as much as one launch, as in a CUDA graph. `site` 0:
@@ -447,21 +451,29 @@ static void cut_gaps(struct whatif *w)
 
 /* ---- Playing changes ---- */
 
+/* Replaces *nearest by the site if it is in the changed file and nearer to the changed line. */
+static void find_nearer(const struct whatif *w, const struct whatif_change *c, uint32_t site,
+			const struct site **nearest)
+{
+	if (!site || site > frames_n_sites(w->timeline->frames))
+		return;
+	const struct site *s = frames_site_at(w->timeline->frames, site);
+	if (path_ends_with(s->file, c->file) &&
+	    (!*nearest ||
+	     labs((long)s->line - (long)c->line) < labs((long)(*nearest)->line - (long)c->line)))
+		*nearest = s;
+}
+
 /* Sets `e` to a message that no call is made at the change's line, and no sample has it. The
- * message names the nearest line of the same file that makes calls in the played steps. Returns
- * -ENOENT. */
+ * message names the nearest line of the same file that makes calls in the played steps, or captured
+ * work that ran in them. Returns -ENOENT. */
 static int say_nearest(const struct whatif *w, const struct whatif_change *c, struct err *e)
 {
 	const struct site *nearest = NULL;
-	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (!w->site[i] || w->site[i] > frames_n_sites(w->timeline->frames))
-			continue;
-		const struct site *s = frames_site_at(w->timeline->frames, w->site[i]);
-		if (path_ends_with(s->file, c->file) &&
-		    (!nearest || labs((long)s->line - (long)c->line) <
-					 labs((long)nearest->line - (long)c->line)))
-			nearest = s;
-	}
+	for (uint32_t i = 0; i < w->replay.ops.n; i++)
+		find_nearer(w, c, w->site[i], &nearest);
+	for (size_t i = 0; i < w->timeline->captured.n; i++)
+		find_nearer(w, c, w->timeline->captured.at[i].site, &nearest);
 	if (nearest)
 		return err_set(e, -ENOENT,
 			       "no CUDA call or sample at %s:%u in the recorded steps; nearest "
@@ -517,6 +529,9 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct whatif_
 	case WHATIF_OWN_STREAM:
 		whatif_use_own_stream(w, c->site);
 		return 0;
+	case WHATIF_HOST_NODES:
+		whatif_remove_host_nodes(w, c->site);
+		return 0;
 	}
 	return err_set(e, -EINVAL, "an unknown change");
 }
@@ -530,8 +545,8 @@ static bool count_touched(const struct whatif *w, struct whatif_result *out)
 		calls += w->edit.op[i] || w->edit.cut_ns[i] > 0 || whatif_is_moved(w, (uint32_t)i);
 		longer += w->edit.cut_ns[i] < 0;
 	}
-	for (size_t i = 0; w->is_scaled && i < w->replay.works.n; i++)
-		works += w->edit.scale[i] < 1 || w->edit.scale[i] > 1;
+	for (size_t i = 0; (w->is_scaled || w->has_nodes) && i < w->replay.works.n; i++)
+		works += w->edit.scale[i] < 1 || w->edit.scale[i] > 1 || w->edit.node[i];
 	out->calls = (double)calls / w->replay.n_steps;
 	out->works = (double)works / w->replay.n_steps;
 	return calls || works || longer;
@@ -571,7 +586,9 @@ int whatif_play(struct whatif *w, const struct whatif_change *changes, size_t n,
 	memset(w->edit.cut_ns, 0, r->ops.n * sizeof(*w->edit.cut_ns));
 	for (size_t i = 0; w->is_scaled && i < r->works.n; i++)
 		w->edit.scale[i] = 1;
-	w->is_scaled = false;
+	if (w->has_nodes)
+		memset(w->edit.node, 0, r->works.n);
+	w->is_scaled = w->has_nodes = false;
 	w->edit.stream = NULL;
 	for (size_t i = 0; i < n; i++) {
 		int status = apply(w, &changes[i], out, e);

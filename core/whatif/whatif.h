@@ -21,8 +21,9 @@ enum whatif_kind {
 	 * is removed, too.
 	 */
 	WHATIF_WAIT,
-	/* The line is removed, with its calls, their GPU work and their host time. WAIT, LINE: of
-	 * a line that makes no call, the CPU time that samples show is removed. */
+	/* The line is removed, with its calls, their GPU work and their host time. Of a graph, only
+	 * the work that the line captured is removed. WAIT, LINE: of a line that makes no call, the
+	 * CPU time that samples show is removed. */
 	WHATIF_LINE,
 	/* Kernels whose name matches `pattern` take `factor` times as long. */
 	WHATIF_KERNEL,
@@ -44,6 +45,9 @@ enum whatif_kind {
 	/* The copies of `site` run alongside the other work of their stream, as on a stream of
 	 * their own, and nobody waits for them. They take as long as before. */
 	WHATIF_ASIDE,
+	/* The host functions that `site` captured into graphs are removed; `site` 0: those of all
+	 * lines. The nodes after them follow the nodes before them without a gap. */
+	WHATIF_HOST_NODES,
 	/* The launches of `site` into the legacy default stream go into the stream of the work
 	 * before them, so that other streams do not wait for them. */
 	WHATIF_OWN_STREAM,
@@ -81,7 +85,7 @@ struct whatif_change {
 	uint8_t kind; /* enum whatif_kind */
 	uint8_t what; /* FREE: enum whatif_free; TWICE: enum whatif_twice */
 	/* The changed line as a frames_site(). WAIT, LINE, BEFORE: 0 if `file` and `line` name the
-	 * line instead. PAUSE, ONE_LAUNCH: 0 for all lines. */
+	 * line instead. PAUSE, ONE_LAUNCH, HOST_NODES: 0 for all lines. */
 	uint32_t site;
 	/* WAIT, LINE, only together with `site`: changes only the calls that the line makes through
 	 * this line of a library (inner_line_of()); NULL: all calls of the line. */
@@ -148,6 +152,7 @@ struct whatif {
 	uint8_t *traits;     /* by op: enum whatif_trait */
 	struct replay_edit edit;
 	bool is_scaled; /* at least one factor in edit.scale differs from 1 */
+	bool has_nodes; /* at least one flag in edit.node is set */
 	/* by work: its stream, changed by WHATIF_OWN_STREAM. In edit.stream if any is changed. */
 	uint16_t *streams;
 	/* By device: the rate of a copy from pinned memory in bytes per ns; 0: not looked up, -1:

@@ -42,6 +42,16 @@ void whatif_use_own_stream(struct whatif *w, uint32_t site);
 /* Returns true if the change of streams affects the op's GPU work. */
 bool whatif_is_moved(const struct whatif *w, uint32_t op);
 
+struct whatif_place;
+
+/* ---- whatif_nodes.c ---- */
+
+/* Removes the GPU work that the changed line captured into graphs. With `counts_only` it only
+ * looks. Returns whether there is any. */
+bool whatif_remove_nodes(struct whatif *w, struct whatif_place *p, bool counts_only);
+/* Applies WHATIF_HOST_NODES. */
+void whatif_remove_host_nodes(struct whatif *w, uint32_t site);
+
 /* ---- whatif_place.c ---- */
 
 /* Finds the calls that a change of a line applies to. */

@@ -520,6 +520,56 @@ static void launches_of_a_backward_pass_are_their_lines(void **state)
 	forget();
 }
 
+/* ---- Graphs ---- */
+
+static const struct finding_advice *advice_at(uint32_t site)
+{
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (f.advice.at[i].site == site)
+			return &f.advice.at[i];
+	return NULL;
+}
+
+/* Work that a graph launches is not launched one by one. Launched singly, such small kernels make
+ * the advice. */
+static void graphs_are_not_advised_for_graphs(void **state)
+{
+	(void)state;
+	judge(many_graphs, false, 5);
+	assert_false(advises("CUDA graphs"));
+	assert_null(advice_at(NODE));
+	forget();
+	judge(one_launch, false, 5);
+	assert_true(advises("CUDA graphs"));
+	forget();
+}
+
+static void a_host_node_is_named(void **state)
+{
+	(void)state;
+	judge(host_node, false, 5);
+	const struct finding_advice *a = advice_at(HOST_NODE);
+	assert_non_null(a);
+	assert_non_null(strstr(a->what, "host function out of the graph"));
+	assert_near(a->expected_ms, truth_ms(host_node), 0.02);
+	assert_null(advice_at(REPLAY));
+	forget();
+}
+
+/* The copy is at the line that captured it, not at the launch of the graph. */
+static void a_captured_copy_is_named(void **state)
+{
+	(void)state;
+	judge(copy_node, false, 5);
+	const struct finding_advice *a = advice_at(COPY_NODE);
+	assert_non_null(a);
+	assert_non_null(strstr(a->what, "copy less"));
+	assert_near(a->expected_ms, 0.2, 0.05);
+	assert_non_null(strstr(a->why, "0.20 ms per step at this line"));
+	assert_null(advice_at(REPLAY));
+	forget();
+}
+
 static void recoverable_is_what_the_fix_saves(void **state)
 {
 	(void)state;
@@ -1036,6 +1086,9 @@ int main(void)
 		cmocka_unit_test(work_in_a_loop_also_saves_its_launches),
 		cmocka_unit_test(launches_of_a_backward_pass_are_their_lines),
 		cmocka_unit_test(recoverable_is_what_the_fix_saves),
+		cmocka_unit_test(graphs_are_not_advised_for_graphs),
+		cmocka_unit_test(a_host_node_is_named),
+		cmocka_unit_test(a_captured_copy_is_named),
 		cmocka_unit_test(hidden_waits_are_named_together),
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),

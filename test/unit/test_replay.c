@@ -107,6 +107,18 @@ static const struct fix {
 	  queue_full,
 	  { .kind = WHATIF_KERNEL, .pattern = "^gem+$", .factor = 0.5 } },
 	{ "input", slow_input, { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT } },
+	{ "captured line", slow_node, { .kind = WHATIF_LINE, .site = SLOW_NODE } },
+	{ "captured line by file and line",
+	  slow_node,
+	  { .kind = WHATIF_LINE, .file = "train.py", .line = SLOW_NODE } },
+	{ "captured line, first node",
+	  slow_first_node,
+	  { .kind = WHATIF_LINE, .site = SLOW_NODE } },
+	{ "kernels of a graph",
+	  faster_nodes,
+	  { .kind = WHATIF_KERNEL, .pattern = "^node$", .factor = 0.5 } },
+	{ "host node", host_node, { .kind = WHATIF_HOST_NODES } },
+	{ "host node of a line", host_node, { .kind = WHATIF_HOST_NODES, .site = HOST_NODE } },
 	{ "input behind the copy",
 	  slow_loader,
 	  { .kind = WHATIF_FREE, .what = WHATIF_FREE_INPUT } },
@@ -127,6 +139,24 @@ static void gain_is_what_the_fix_saves(void **state)
 		assert_true(r.calls + r.works > 0);
 		twin_free(tw);
 	}
+}
+
+/* The line has no wait, and no CPU work before it in the recorded steps. */
+static void a_captured_line_waits_for_nothing(void **state)
+{
+	static const struct whatif_change changes[] = {
+		{ .kind = WHATIF_WAIT, .site = SLOW_NODE },
+		{ .kind = WHATIF_BEFORE, .site = SLOW_NODE },
+		{ .kind = WHATIF_HOST_NODES, .site = SLOW_NODE },
+	};
+	(void)state;
+	struct twin *tw = record(slow_node);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		struct whatif_result r = play(tw, &changes[i], 1);
+		assert_near(r.gain_ms, 0, 0, 1e-6);
+		assert_near(r.works, 0, 0, 1e-6);
+	}
+	twin_free(tw);
 }
 
 /* Every call takes longer in the recorded steps; what is promised is of those that are not. */
@@ -333,6 +363,7 @@ int main(void)
 		cmocka_unit_test(unchanged_is_measured),
 		cmocka_unit_test(steps_are_played_in_whole_iterations),
 		cmocka_unit_test(gain_is_what_the_fix_saves),
+		cmocka_unit_test(a_captured_line_waits_for_nothing),
 		cmocka_unit_test(recording_is_not_promised),
 		cmocka_unit_test(a_long_step_costs_no_more_to_record),
 		cmocka_unit_test(steps_end_where_their_work_does),

@@ -90,6 +90,53 @@ void twin_launch(struct twin *tw, int stream, double us, const char *name, uint3
 						  .stream = (uint32_t)stream });
 }
 
+static void run_node(struct twin *tw, const struct twin_node *n, double *at, uint32_t call,
+		     uint32_t origin, int stream)
+{
+	if (tw->is_recording && n->category != CAT_HOSTFUNC)
+		sb_work(&tw->b,
+			(struct sb_work){ .name = n->category == CAT_MEMCPY ? "copy" : "node",
+					  .kind = n->category == CAT_MEMCPY ? WORK_MEMCPY
+									    : WORK_KERNEL,
+					  .begin_us = *at,
+					  .end_us = *at + n->us,
+					  .call = call,
+					  .stream = (uint32_t)stream,
+					  .source = 1,
+					  .target = 3,
+					  .graph = 1,
+					  .origin = origin });
+	*at += n->us;
+}
+
+void twin_graph(struct twin *tw, int stream, const struct twin_node *nodes, size_t n,
+		uint32_t stack)
+{
+	double at = *now(tw), work = 0, begin;
+	for (size_t i = 0; i < n; i++)
+		work += nodes[i].us + (i ? TWIN_NODE_US : 0);
+	*now(tw) += TWIN_ISSUE_US;
+	enqueue(tw, stream, *now(tw), work, &begin);
+	uint32_t id = call(tw, (struct sb_call){ .name = "cudaGraphLaunch",
+						 .category = CAT_GRAPH,
+						 .begin_us = at,
+						 .end_us = *now(tw),
+						 .stack = stack,
+						 .stream = handle_of(stream) });
+	for (size_t i = 0; i < n; i++) {
+		uint32_t origin = 0;
+		if (tw->is_recording)
+			origin =
+				sb_captured(&tw->b, (struct sb_call){ .name = "cudaLaunchKernel",
+								      .category = nodes[i].category,
+								      .begin_us = 10 * (double)i,
+								      .end_us = 10 * (double)i + 3,
+								      .stack = nodes[i].stack });
+		run_node(tw, &nodes[i], &begin, id, origin, stream);
+		begin += TWIN_NODE_US;
+	}
+}
+
 void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double us, bool blocks,
 	       uint32_t stack)
 {

@@ -17,6 +17,7 @@ enum { TWIN_LEGACY = TWIN_STREAMS - 1 };
 
 #define TWIN_ISSUE_US	3.0
 #define TWIN_LATENCY_US 4.0
+#define TWIN_NODE_US	1.0 /* between two nodes of a graph */
 #define TWIN_CHECK_US	1.0 /* a wait that finds everything done */
 #define TWIN_EXIT_US	2.0 /* from the end of the work to the wait's return */
 
@@ -57,6 +58,16 @@ void twin_launch(struct twin *tw, int stream, double us, const char *name, uint3
 /* Both wait for the copy if `blocks`. */
 void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double us, bool blocks,
 	       uint32_t stack);
+/* A node of a graph, captured at `stack`: a kernel or copy, or a host function, which the device
+ * waits for. */
+struct twin_node {
+	uint8_t category; /* CAT_LAUNCH, CAT_MEMCPY, CAT_HOSTFUNC */
+	double us;
+	uint32_t stack;
+};
+/* Launches a graph whose nodes run one after the other, TWIN_NODE_US apart. */
+void twin_graph(struct twin *tw, int stream, const struct twin_node *nodes, size_t n,
+		uint32_t stack);
 void twin_wait_stream(struct twin *tw, int stream, uint32_t stack);
 void twin_wait_device(struct twin *tw, uint32_t stack);
 void twin_record_event(struct twin *tw, int stream, int event, uint32_t stack);

@@ -599,3 +599,85 @@ void logging(struct twin *tw)
 		twin_copy(tw, 1, COPY_D2H, 1 << 23, 200, !tw->is_fixed, COPY);
 	}
 }
+
+/* ---- Graphs ---- */
+
+/* A server's step: sampling on the CPU, one graph, and a wait for the result. */
+static void graph_step(struct twin *tw, const struct twin_node *nodes, size_t n)
+{
+	twin_host(tw, 30);
+	twin_graph(tw, 1, nodes, n, REPLAY);
+	twin_wait_stream(tw, 1, WAIT);
+}
+
+/* Of six nodes one is slow. Fixed, the graph is captured without it. */
+void slow_node(struct twin *tw)
+{
+	static const struct twin_node nodes[] = {
+		{ CAT_LAUNCH, 20, NODE },	{ CAT_LAUNCH, 20, NODE }, { CAT_LAUNCH, 20, NODE },
+		{ CAT_LAUNCH, 300, SLOW_NODE }, { CAT_LAUNCH, 20, NODE }, { CAT_LAUNCH, 20, NODE },
+	};
+	static const struct twin_node fixed[] = {
+		{ CAT_LAUNCH, 20, NODE }, { CAT_LAUNCH, 20, NODE }, { CAT_LAUNCH, 20, NODE },
+		{ CAT_LAUNCH, 20, NODE }, { CAT_LAUNCH, 20, NODE },
+	};
+	graph_step(tw, tw->is_fixed ? fixed : nodes, tw->is_fixed ? 5 : 6);
+}
+
+void slow_first_node(struct twin *tw)
+{
+	static const struct twin_node nodes[] = {
+		{ CAT_LAUNCH, 300, SLOW_NODE },
+		{ CAT_LAUNCH, 50, NODE },
+		{ CAT_LAUNCH, 50, NODE },
+	};
+	graph_step(tw, nodes + tw->is_fixed, 3 - tw->is_fixed);
+}
+
+/* All kernels of the graph take half as long. */
+void faster_nodes(struct twin *tw)
+{
+	double us = tw->is_fixed ? 40 : 80;
+	const struct twin_node nodes[] = {
+		{ CAT_LAUNCH, us, NODE },
+		{ CAT_LAUNCH, us, NODE },
+		{ CAT_LAUNCH, us, NODE },
+	};
+	graph_step(tw, nodes, 3);
+}
+
+/* The device waits for a host function, which is no work of the device. */
+void host_node(struct twin *tw)
+{
+	static const struct twin_node nodes[] = {
+		{ CAT_LAUNCH, 50, NODE },
+		{ CAT_HOSTFUNC, 200, HOST_NODE },
+		{ CAT_LAUNCH, 50, NODE },
+	};
+	static const struct twin_node fixed[] = {
+		{ CAT_LAUNCH, 50, NODE },
+		{ CAT_LAUNCH, 50, NODE },
+	};
+	graph_step(tw, tw->is_fixed ? fixed : nodes, tw->is_fixed ? 2 : 3);
+}
+
+/* A copy inside the graph takes most of the time. */
+void copy_node(struct twin *tw)
+{
+	static const struct twin_node nodes[] = {
+		{ CAT_LAUNCH, 50, NODE },
+		{ CAT_MEMCPY, 200, COPY_NODE },
+		{ CAT_LAUNCH, 50, NODE },
+	};
+	graph_step(tw, nodes, 3);
+}
+
+/* The CPU launches small graphs more slowly than the device runs them. */
+void many_graphs(struct twin *tw)
+{
+	static const struct twin_node nodes[] = { { CAT_LAUNCH, 0.1, NODE } };
+	for (int i = 0; i < 60; i++) {
+		twin_host(tw, 10);
+		twin_graph(tw, 1, nodes, 1, REPLAY);
+	}
+}

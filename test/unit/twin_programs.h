@@ -12,6 +12,11 @@ enum {
 	COPY = 42,
 	MALLOC = 43,
 	FREE = 44,
+	REPLAY = 45, /* launches a graph */
+	NODE = 46,
+	SLOW_NODE = 47,
+	HOST_NODE = 48,
+	COPY_NODE = 49,
 	NEXT = 50,
 	LOADER = 60,
 	LOADERS_THREAD = 61
@@ -57,6 +62,12 @@ void a_little_input(struct twin *tw);
 void two_threads(struct twin *tw);
 void two_causes(struct twin *tw);
 void prefetching(struct twin *tw);
+void slow_node(struct twin *tw);
+void slow_first_node(struct twin *tw);
+void faster_nodes(struct twin *tw);
+void host_node(struct twin *tw);
+void copy_node(struct twin *tw);
+void many_graphs(struct twin *tw);
 void held_up(struct twin *tw);
 void checkpoint(struct twin *tw);
 void pickled_checkpoint(struct twin *tw);
