@@ -133,6 +133,15 @@ struct report_kernel {
 	struct report_arithmetic arithmetic;
 };
 
+/* As struct finding_graph. */
+struct report_graph {
+	int64_t graph, nodes, steps;
+	double per_step, gpu_ms, idle_ms, step_ms;
+	const char *module;
+	struct report_place place; /* that captured it */
+	struct report_place *launched_from;
+};
+
 struct report_line {
 	struct report_place place;
 	const char *source, *module;
@@ -276,6 +285,7 @@ struct report_process {
 	LIST(struct report_sync) syncs;
 	LIST(struct report_operator) operators;
 	LIST(struct report_kernel) kernels;
+	LIST(struct report_graph) graphs;
 	LIST(struct report_line) lines;
 	LIST(struct report_host) host;
 	const char *

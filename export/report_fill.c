@@ -311,6 +311,34 @@ static void fill_kernels(struct filler *x, struct report_process *p)
 	}
 }
 
+static struct report_place place_of_frame(struct filler *x, const struct frame *frame)
+{
+	if (!frame)
+		return (struct report_place){ "", -1, "" };
+	return (struct report_place){ fill_text(x, frame->file), fill_line(frame->line),
+				      fill_text(x, frame->function) };
+}
+
+static void fill_graphs(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->graphs, x->f->graphs.n);
+	for (size_t i = 0; i < p->graphs.n; i++) {
+		const struct finding_graph *from = &x->f->graphs.at[i];
+		p->graphs.at[i] = (struct report_graph){
+			.graph = from->graph,
+			.nodes = from->nodes,
+			.per_step = from->per_step,
+			.gpu_ms = from->gpu_ms,
+			.idle_ms = from->idle_ms,
+			.steps = from->n_steps,
+			.step_ms = from->step_ms > 0 ? from->step_ms : NAN,
+			.place = place_of_frame(x, from->captured),
+			.module = fill_text(x, from->module),
+			.launched_from = place_or_null(x, from->launch_site),
+		};
+	}
+}
+
 static void fill_lines(struct filler *x, struct report_process *p)
 {
 	list_make(x->arena, &p->lines, x->f->lines.n);
@@ -550,6 +578,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_syncs(&x, p);
 	fill_operators(&x, p);
 	fill_kernels(&x, p);
+	fill_graphs(&x, p);
 	fill_lines(&x, p);
 	fill_host(&x, p);
 	fill_modules(&x, p);

@@ -559,6 +559,34 @@ static const struct list_column kernels_columns[] = {
 TABLE(kernels, report_kernel);
 
 #undef AT
+#define AT(m) offsetof(struct report_graph, m)
+
+/* Writes below a graph the modules that it runs, and the line that launches it. */
+static void note_of_graph(const struct row *r)
+{
+	const struct report_graph *x = (const struct report_graph *)(const void *)r->item;
+	char place[PLACE_BYTES] = "", note[TEXT_BYTES];
+	if (x->launched_from)
+		report_place(place, sizeof(place), x->launched_from, r->v->cwd);
+	snprintf(note, sizeof(note), "%s%s%s%s", x->module, *x->module && *place ? "   " : "",
+		 *place ? "launched from " : "", place);
+	table_note(r->t, note);
+}
+
+static const struct list_column graphs_columns[] = {
+	{ "captured at", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+	{ "launches", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "nodes", COLUMN_NUMBER, cell_integer, AT(nodes) },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "idle ms", COLUMN_NUMBER, cell_ms, AT(idle_ms) },
+	{ "steps", COLUMN_NUMBER, cell_integer, AT(steps) },
+	{ "step ms", COLUMN_NUMBER, cell_ms, AT(step_ms) },
+};
+TABLE(graphs, report_graph, .note = note_of_graph,
+      .legend = "launches: per step; GPU ms, idle ms (between nodes): per launch; steps: number of "
+		"recorded steps that launch the graph; step ms: their median");
+
+#undef AT
 #define AT(m) offsetof(struct report_copy, m)
 
 static void cell_blocking(const struct row *r, size_t member)

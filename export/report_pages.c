@@ -302,6 +302,7 @@ static const struct part {
 	LISTED(operators, report_list_operators, "Operators, ms per step"),
 	LISTED(kernels, report_list_kernels, "Kernels, ms per step"),
 	{ .say = say_arithmetic },
+	LISTED(graphs, report_list_graphs, "CUDA graphs"),
 	LISTED(copies, report_list_copies, "Copies, per step"),
 	LISTED(collectives, report_list_collectives, "Collectives, per step"),
 	{ .say = say_memory },

@@ -27,6 +27,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->phases);
 	vec_free(&f->operators);
 	vec_free(&f->kernels);
+	vec_free(&f->graphs);
 	vec_free(&f->lines);
 	vec_free(&f->host);
 	vec_free(&f->modules);

@@ -186,6 +186,21 @@ struct finding_module {
 	double graph_gpu_ms; /* the part of gpu_ms and backward_gpu_ms that CUDA graphs ran */
 };
 
+/* An executable CUDA graph. Times are per launch. */
+struct finding_graph {
+	uint32_t graph; /* CUPTI's id */
+	/* The line that captured it: the innermost line that all captured calls have in their
+	 * stacks. NULL: not known. */
+	const struct frame *captured;
+	const char *module;   /* the chain of modules that contains all captured calls; "": none */
+	uint32_t launch_site; /* the line that launched it most often; 0: unknown */
+	double per_step;      /* launches per step */
+	uint32_t nodes;	      /* most kernels, copies and memsets of a launch */
+	double gpu_ms, idle_ms; /* a node ran; the GPU ran none between the first and the last */
+	uint32_t n_steps;	/* number of recorded steps that launched it */
+	double step_ms;		/* median length of these steps */
+};
+
 /* CPU time between CUDA calls, by the line and function that was sampled (summary_between.c). */
 struct finding_host {
 	const char *file, *function; /* "": unknown */
@@ -364,6 +379,7 @@ struct findings {
 	VEC(struct finding_phase) phases;
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_kernel) kernels;
+	VEC(struct finding_graph) graphs;
 	VEC(struct finding_line) lines;
 	VEC(struct finding_module) modules;
 	/* GPU time of the backward pass: all of it, and the part whose forward line is known */

@@ -33,6 +33,16 @@ uint32_t module_sums_of_stack(struct module_sums *s, struct frames *frames, uint
 	return row;
 }
 
+/* Rows around a row have lower numbers. */
+uint32_t module_sums_common(const struct module_sums *s, uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		uint32_t *inner = a > b ? &a : &b;
+		*inner = s->at.at[*inner - 1].outer;
+	}
+	return a;
+}
+
 const char *module_sums_chain(struct module_sums *s, struct strtab *texts, uint32_t row)
 {
 	char text[1024];

@@ -28,6 +28,9 @@ struct module_sums {
 /* Returns the row of the innermost module in a stack; 0: none. Adds rows that are missing. */
 uint32_t module_sums_of_stack(struct module_sums *s, struct frames *frames, uint32_t stack,
 			      struct strtab *texts);
+/* Returns the innermost row that contains both rows; 0: none. */
+uint32_t module_sums_common(const struct module_sums *s, uint32_t a, uint32_t b);
+
 /* Returns the names of the row and of the rows around it, such as "Net.Block.Linear"; "" for
  * row 0. Adds the text to `texts`, which owns it. */
 const char *module_sums_chain(struct module_sums *s, struct strtab *texts, uint32_t row);

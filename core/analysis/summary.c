@@ -91,6 +91,7 @@ void summary_fill(struct findings *f, struct timeline *t)
 	syncs_fill(f, t->idle.of_call.at);
 	summary_fill_kernels(f);
 	summary_fill_copies(f);
+	summary_fill_graphs(f);
 	summary_fill_lines(f);
 	summary_fill_operators(f);
 	summary_fill_modules(f);

@@ -5,8 +5,8 @@
 
 #include "core/analysis/findings.h"
 
-/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, kernels, copies, lines, operators, modules,
- * collectives, arrivals and phases, which must be zero before. Adds to `unavailable`. */
+/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, kernels, copies, graphs, lines, operators,
+ * modules, collectives, arrivals and phases, which must be zero before. Adds to `unavailable`. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
@@ -14,6 +14,10 @@ void summary_fill(struct findings *f, struct timeline *t);
 /* Fills f->kernels, and the counts of kernels and tensor core shares in f->gpus. */
 void summary_fill_kernels(struct findings *f);
 void summary_fill_copies(struct findings *f);
+
+/* ---- summary_graphs.c ---- */
+
+void summary_fill_graphs(struct findings *f);
 
 /* ---- summary_libraries.c: needs lines, operators and kernels, and adds their arithmetic ---- */
 

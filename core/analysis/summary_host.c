@@ -58,23 +58,12 @@ static int by_line_time(const void *a, const void *b)
 	return of_x > of_y ? -1 : of_x < of_y;
 }
 
-/* Returns the innermost row that contains both rows; 0: none. Rows around a row have lower
- * numbers. */
-static uint32_t common_module(const struct timeline *t, uint32_t a, uint32_t b)
-{
-	while (a != b) {
-		uint32_t *inner = a > b ? &a : &b;
-		*inner = t->modules.at.at[*inner - 1].outer;
-	}
-	return a;
-}
-
 static void add_module(struct timeline *t, struct sum *s, const struct timeline_call *c)
 {
 	if (!category_has_work(c->category) || c->about & ABOUT_WORKER)
 		return;
 	uint32_t module = timeline_stack(t, c->stack).module;
-	s->module = s->is_launched ? common_module(t, s->module, module) : module;
+	s->module = s->is_launched ? module_sums_common(&t->modules, s->module, module) : module;
 	s->is_launched = true;
 }
 

@@ -308,6 +308,78 @@ static void phases_and_kernels(void **state)
 	finish(graph);
 }
 
+/* ---- Table of graphs ---- */
+
+static void launch_graph(struct run *r, double at, uint32_t graph, size_t n, const uint32_t *origin)
+{
+	uint32_t call = sb_call(&r->b, (struct sb_call){ .name = "cudaGraphLaunch",
+							 .category = CAT_GRAPH,
+							 .begin_us = at,
+							 .end_us = at + 10,
+							 .stack = replay_stack });
+	for (size_t i = 0; i < n; i++)
+		sb_work(&r->b, (struct sb_work){ .name = "node",
+						 .begin_us = at + 20 + 30 * (double)i,
+						 .end_us = at + 40 + 30 * (double)i,
+						 .call = call,
+						 .stream = 7,
+						 .graph = graph,
+						 .origin = origin[i] });
+}
+
+/* A server: one step of prefill, three steps of decoding, each of which launches its graph twice.
+ * Prefill was captured by a function of its own, with another module. */
+static void graphs_of_a_server(void **state)
+{
+	(void)state;
+	struct run *r = start();
+	const uint32_t prefill[] = { STACK("serve.py:main@5", "serve.py:capture_prefill@20", CALL,
+					   "m.py:Prefill.forward@3"),
+				     STACK("serve.py:main@5", "serve.py:capture_prefill@20", CALL,
+					   "m.py:Prefill.forward@4") },
+		       decode[] = { STACK("serve.py:main@6", "serve.py:capture@30", CALL,
+					  "m.py:Net.forward@3"),
+				    STACK("serve.py:main@6", "serve.py:capture@30", CALL,
+					  "m.py:Net.forward@4", CALL, "lin.py:Linear.forward@5"),
+				    STACK(ENGINE, "at::_ops::mm") };
+	for (uint32_t step = 0; step < 4; step++) {
+		double at = 10000 + 1000 * step, end = at + (step ? 1000 : 900);
+		const uint32_t *stacks = step ? decode : prefill;
+		uint32_t origin[3];
+		size_t n = step ? 3 : 2;
+		sb_step(&r->b, step, at, end);
+		for (size_t i = 0; i < n; i++)
+			origin[i] = sb_captured(&r->b, (struct sb_call){ .name = "cudaLaunchKernel",
+									 .category = CAT_LAUNCH,
+									 .begin_us = (double)i,
+									 .end_us = (double)i + 0.5,
+									 .stack = stacks[i] });
+		for (int k = 0; k < (step ? 2 : 1); k++)
+			launch_graph(r, at + 200 * k, step ? 8 : 5, n, origin);
+		sb_end(&r->b, &r->a);
+	}
+	summary_fill(&r->f, &r->a.timeline);
+	assert_int_equal(r->f.graphs.n, 2);
+	const struct finding_graph *d = &r->f.graphs.at[0], *p = &r->f.graphs.at[1];
+	assert_int_equal(d->graph, 8);
+	assert_string_equal(d->captured->function, "capture");
+	assert_int_equal(d->captured->line, 30);
+	assert_string_equal(d->module, "Net");
+	assert_float_equal(d->per_step, 1.5, 1e-9);
+	assert_int_equal(d->nodes, 3);
+	assert_int_equal(d->n_steps, 3);
+	assert_float_equal(d->gpu_ms, 0.06, 1e-9);
+	assert_float_equal(d->idle_ms, 0.02, 1e-9);
+	assert_float_equal(d->step_ms, 1, 1e-6);
+	assert_int_equal(frames_site_at(NULL, d->launch_site)->line, 40);
+	assert_string_equal(p->captured->function, "capture_prefill");
+	assert_string_equal(p->module, "Prefill");
+	assert_int_equal(p->n_steps, 1);
+	assert_float_equal(p->per_step, 0.25, 1e-9);
+	assert_float_equal(p->step_ms, 0.9, 1e-6);
+	finish(r);
+}
+
 /* Kernels whose captured call is unknown, or has no stack, count for the line that launches the
  * graph. */
 static void without_a_captured_line(void **state)
@@ -338,6 +410,7 @@ int main(void)
 		cmocka_unit_test_setup(modules, set_up),
 		cmocka_unit_test_setup(phases_and_kernels, set_up),
 		cmocka_unit_test_setup(without_a_captured_line, set_up),
+		cmocka_unit_test_setup(graphs_of_a_server, set_up),
 	};
 	return cmocka_run_group_tests_name("captured", tests, NULL, NULL);
 }
