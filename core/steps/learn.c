@@ -67,14 +67,14 @@ static uint32_t hints_of(const struct run_launch *launch, const struct rec_call 
 	if (category == CAT_LAUNCH) {
 		if (!launch || !launch->is_named)
 			return framed;
-		bool frames_decide = framed & LEVEL_FRAMED && !(framed & LEARN_FRAMES_DISAGREE);
+		bool frames_decide = framed & LEVEL_NAMED && !(framed & LEARN_FRAMES_DISAGREE);
 		return framed | LEVEL_NAMED |
 		       (launch->is_optimizer && !frames_decide ? LEVEL_OPTIMIZER : 0);
 	}
 	if (category == CAT_GRAPH)
 		return framed | LEVEL_GRAPH;
 	return framed | LEVEL_COPY | (c->detail == COPY_H2D ? LEVEL_H2D : 0) |
-	       (c->detail == COPY_D2H && !(framed & LEARN_FRAMES_IN_MODULE) ? LEVEL_D2H : 0);
+	       (c->detail == COPY_D2H ? LEVEL_D2H : 0);
 }
 
 static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
@@ -120,7 +120,7 @@ static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8
 {
 	if (category == CAT_SYNC || category == CAT_ALLOC || category == CAT_FREE)
 		t->blocked_ticks += record_duration(c);
-	t->has_synced |= category == CAT_SYNC && !t->is_within;
+	t->has_synced |= category == CAT_SYNC;
 }
 
 /*
@@ -254,7 +254,6 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 			category == CAT_LAUNCH ? tables_launch(&f->dict.t, c->arg) : NULL;
 		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
 			 hints = hints_of(launch, c, category, framed);
-		t->is_within = category == CAT_MEMCPY && framed & LEARN_FRAMES_IN_MODULE;
 		hints |= side_hint(l, f, t, hash, hints);
 		feed_levels(l, f,
 			    &(struct learn_held){

@@ -29,8 +29,6 @@ struct learn_thread {
 	uint64_t optimizer; /* trigram of the last launch by an optimizer; 0: none */
 	/* The thread has synchronized since its last launch or copy. */
 	bool has_synced;
-	/* The newest launch or copy is a read that a module made for its own use. */
-	bool is_within;
 	bool has_anchor; /* the thread has completed the anchor or its backup since the choice */
 };
 

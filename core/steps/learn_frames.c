@@ -62,10 +62,10 @@ static uint32_t part_hints(const struct learn_code *codes, size_t n)
 		struct learn_code code = codes[i];
 		/* Averaging the weights follows the optimizer and belongs to the same step. */
 		if ((code.part == PART_OPTIMIZER || code.part == PART_AVERAGE) && !in_closure)
-			return LEVEL_NAMED | LEVEL_FRAMED | LEVEL_OPTIMIZER;
+			return LEVEL_NAMED | LEVEL_OPTIMIZER;
 		if (code.part != PART_NONE)
 			/* PyTorch code, but not an optimizer's */
-			return LEVEL_NAMED | LEVEL_FRAMED;
+			return LEVEL_NAMED;
 		if (code.is_user_code)
 			in_closure = !code.is_step; /* the outermost user frame decides */
 	}
@@ -149,11 +149,7 @@ static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uin
 {
 	struct python_stack p;
 	read_python_stack(x, d, stack, &p);
-	uint32_t in_module = 0;
-	for (size_t i = 0; i < p.n; i++)
-		if (p.codes[i].part == PART_MODULE)
-			in_module = LEARN_FRAMES_IN_MODULE;
-	return part_hints(p.codes, p.n) | in_module | closure_hints(x, &p);
+	return part_hints(p.codes, p.n) | closure_hints(x, &p);
 }
 
 static void note_stack(struct learn_frames *x, uint64_t hash, uint32_t stack)
@@ -178,12 +174,10 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 		*known = hints;
 	/*
 	 * Keep only the hints that all stacks of the trigram have in common. A trigram may come
-	 * from several places in the code, so its stacks may differ in the module and the
-	 * re-evaluation. If they differ in anything else, the launches are not the optimizer's
-	 * alone.
+	 * from several places in the code, so its stacks may differ in the re-evaluation. If they
+	 * differ in anything else, the launches are not the optimizer's alone.
 	 */
-	else if (!((*known ^ hints) &
-		   ~(LEARN_FRAMES_IN_MODULE | LEVEL_NO_REEVALUATION | LEVEL_REEVALUATION)))
+	else if (!((*known ^ hints) & ~(LEVEL_NO_REEVALUATION | LEVEL_REEVALUATION)))
 		*known &= hints;
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;

@@ -13,12 +13,6 @@
 
 /* Extends enum level_hint: stacks of the same trigram disagree. */
 #define LEARN_FRAMES_DISAGREE 0x10000u
-/*
- * Extends enum level_hint: the call was made within a module's forward call. A copy to the host
- * that the model makes for its own use, in each layer, is not a result that ends an iteration.
- */
-#define LEARN_FRAMES_IN_MODULE 0x20000u
-
 struct learn_code {
 	bool is_known; /* the other members are valid */
 	uint8_t part;  /* enum phase_part */

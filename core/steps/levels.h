@@ -29,15 +29,10 @@ enum level_hint {
 	LEVEL_GRAPH = 16,  /* a graph launch */
 	LEVEL_SYNCED = 32, /* the thread has waited for the device since its previous event */
 	/*
-	 * The kernel's name is known. So if LEVEL_OPTIMIZER is not set, the kernel is not an
-	 * optimizer's.
+	 * The kernel's name or its Python frames are known. So if LEVEL_OPTIMIZER is not set, the
+	 * kernel is not an optimizer's.
 	 */
 	LEVEL_NAMED = 64,
-	/*
-	 * Python frames are known. So if LEVEL_OPTIMIZER is not set, no optimizer made the launch,
-	 * whatever the kernel's name. LEVEL_NAMED is set too.
-	 */
-	LEVEL_FRAMED = 128,
 	/*
 	 * According to the frames, the code that launches is before the optimizer's last launch. So
 	 * the loop around the optimizer has begun its next iteration.

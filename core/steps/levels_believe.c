@@ -40,12 +40,6 @@
  */
 #define ALIKE_REQUESTS 0.5
 /*
- * If Python frames would show an optimizer and none has run, one may still come: after an
- * evaluation of twenty batches, a game of forty moves, or a series of sixty time steps. The answer
- * stays provisional for this many iterations.
- */
-#define ITERATIONS_FRAMED 128u
-/*
  * If an optimizer makes this many steps outside the level's iterations, these steps form a loop of
  * their own, and that loop is the step.
  */
@@ -126,7 +120,7 @@ static const struct {
 	[EVIDENCE_HOST_SMALL] = { 40, 4 },
 	/*
 	 * Layers are bare loops, too. If the first step's layers were taken for steps, the second
-	 * step corrects that. If frames would show an optimizer, there is no provisional answer.
+	 * step corrects that.
 	 */
 	[EVIDENCE_BARE] = { 40, 7 },
 	[EVIDENCE_SINGLE] = { 1000, NEVER },
@@ -241,25 +235,22 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 }
 
 static uint32_t iterations_wanted(enum level_evidence evidence, const struct levels_level *level,
-				  const struct level_demands *d, bool may_have_optimizer)
+				  const struct level_demands *d)
 {
 	if (d->ended && evidence == EVIDENCE_OPTIMIZER)
 		return ITERATIONS_ENDED * d->factor;
 	if (d->ended && evidence == EVIDENCE_BARE)
 		return ITERATIONS_BARE_ENDED * d->factor;
-	uint32_t iterations =
-		demanded[evidence].iterations * (demanded[evidence].by_round ? level->round : 1);
-	if (may_have_optimizer && iterations < ITERATIONS_FRAMED)
-		iterations = ITERATIONS_FRAMED;
-	return iterations * d->factor;
+	return demanded[evidence].iterations * (demanded[evidence].by_round ? level->round : 1) *
+	       d->factor;
 }
 
 static uint32_t iterations_wanted_early(enum level_evidence evidence,
 					const struct levels_level *level,
-					const struct level_demands *d, bool may_have_optimizer)
+					const struct level_demands *d)
 {
 	uint32_t early = demanded[evidence].early;
-	if (early == NEVER || d->ended || (evidence == EVIDENCE_BARE && may_have_optimizer))
+	if (early == NEVER || d->ended)
 		return NEVER;
 	return early * (demanded[evidence].by_round ? level->round : 1) * d->factor;
 }
@@ -383,10 +374,8 @@ struct level_belief levels_believe(const struct levels_store *s, const struct le
 	if (!level->optimizer && optimizer_steps_outside(s, x, level))
 		return b;
 	enum level_evidence evidence = evidence_of(s, x, level, demands->ended);
-	bool may_have_optimizer = !demands->ended && !level->optimizer &&
-				  late_hints(s, x) & LEVEL_FRAMED;
-	uint32_t wanted = iterations_wanted(evidence, level, demands, may_have_optimizer),
-		 early = iterations_wanted_early(evidence, level, demands, may_have_optimizer);
+	uint32_t wanted = iterations_wanted(evidence, level, demands),
+		 early = iterations_wanted_early(evidence, level, demands);
 	/*
 	 * A final answer of a bare loop needs EVENTS_BARE events: the first step's layers are bare
 	 * too.

@@ -461,60 +461,6 @@ KIND(reinforcement)
 	}
 }
 
-/*
- * REINFORCE, as in PyTorch's examples: a policy plays until the game is over, and then learns from
- * the game once.
- */
-KIND(rollouts)
-{
-	struct network net;
-	network_start(&net, p, size);
-	for (int i = 0; i < STEPS; i++) {
-		for (uint32_t k = program_between(p, 9, 40); k > 0; k--) {
-			program_at(p, PHASE_DATA, THREAD_MAIN, 18);
-			program_copy(p, WHAT_H2D);
-			program_at(p, PHASE_FORWARD, THREAD_MAIN, 19);
-			network_infer(p, &net);
-			program_read_back(p);
-		}
-		program_at(p, PHASE_FORWARD, THREAD_MAIN, 20);
-		program_copy(p, WHAT_H2D);
-		launch_all(p, &net.after, 0);
-		network_backward(p, &net);
-		network_end_step(p, &net);
-	}
-}
-
-/*
- * LBFGS with a closure: a recurrent cell runs once per element of a series, and then once more to
- * evaluate the result.
- */
-KIND(long_inner)
-{
-	struct network net;
-	struct kernels cell, cell_back;
-	network_start(&net, p, size);
-	kernels_make(&cell, p, 6 + 2 * size, 4 + size);
-	kernels_make(&cell_back, p, 6 + 2 * size, 4 + size);
-	for (int i = 0; i < 20; i++) {
-		program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
-		for (uint32_t k = 0; k < 60; k++)
-			launch_all(p, &cell, 0);
-		launch_all(p, &net.after, 0);
-		program_at(p, PHASE_BACKWARD, net.backward_thread, 22);
-		launch_all(p, &net.back_before, 0);
-		for (uint32_t k = 0; k < 60; k++)
-			launch_all(p, &cell_back, 0);
-		network_optimizer(p, &net);
-		program_at(p, PHASE_FORWARD, THREAD_MAIN, 23);
-		for (uint32_t k = 0; k < 60; k++)
-			launch_all(p, &cell, 0);
-		program_read_back(p);
-		program_end(p, END_STEP);
-		program_pause(p, net.pause_us);
-	}
-}
-
 static void evaluate_closure(struct program *p, const struct network *net, bool again)
 {
 	program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
@@ -547,52 +493,5 @@ KIND(closures)
 		p->around = AROUND_UNTOLD;
 		program_end(p, END_STEP);
 		program_pause(p, net.pause_us);
-	}
-}
-
-/* MAML: each step has four tasks, each with three updates by hand, and then an optimizer. */
-KIND(inner_steps)
-{
-	struct network net;
-	struct kernels by_hand;
-	network_start(&net, p, size);
-	kernels_make(&by_hand, p, 2, 4);
-	for (int i = 0; i < STEPS; i++) {
-		for (uint32_t task = 0; task < 4; task++) {
-			program_at(p, PHASE_DATA, THREAD_MAIN, 19);
-			program_copy(p, WHAT_H2D);
-			for (uint32_t inner = 0; inner < 3; inner++) {
-				program_at(p, PHASE_FORWARD, THREAD_MAIN, 20);
-				network_infer(p, &net);
-				network_backward(p, &net);
-				program_at(p, PHASE_OTHER, THREAD_MAIN, 24);
-				for (uint32_t k = 0; k < net.parameters; k++)
-					launch_all(p, &by_hand, 0);
-			}
-			network_infer(p, &net);
-		}
-		network_backward(p, &net);
-		network_end_step(p, &net);
-	}
-}
-
-/*
- * nanoGPT: evaluates 20 batches before the first step and every 25 steps. Each step has five
- * micro-batches.
- */
-KIND(evaluate_first)
-{
-	struct network net;
-	network_start(&net, p, size);
-	for (int i = 0; i < STEPS; i++) {
-		if (i % 25 == 0)
-			evaluate(p, &net, 20);
-		if (!i)
-			program_end(p, END_FREE);
-		for (uint32_t k = 1; k < 5; k++) {
-			network_gradients(p, &net);
-			program_pause(p, net.pause_us);
-		}
-		step(p, &net);
 	}
 }

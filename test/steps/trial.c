@@ -26,8 +26,6 @@ static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 	uint32_t hints = of_what[e->what] | (e->waited ? LEVEL_SYNCED : 0);
 	if (evidence >= EVIDENCE_NAMES && e->what == WHAT_LAUNCH)
 		hints |= LEVEL_NAMED | (e->named ? LEVEL_OPTIMIZER : 0);
-	if (evidence >= EVIDENCE_FRAMES && e->what == WHAT_LAUNCH && e->phase != PHASE_OTHER)
-		hints |= LEVEL_FRAMED;
 	if (evidence >= EVIDENCE_FRAMES && e->phase == PHASE_OPTIMIZER)
 		hints |= LEVEL_OPTIMIZER;
 	if (evidence >= EVIDENCE_FRAMES)

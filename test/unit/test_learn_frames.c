@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { SURE = LEVEL_NAMED | LEVEL_FRAMED, AFRESH = LEVEL_NO_REEVALUATION };
+enum { SURE = LEVEL_NAMED, AFRESH = LEVEL_NO_REEVALUATION };
 enum {
 	CALLER = 1,
 	WRAPPER,
@@ -103,9 +103,9 @@ static void test_hints(void **state)
 	struct learn_frames x = { 0 };
 	fill(&d);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
+	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE | AFRESH);
 	/* the forward pass in a closure does not belong to the optimizer */
-	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
+	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE | AFRESH);
 	/*
 	 * ...nor does the loss that the closure reads; an optimizer of the user's own is one, and
 	 * so is what it calls
@@ -122,9 +122,8 @@ static void test_hints(void **state)
 	assert_int_equal(learn_frames_hints(&x, &d, 33, 10), SURE | AFRESH);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
 	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), AFRESH);
-	/* a hook of a module's, unless the same launches come elsewhere too */
-	assert_int_equal(learn_frames_hints(&x, &d, 35, 11),
-			 SURE | AFRESH | LEARN_FRAMES_IN_MODULE);
+	/* a hook of a module's, and the same launches elsewhere */
+	assert_int_equal(learn_frames_hints(&x, &d, 35, 11), SURE | AFRESH);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 8), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 11), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 1), SURE | LEARN_FRAMES_DISAGREE);
@@ -225,7 +224,7 @@ static void test_closure_that_is_evaluated_again(void **state)
 {
 	(void)state;
 	enum { FIRST = 11, BOTH, AGAIN_ONLY, STEPS };
-	const uint32_t within = SURE | LEARN_FRAMES_IN_MODULE;
+	const uint32_t within = SURE;
 	struct dict d = { 0 };
 	struct learn_frames x = { 0 };
 	fill(&d);

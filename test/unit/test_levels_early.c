@@ -90,7 +90,7 @@ static void evaluate(struct sequence *s, uint32_t batches, uint32_t layers)
 {
 	for (uint32_t i = 0; i < batches; i++) {
 		copy(s, COPY_H2D, LEVEL_H2D);
-		launch_range(s, FORWARD, layers, LEVEL_FRAMED);
+		launch_range(s, FORWARD, layers, LEVEL_NAMED);
 		copy(s, COPY_D2H, LEVEL_D2H);
 	}
 }
@@ -108,9 +108,9 @@ static void test_evaluated_before_the_first_step(void **state)
 		sequence_end(&s, END_FREE);
 		for (int i = 1; i <= 60; i++) {
 			copy(&s, COPY_H2D, LEVEL_H2D);
-			launch_range(&s, FORWARD, layers, LEVEL_FRAMED);
-			launch_range(&s, BACKWARD, 12, LEVEL_FRAMED);
-			launch_range(&s, OPTIMIZER, 4, LEVEL_FRAMED | LEVEL_OPTIMIZER);
+			launch_range(&s, FORWARD, layers, LEVEL_NAMED);
+			launch_range(&s, BACKWARD, 12, LEVEL_NAMED);
+			launch_range(&s, OPTIMIZER, 4, LEVEL_NAMED | LEVEL_OPTIMIZER);
 			sequence_end_step(&s);
 			if (i % 10 == 0)
 				evaluate(&s, 6, layers);
@@ -181,7 +181,7 @@ static void test_optimizer_after_graphs(void **state)
 		sequence_add(&s, 0, token_graph(0xabc0), LEVEL_GRAPH);
 		sequence_add(&s, 0, token_graph(0xabc1), LEVEL_GRAPH);
 		for (uint32_t k = 0; k < 14; k++)
-			launch_range(&s, OPTIMIZER + k % 3 * 10, 4, LEVEL_FRAMED | LEVEL_OPTIMIZER);
+			launch_range(&s, OPTIMIZER + k % 3 * 10, 4, LEVEL_NAMED | LEVEL_OPTIMIZER);
 		sequence_end_step(&s);
 	}
 	check_known_after(&s, 5);
@@ -273,11 +273,11 @@ static void test_optimizer_after_a_varying_number_of_moves(void **state)
 	for (int i = 0; i < 40; i++) {
 		for (int k = 0; k < moves[i % 8]; k++) {
 			copy(&s, COPY_H2D, LEVEL_H2D);
-			launch_range(&s, FORWARD, 20, LEVEL_FRAMED);
+			launch_range(&s, FORWARD, 20, LEVEL_NAMED);
 			copy(&s, COPY_D2H, LEVEL_D2H);
 		}
-		launch_range(&s, BACKWARD, 30, LEVEL_FRAMED);
-		launch_range(&s, OPTIMIZER, 6, LEVEL_FRAMED | LEVEL_OPTIMIZER);
+		launch_range(&s, BACKWARD, 30, LEVEL_NAMED);
+		launch_range(&s, OPTIMIZER, 6, LEVEL_NAMED | LEVEL_OPTIMIZER);
 		sequence_end_step(&s);
 	}
 	sequence_run(&s, 1, false, &r);

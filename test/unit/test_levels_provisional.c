@@ -180,7 +180,7 @@ enum { DRAFT = 3000, CHECKED = 3100, PROMPT = 3200, DRAFTED = 4, ROUNDS = 18 };
 static void launch_grown(struct stream *s, uint64_t first, uint64_t n, uint64_t length)
 {
 	for (uint64_t k = 0; k < n; k++)
-		feed_sized(s, first + k, length / (3 + k % 4 * 3), LEVEL_FRAMED, 10000);
+		feed_sized(s, first + k, length / (3 + k % 4 * 3), LEVEL_NAMED, 10000);
 }
 
 /*
@@ -192,8 +192,8 @@ static uint64_t speculate(struct stream *s, uint64_t length, uint64_t round)
 		launch_grown(s, DRAFT, 9, length + k);
 	launch_grown(s, CHECKED, 30, length + DRAFTED);
 	feed(s, 1, LEVEL_COPY | LEVEL_D2H, 10000);
-	feed(s, CHECKED + 50, LEVEL_FRAMED | LEVEL_SYNCED, 10000);
-	feed(s, CHECKED + 51, LEVEL_FRAMED, 90000);
+	feed(s, CHECKED + 50, LEVEL_NAMED | LEVEL_SYNCED, 10000);
+	feed(s, CHECKED + 51, LEVEL_NAMED, 90000);
 	return length + 1 + round * 7 % 5 % (DRAFTED + 1);
 }
 
@@ -214,7 +214,7 @@ static void counts_rounds_of_many_prompts(void **state)
 			if (levels_vote(s.levels, &choice))
 				assert_int_not_equal(choice.change, LEVEL_CORRECTED);
 		}
-		feed(&s, PROMPT, LEVEL_FRAMED, 10000);
+		feed(&s, PROMPT, LEVEL_NAMED, 10000);
 		feed(&s, 1, LEVEL_COPY | LEVEL_D2H, 90000);
 	}
 	assert_true(levels_vote(s.levels, &choice));
@@ -234,12 +234,12 @@ static void denoise(struct stream *s, uint64_t iteration, uint64_t before_end)
 	bool is_last = iteration % IMAGES == IMAGES - 1;
 	for (uint64_t k = 1; k <= DENOISE; k++) {
 		if (is_last && k == DENOISE - before_end)
-			feed(s, 500, LEVEL_FRAMED, 5000);
-		feed(s, 100 + k, LEVEL_FRAMED, 5000);
+			feed(s, 500, LEVEL_NAMED, 5000);
+		feed(s, 100 + k, LEVEL_NAMED, 5000);
 	}
 	feed(s, 1, LEVEL_COPY | LEVEL_D2H, 90000);
 	for (uint64_t k = 0; is_last && k < 10; k++)
-		feed(s, 600 + k, LEVEL_FRAMED, 5000);
+		feed(s, 600 + k, LEVEL_NAMED, 5000);
 }
 
 /*
