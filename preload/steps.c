@@ -83,7 +83,7 @@ static uint32_t counting_categories(void)
 static bool may_pass(void)
 {
 	const struct steps_hot *s = &hook_switch.steps;
-	return g->mode == STEP_MODE_AUTO && steps_learn_state() == STEP_STATE_LOCKED &&
+	return g->mode == STEP_MODE_AUTO && !steps_still_learning() &&
 	       atomic_load_explicit(&s->anchor_function, memory_order_relaxed) &&
 	       (!atomic_load_explicit(&s->backup, memory_order_relaxed) ||
 		atomic_load_explicit(&s->backup_function, memory_order_relaxed)) &&
@@ -122,7 +122,7 @@ static uint32_t categories_to_watch(void)
  * step. */
 static bool is_recorded_next(void)
 {
-	return g->mode == STEP_MODE_AUTO && steps_learn_state() == STEP_STATE_LOCKED &&
+	return g->mode == STEP_MODE_AUTO && step_state_is_counting(steps_learn_state()) &&
 	       g->number == g->known_in && arm_action(&g->arm, g->number + 1) != SCHED_NONE;
 }
 
@@ -235,9 +235,9 @@ static void end_step(uint64_t ticks)
  * anchor has not occurred. */
 static bool are_unknown(void)
 {
-	return steps_learn_state() == STEP_STATE_LEARNING ||
-	       steps_learn_state() == STEP_STATE_LOST ||
-	       (g->mode == STEP_MODE_KERNEL && !g->counted_first);
+	enum step_state state = steps_learn_state();
+	return state == STEP_STATE_LEARNING || state == STEP_STATE_LOST ||
+	       state == STEP_STATE_WITHDRAWN || (g->mode == STEP_MODE_KERNEL && !g->counted_first);
 }
 
 /* Returns whether a request has waited for steps for too long. Called at each launch while steps
@@ -400,7 +400,7 @@ static void cross(uint64_t ticks, bool by_anchor)
 	steps_begin(g->number + 1, ticks);
 	if (g->slice_ms == SCHEDULE_SLICE_MS && g->has_peers)
 		g->began_ticks = whole_second();
-	if (by_anchor && steps_learn_state() == STEP_STATE_LOST)
+	if (by_anchor)
 		steps_find_again();
 	if (by_anchor)
 		steps_check_doubts(ticks, ticks - began);
@@ -646,7 +646,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 static bool stands_at_end(void)
 {
 	const struct hook_thread *t = &hook_thread;
-	if (g->mode != STEP_MODE_AUTO || steps_learn_state() != STEP_STATE_LOCKED ||
+	if (g->mode != STEP_MODE_AUTO || !step_state_is_counting(steps_learn_state()) ||
 	    t->step_seen != g->number || t->tokens - t->tokens_then < g->apart)
 		return false;
 	steps_catch_up();

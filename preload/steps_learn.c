@@ -68,7 +68,7 @@ static void adopt_anchor(uint32_t generation)
 			      memory_order_relaxed);
 	const struct iteration_anchors a = steps_anchors();
 	iteration_begin(&g->iteration, &a);
-	atomic_store_explicit(&g->shared->state, STEP_STATE_ADOPTED, memory_order_release);
+	steps_set_state(STEP_STATE_ADOPTED);
 }
 
 /* Writes the adopted anchor to the journal, because the collector may overwrite it in the header
@@ -147,7 +147,7 @@ static void lock_steps(void)
 	write_base(base);
 	g->iteration.n_anchors -=
 		(int32_t)atomic_load_explicit(&g->shared->anchor_delay, memory_order_relaxed);
-	g->is_provisional = !is_sure();
+	enum step_state state = is_sure() ? STEP_STATE_CONFIRMED : STEP_STATE_PROVISIONAL;
 	g->before.arm = g->arm;
 	g->before.number = g->number;
 	g->before.was_locked = g->was_locked;
@@ -178,10 +178,10 @@ static void lock_steps(void)
 	g->was_locked = true;
 	g->number = g->known_in = next - 1;
 	steps_see(g->number);
-	if (g->has_peers && !g->is_provisional)
+	if (g->has_peers && state == STEP_STATE_CONFIRMED)
 		begin_with_peers();
 	atomic_store_explicit(&g->shared->current, g->number, memory_order_relaxed);
-	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
+	steps_set_state(state);
 	log_line(LOG_INFO, "steps detected: the program is in step %llu%s",
 		 (unsigned long long)g->number,
 		 g->agree.waits	  ? "; the schedule starts once all ranks have detected their steps"
@@ -189,6 +189,12 @@ static void lock_steps(void)
 		 : g->arm.shift	  ? "; the schedule starts with the next step"
 				  : "");
 	steps_set_switch();
+}
+
+/* Returns whether a newer anchor voids the steps that the present one has counted. */
+static bool is_replaceable(enum step_state state)
+{
+	return state == STEP_STATE_PROVISIONAL || state == STEP_STATE_WITHDRAWN;
 }
 
 /* Returns whether the collector has written something new. Called at each launch while steps are
@@ -199,8 +205,9 @@ bool steps_have_news(void)
 	 * its values are valid. */
 	if (atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire) != g->heard)
 		return true;
-	return (g->is_provisional && is_sure()) ||
-	       (steps_learn_state() == STEP_STATE_ADOPTED && g->own &&
+	enum step_state state = steps_learn_state();
+	return (is_replaceable(state) && is_sure()) ||
+	       (state == STEP_STATE_ADOPTED && g->own &&
 		atomic_load_explicit(&g->shared->base_generation, memory_order_acquire) ==
 			g->generation);
 }
@@ -225,7 +232,7 @@ static bool may_journal_in_vain(uint64_t number)
  * never loses the anchor. */
 enum lateness steps_lateness(void)
 {
-	if (g->mode != STEP_MODE_AUTO || steps_learn_state() != STEP_STATE_LOCKED)
+	if (g->mode != STEP_MODE_AUTO || !step_state_is_counting(steps_learn_state()))
 		return IN_TIME;
 	uint64_t number = atomic_load_explicit(&g->shared->current, memory_order_relaxed);
 	if (number != hook_thread.step_seen)
@@ -259,7 +266,7 @@ static void look_again(uint64_t n_steps)
 	g->looked_from = atomic_load_explicit(&g->n_overdue, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->sees_optimizer, 0, memory_order_relaxed);
 	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
-	atomic_store_explicit(&g->is_overdue, true, memory_order_relaxed);
+	steps_set_state(STEP_STATE_OVERDUE);
 	atomic_store_explicit(&g->shared->overdue_ticks, hook_ticks(), memory_order_release);
 	steps_set_switch();
 }
@@ -297,7 +304,7 @@ static bool keeps_looking(uint64_t ticks)
 static void trust_steps(void)
 {
 	doubt_over(&g->doubt, g->number - g->doubted_in);
-	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
+	steps_set_state(STEP_STATE_CONFIRMED);
 	atomic_store_explicit(&g->shared->overdue_ticks, 0, memory_order_release);
 	steps_set_switch();
 }
@@ -309,7 +316,6 @@ static void leave_steps(void)
 	bool came = g->number != g->doubted_in;
 	cut_window(came ? hook_ticks()
 			: atomic_load_explicit(&g->shared->overdue_ticks, memory_order_relaxed));
-	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
 	atomic_store_explicit(&g->n_overdue, 0, memory_order_relaxed);
 }
 
@@ -317,13 +323,13 @@ static void leave_steps(void)
  * has only made a long pause. */
 void steps_lose(void)
 {
+	enum step_state state = steps_learn_state();
 	cut_window(hook_ticks());
-	if (steps_are_overdue())
+	if (state == STEP_STATE_OVERDUE)
 		doubt_over(&g->doubt, g->number - g->doubted_in + 1);
-	atomic_store_explicit(&g->is_overdue, false, memory_order_relaxed);
 	atomic_store_explicit(&g->shared->overdue_ticks, 0, memory_order_release);
 	g->heard = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
-	atomic_store_explicit(&g->shared->state, STEP_STATE_LOST, memory_order_release);
+	steps_set_state(state == STEP_STATE_PROVISIONAL ? STEP_STATE_WITHDRAWN : STEP_STATE_LOST);
 	atomic_fetch_add_explicit(&g->shared->lost, 1, memory_order_release);
 	log_line(LOG_INFO, "step %llu does not end: detecting steps again",
 		 (unsigned long long)g->number);
@@ -332,7 +338,10 @@ void steps_lose(void)
 
 void steps_find_again(void)
 {
-	atomic_store_explicit(&g->shared->state, STEP_STATE_LOCKED, memory_order_release);
+	enum step_state state = steps_learn_state();
+	if (state != STEP_STATE_LOST && state != STEP_STATE_WITHDRAWN)
+		return;
+	steps_set_state(state == STEP_STATE_LOST ? STEP_STATE_CONFIRMED : STEP_STATE_PROVISIONAL);
 	steps_set_switch();
 }
 
@@ -340,7 +349,8 @@ void steps_find_again(void)
 
 static void confirm_steps(void)
 {
-	g->is_provisional = false;
+	bool is_lost = steps_learn_state() == STEP_STATE_WITHDRAWN;
+	steps_set_state(is_lost ? STEP_STATE_LOST : STEP_STATE_CONFIRMED);
 	g->known_in = g->number;
 	if (g->has_peers)
 		begin_with_peers();
@@ -359,7 +369,6 @@ static void take_steps_back(uint32_t generation)
 		.number = g->number,
 		.detail = g->generation,
 	});
-	g->is_provisional = false;
 	g->number = g->before.number;
 	g->was_locked = g->before.was_locked;
 	g->trained = g->before.trained;
@@ -373,15 +382,16 @@ static void take_steps_back(uint32_t generation)
 void steps_read_news(void)
 {
 	uint32_t anchor = atomic_load_explicit(&g->shared->anchor_generation, memory_order_acquire);
-	bool corrects = anchor != g->heard && g->is_provisional,
-	     leaves = anchor != g->heard && steps_are_overdue();
+	enum step_state state = steps_learn_state();
+	bool corrects = anchor != g->heard && is_replaceable(state),
+	     leaves = anchor != g->heard && state == STEP_STATE_OVERDUE;
 	if (corrects)
 		take_steps_back(anchor);
 	if (leaves)
 		leave_steps();
 	if (anchor != g->heard)
 		adopt_anchor(anchor);
-	else if (g->is_provisional && is_sure())
+	else if (is_replaceable(state) && is_sure())
 		confirm_steps();
 	else if (steps_have_news())
 		lock_steps();
@@ -391,7 +401,7 @@ void steps_read_news(void)
 
 void steps_check_doubts(uint64_t ticks, uint64_t took)
 {
-	if (steps_are_overdue()) {
+	if (steps_learn_state() == STEP_STATE_OVERDUE) {
 		if (!keeps_looking(ticks))
 			trust_steps();
 		return;
@@ -420,7 +430,7 @@ static void learn_stack(uint64_t hash)
 
 void steps_learn_from(uint64_t hash)
 {
-	if (steps_are_overdue())
+	if (steps_learn_state() == STEP_STATE_OVERDUE)
 		atomic_fetch_add_explicit(&g->n_overdue, 1, memory_order_relaxed);
 	learn_stack(hash);
 }

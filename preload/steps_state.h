@@ -46,16 +46,13 @@ struct steps_state {
 	/* generation of the newest anchor that the library has read */
 	uint32_t heard;
 	bool was_locked; /* steps were locked at least once */
-	/* the anchor may still prove wrong; `before` is then restored */
-	bool is_provisional;
+	/* what a provisional anchor has replaced; restored if the anchor proves wrong */
 	struct {
 		struct arm arm;
 		uint64_t number;
 		enum step_optimizer trained;
 		bool was_locked, waits;
 	} before;
-	/* The anchor is overdue, and the collector looks for another one. */
-	_Atomic bool is_overdue;
 	enum step_optimizer by_optimizer; /* whether an optimizer ends the adopted anchor's steps */
 	/* an optimizer ends these steps, and none ended the earlier steps */
 	bool begins_training;
@@ -93,16 +90,17 @@ static inline enum step_state steps_learn_state(void)
 						     memory_order_relaxed);
 }
 
-static inline bool steps_are_overdue(void)
+/* Moves on to `state`. Called within a crossing. release: whoever reads the state also reads what
+ * was stored before. */
+static inline void steps_set_state(enum step_state state)
 {
-	return atomic_load_explicit(&steps_state.is_overdue, memory_order_relaxed);
+	atomic_store_explicit(&steps_state.shared->state, state, memory_order_release);
 }
 
+/* Returns whether launches and copies are journaled for learning. */
 static inline bool steps_still_learning(void)
 {
-	return steps_state.mode == STEP_MODE_AUTO &&
-	       (steps_learn_state() != STEP_STATE_LOCKED || steps_state.is_provisional ||
-		steps_are_overdue());
+	return steps_state.mode == STEP_MODE_AUTO && steps_learn_state() != STEP_STATE_CONFIRMED;
 }
 
 /* ---- steps.c ---- */
@@ -149,7 +147,7 @@ void steps_read_news(void);
 void steps_learn_from(uint64_t hash);
 
 /* steps_doubt: called when the anchor is overdue. steps_lose: when the anchor is lost.
- * steps_find_again: when a lost anchor has occurred again. */
+ * steps_find_again: when an anchor has ended a step, whether or not it was lost before. */
 void steps_doubt(void);
 void steps_lose(void);
 void steps_find_again(void);

@@ -21,6 +21,7 @@
 #define CORE_RECORD_H
 
 #include "core/runtime/kinds.h"
+#include "core/runtime/step_state.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -702,28 +703,6 @@ enum step_mode {
 /* Key of a DICT_INFO. The fact is recorded when a range of PROF_STEP=nvtx:NAME first begins. */
 #define JOURNAL_INFO_STEP_RANGE "step range"
 
-/* What the library currently does to detect steps. The fields are in struct journal_steps. */
-enum step_state {
-	/* The library finds the step boundaries without the collector (all modes except auto). */
-	STEP_STATE_OWN,
-	/* The library journals launches and copies, and waits for an anchor. */
-	STEP_STATE_LEARNING,
-	/* The library counts how often the anchor occurs, still journals launches and copies, and
-	 * waits until base_generation equals anchor_generation. */
-	STEP_STATE_ADOPTED,
-	STEP_STATE_LOCKED, /* step numbers are absolute and the schedule applies */
-	/* The anchor has not occurred for long. The library journals launches and copies again. It
-	 * returns to STEP_STATE_LOCKED if the anchor occurs, or adopts a new anchor. */
-	STEP_STATE_LOST,
-};
-
-/* Returns whether launches and copies are journaled in this enum step_state for learning. */
-static inline _Bool step_state_is_learning(uint32_t state)
-{
-	return state == STEP_STATE_LEARNING || state == STEP_STATE_ADOPTED ||
-	       state == STEP_STATE_LOST;
-}
-
 /*
  * How steps are detected (mode auto).
  *
@@ -792,7 +771,7 @@ struct journal_steps {
 	_Atomic uint32_t confidence_permille;
 	/* written by the library */
 	uint32_t mode;		  /* enum step_mode */
-	_Atomic uint32_t state;	  /* enum step_state */
+	_Atomic uint32_t state;	  /* enum step_state (core/runtime/step_state.h) */
 	_Atomic uint64_t current; /* number of the current step */
 	/* number of steps by which the schedule was delayed, because its first window had passed
 	 * already */

@@ -29,7 +29,9 @@ enum {
 
 void learn_start(struct learn *l)
 {
-	*l = (struct learn){ .levels = levels_new() };
+	*l = (struct learn){ .levels = levels_new(),
+			     .state = STEP_STATE_LEARNING,
+			     .asked = STEP_STATE_LEARNING };
 }
 
 void learn_stop(struct learn *l)
@@ -81,7 +83,7 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 			const struct rec_call *c)
 {
 	l->n_since_anchor++;
-	if (!l->has_choice || (hash != l->choice.anchor && hash != l->choice.backup))
+	if (!learn_has_choice(l) || (hash != l->choice.anchor && hash != l->choice.backup))
 		return;
 	l->n_since_anchor = 0;
 	t->has_anchor = true;
@@ -131,8 +133,9 @@ static void note_blocked(struct learn_thread *t, const struct rec_call *c, uint8
  */
 static bool needs_seeker(const struct learn *l, const struct ingest *f)
 {
-	return !learn_wants_function(f) && l->has_choice && !l->has_base && !l->is_provisional &&
-	       !l->continues_numbers && !l->counted.n && l->n_since_anchor > UNCOUNTED_LEAST &&
+	return !learn_wants_function(f) && learn_has_choice(l) && !l->has_base &&
+	       !learn_is_provisional(l) && !l->continues_numbers && !l->counted.n &&
+	       l->n_since_anchor > UNCOUNTED_LEAST &&
 	       l->n_since_anchor > (uint64_t)l->choice.calls_per_step * UNCOUNTED_ITERATIONS;
 }
 
@@ -159,7 +162,7 @@ static const char *function_setting(const struct ingest *f)
 
 bool learn_is_feeding(const struct learn *l)
 {
-	return !l->has_base || l->is_provisional;
+	return !l->has_base || learn_is_provisional(l);
 }
 
 /*
@@ -170,8 +173,8 @@ bool learn_is_feeding(const struct learn *l)
 static void demand_optimizer(struct learn *l, const struct ingest *f)
 {
 	if (l->levels)
-		levels_want_optimizer(l->levels,
-				      l->is_overdue || f->reader.header->steps.wants_optimizer);
+		levels_want_optimizer(l->levels, learn_is_overdue(l) ||
+							 f->reader.header->steps.wants_optimizer);
 }
 
 /*
@@ -193,7 +196,7 @@ static void note_first(struct learn *l, const struct ingest *f, const struct rec
 static void feed_midstep(struct learn *l, const struct learn_held *launch)
 {
 	if (!learn_midstep_hold(&l->midstep, launch)) {
-		if (!l->is_overdue)
+		if (!learn_is_overdue(l))
 			levels_feed(l->levels, launch->slot, &launch->event);
 		return;
 	}
@@ -207,7 +210,7 @@ static void feed_midstep(struct learn *l, const struct learn_held *launch)
 
 static void feed_levels(struct learn *l, struct ingest *f, const struct learn_held *launch)
 {
-	if (l->is_overdue && launch->event.hints & LEVEL_OPTIMIZER)
+	if (learn_is_overdue(l) && launch->event.hints & LEVEL_OPTIMIZER)
 		atomic_store(&f->reader.header->steps.sees_optimizer, 1);
 	if (l->seeker)
 		levels_feed(l->seeker, launch->slot, &launch->event);
@@ -224,7 +227,7 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 	struct learn_thread *t = thread_of(l, slot);
 	t->read_until_ticks = c->begin_ticks + record_duration(c);
 	uint64_t hash = token ? token_window_push_for(&t->window, token,
-						      l->has_choice ? l->choice.anchor : 0)
+						      learn_has_choice(l) ? l->choice.anchor : 0)
 			      : 0;
 	if (!learn_wants_function(f))
 		learn_loops_feed(&l->loops, f, slot, c, hash);
@@ -237,7 +240,7 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 		return;
 	}
 	t->n++;
-	if (l->is_overdue && c->begin_ticks < l->overdue_ticks) {
+	if (learn_is_overdue(l) && c->begin_ticks < l->overdue_ticks) {
 		t->has_synced = false;
 		t->blocked_ticks = 0;
 		return;
@@ -246,10 +249,10 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 		note_first(l, f, c);
 	note_anchor(l, t, hash, c);
 	update_seeker(l, f);
-	if (learn_wants_function(f) && !l->has_choice)
+	if (learn_wants_function(f) && !learn_has_choice(l))
 		learn_function_feed(&l->function, &f->dict, function_setting(f), slot, hash,
 				    c->stack);
-	else if (l->levels && (!l->has_choice || l->is_provisional || l->seeker)) {
+	else if (l->levels && (!learn_has_choice(l) || learn_is_provisional(l) || l->seeker)) {
 		const struct run_launch *launch =
 			category == CAT_LAUNCH ? tables_launch(&f->dict.t, c->arg) : NULL;
 		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
@@ -342,7 +345,7 @@ static void restart_search(struct learn *l)
 static void search_next_anchor(struct learn *l)
 {
 	l->continues_numbers = true;
-	l->is_provisional = false;
+	l->state = STEP_STATE_LEARNING;
 	levels_free(l->levels);
 	l->levels = levels_new();
 	if (!l->levels)
@@ -356,7 +359,7 @@ static void stop_search(struct learn *l, struct ingest *f)
 {
 	restart_search(l);
 	l->has_base = true;
-	l->is_lost = l->is_overdue = false;
+	l->asked = STEP_STATE_LEARNING;
 	demand_optimizer(l, f);
 	learn_confirm(l, f);
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
@@ -376,9 +379,9 @@ static bool watch_overdue(struct learn *l, struct ingest *f)
 	l->overdue_number = atomic_load(&f->reader.header->steps.current);
 	if (ticks) {
 		search_next_anchor(l);
-		l->is_overdue = true;
+		l->asked = STEP_STATE_OVERDUE;
 		demand_optimizer(l, f);
-	} else if (l->is_overdue && l->levels) {
+	} else if (learn_is_overdue(l) && l->levels) {
 		stop_search(l, f);
 	}
 	return ticks;
@@ -393,24 +396,21 @@ void learn_watch(struct learn *l, struct ingest *f)
 	bool is_new = n_lost != l->n_lost;
 	l->n_lost = n_lost;
 	/*
-	 * The library sets overdue_ticks only in the state LOCKED. So if the anchor was lost
-	 * before, it has occurred again since. If the state is not LOCKED now, the anchor was lost
-	 * after the library set overdue_ticks.
+	 * The library sets overdue_ticks only while it counts. So if the anchor was lost before, it
+	 * has occurred again since. If the library does not count now, the anchor was lost after
+	 * the library set overdue_ticks.
 	 */
-	looks = looks && atomic_load(&shared->state) == STEP_STATE_LOCKED;
-	if (looks)
-		l->is_lost = false;
+	looks = looks && step_state_is_counting(atomic_load(&shared->state));
 	if (looks || !is_new)
 		return;
-	l->is_lost = true;
-	if (l->is_provisional && l->levels && !l->is_overdue) {
+	if (learn_is_provisional(l) && l->levels && !learn_is_overdue(l)) {
 		levels_withdraw(l->levels);
-		l->is_provisional = false;
 		learn_forget_anchor(l);
+		l->state = l->asked = STEP_STATE_WITHDRAWN;
 		l->generation = 0;
 		return;
 	}
-	l->is_overdue = false;
+	l->asked = STEP_STATE_LOST;
 	search_next_anchor(l);
 	demand_optimizer(l, f);
 }
@@ -421,7 +421,8 @@ void learn_watch(struct learn *l, struct ingest *f)
  */
 static bool anchor_came_back(const struct learn *l, const struct ingest *f)
 {
-	return l->is_lost && atomic_load(&f->reader.header->steps.state) == STEP_STATE_LOCKED &&
+	bool is_lost = l->asked == STEP_STATE_LOST || l->asked == STEP_STATE_WITHDRAWN;
+	return is_lost && step_state_is_counting(atomic_load(&f->reader.header->steps.state)) &&
 	       atomic_load(&f->reader.header->steps.lost) == l->n_lost;
 }
 
@@ -433,7 +434,7 @@ static void publish_wants_slices(const struct learn *l, struct ingest *f)
 {
 	const char *text = tables_fact(&f->dict.t, "PROF_LEARN_S");
 	uint64_t patience_ns = (uint64_t)(text ? atol(text) : LEARN_S) * 1000000000u;
-	bool is_long = !l->has_choice && l->first_ticks && !learn_wish(l, f).loop &&
+	bool is_long = !learn_has_choice(l) && l->first_ticks && !learn_wish(l, f).loop &&
 		       f->read_until_ticks > l->first_ticks + timebase_ticks(&f->time, patience_ns);
 	atomic_store(&f->reader.header->steps.wants_slices, is_long);
 }
@@ -536,7 +537,7 @@ static void publish_looked_until(const struct learn *l, struct ingest *f)
 {
 	uint64_t settle = timebase_ticks(&f->time, LEARN_SETTLE_NS);
 	bool is_this = atomic_load(&f->reader.header->steps.overdue_ticks) == l->overdue_ticks;
-	if (l->is_overdue && is_this && f->read_until_ticks > settle)
+	if (learn_is_overdue(l) && is_this && f->read_until_ticks > settle)
 		atomic_store(&f->reader.header->steps.looked_ticks, f->read_until_ticks - settle);
 }
 
@@ -547,14 +548,14 @@ bool learn_tell(struct learn *l, struct ingest *f)
 		stop_search(l, f);
 	if (!l->levels || !learn_is_feeding(l) || learn_adopt(l, f))
 		return false;
-	if (l->is_provisional) {
+	if (learn_is_provisional(l)) {
 		review(l, f);
-	} else if (!l->has_choice) {
+	} else if (!learn_has_choice(l)) {
 		if (vote(l, f, &l->choice)) {
 			learn_dispute(l, f);
 			learn_publish(l, f);
 		}
-		if (!l->is_overdue)
+		if (!learn_is_overdue(l))
 			publish_wants_slices(l, f);
 		return false;
 	}
@@ -563,8 +564,9 @@ bool learn_tell(struct learn *l, struct ingest *f)
 	if (!l->counted.n) {
 		if (adopt_seeker(l, f, false))
 			return false;
-		if (!l->is_provisional && anchor_is_lost(l)) {
-			l->is_overdue = false;
+		if (!learn_is_provisional(l) && anchor_is_lost(l)) {
+			if (learn_is_overdue(l))
+				l->asked = STEP_STATE_LEARNING;
 			demand_optimizer(l, f);
 			restart_search(l);
 		}
@@ -584,7 +586,7 @@ bool learn_end_provisional(struct learn *l, struct ingest *f)
 	adopt_seeker(l, f, true);
 	if (!l->provisional_generation)
 		return true;
-	bool stands = l->is_provisional && levels_conclude(l->levels, &now) &&
+	bool stands = learn_is_provisional(l) && levels_conclude(l->levels, &now) &&
 		      (now.n_changes == l->choice.n_changes || moves_too_late(l, f, &now, true) ||
 		       comes_too_late(l, f, &now));
 	if (stands) {

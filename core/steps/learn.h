@@ -7,6 +7,7 @@
 #ifndef CORE_LEARN_H
 #define CORE_LEARN_H
 
+#include "core/runtime/step_state.h"
 #include "core/runtime/token.h"
 #include "core/source/journal/ingest.h"
 #include "core/steps/anchors.h"
@@ -44,10 +45,18 @@ struct learn {
 	bool keeps_numbers;
 	const char *wanted_loop; /* FILE-SUFFIX:LINE, in place of PROF_STEP; NULL: none */
 	struct level_choice choice;
-	/* `choice` is valid. */
-	bool has_choice;
+	/*
+	 * LEARNING, PROVISIONAL, CONFIRMED or WITHDRAWN. `choice` is valid if it is PROVISIONAL or
+	 * CONFIRMED.
+	 */
+	enum step_state state;
+	/*
+	 * The state of the library that this search is to end: LEARNING for the first search, LOST,
+	 * WITHDRAWN or OVERDUE for a later one, until its base is published. While it is OVERDUE,
+	 * only steps that an optimizer ends are accepted.
+	 */
+	enum step_state asked;
 	bool by_loops;	     /* the process has ended, and `choice` comes from `loops` */
-	bool is_provisional; /* the choice may change, so learning continues */
 	bool is_doubted;     /* the opening goes on, and its loops may contradict the choice */
 	uint32_t generation; /* generation of the anchor published last; 0: none yet */
 	/* The provisional generation with which the library counts steps; 0: none. */
@@ -59,17 +68,7 @@ struct learn {
 	anchor_hits hits;	 /* occurrences of anchor and backup since the choice */
 	/* STEP_COUNTED records of steps whose numbers are not known yet. */
 	VEC(struct rec_step) counted;
-	/*
-	 * The library has lost the anchor. It waits for another one, or for the lost one to occur
-	 * again.
-	 */
-	bool is_lost;
 	uint32_t n_lost; /* value of journal_steps.lost that learn_watch() saw last */
-	/*
-	 * The library reported that the anchor is overdue. Until the anchor occurs, accept only
-	 * steps that an optimizer ends.
-	 */
-	bool is_overdue;
 	/*
 	 * The last value of journal_steps.overdue_ticks, and the number of the step that was under
 	 * way then.
@@ -90,6 +89,22 @@ struct learn {
 /* learn_stop() frees everything that `l` owns, but not `l` itself. */
 void learn_start(struct learn *l);
 void learn_stop(struct learn *l);
+
+/* Returns whether `choice` is valid. */
+static inline bool learn_has_choice(const struct learn *l)
+{
+	return step_state_is_counting(l->state);
+}
+
+static inline bool learn_is_provisional(const struct learn *l)
+{
+	return l->state == STEP_STATE_PROVISIONAL;
+}
+
+static inline bool learn_is_overdue(const struct learn *l)
+{
+	return l->asked == STEP_STATE_OVERDUE;
+}
 
 /* Returns whether the search for steps goes on. */
 bool learn_is_feeding(const struct learn *l);

@@ -74,7 +74,7 @@ void learn_dispute(struct learn *l, struct ingest *f)
 
 void learn_compare(struct learn *l, struct ingest *f)
 {
-	if (l->has_choice && learn_loops_is_due(&l->loops))
+	if (learn_has_choice(l) && learn_loops_is_due(&l->loops))
 		learn_dispute(l, f);
 }
 
@@ -89,7 +89,7 @@ bool learn_adopt(struct learn *l, struct ingest *f)
 	l->is_doubted = f->opening.is_disputed = false;
 	bool is_clear = learn_loops_search(x, &wish, false) || (wish.loop && x->has_choice),
 	     may_change = !learn_wants_function(f) && !l->continues_numbers;
-	bool is_same = l->has_choice && is_clear && !learn_loops_contradict(x, &counted);
+	bool is_same = learn_has_choice(l) && is_clear && !learn_loops_contradict(x, &counted);
 	if (!learn_loops_settle(x, &a) || !is_clear || !may_change || is_same)
 		return false;
 	learn_forget_anchor(l);
@@ -124,11 +124,14 @@ static bool conclude(struct learn *l, const struct ingest *f)
 
 bool learn_conclude(struct learn *l, const struct ingest *f)
 {
-	if (!l->has_choice)
-		l->has_choice = learn_wants_function(f)
-					? learn_function_vote(&l->function, true, &l->choice)
-					: conclude(l, f);
-	return l->has_choice;
+	if (learn_has_choice(l))
+		return true;
+	bool is_found = learn_wants_function(f)
+				? learn_function_vote(&l->function, true, &l->choice)
+				: conclude(l, f);
+	if (is_found)
+		l->state = STEP_STATE_CONFIRMED;
+	return is_found;
 }
 
 bool learn_loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor, double confidence)

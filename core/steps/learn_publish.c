@@ -4,7 +4,8 @@
 
 void learn_forget_anchor(struct learn *l)
 {
-	l->has_choice = l->has_base = false;
+	l->state = STEP_STATE_LEARNING;
+	l->has_base = false;
 	l->hits.n = l->counted.n = 0;
 	for (size_t i = 0; i < l->threads.n; i++)
 		l->threads.at[i].has_anchor = false;
@@ -18,7 +19,8 @@ void learn_void_provisional(struct learn *l, struct ingest *f, uint32_t calls_pe
 	atomic_store(&shared->void_calls_per_step, calls_per_step);
 	atomic_fetch_add(&shared->n_corrected, 1);
 	l->provisional_generation = 0;
-	l->is_lost = false; /* the library waits for the new anchor anyway */
+	if (!learn_is_overdue(l))
+		l->asked = STEP_STATE_LEARNING; /* the library waits for the new anchor anyway */
 	f->holds_steps = false;
 }
 
@@ -27,7 +29,9 @@ void learn_confirm(struct learn *l, struct ingest *f)
 	struct journal_steps *shared = &f->reader.header->steps;
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
 	atomic_store(&shared->sure_generation, atomic_load(&shared->anchor_generation));
-	l->is_provisional = f->holds_steps = false;
+	if (learn_is_provisional(l))
+		l->state = STEP_STATE_CONFIRMED;
+	f->holds_steps = false;
 	l->provisional_generation = 0;
 }
 
@@ -44,8 +48,8 @@ void learn_publish(struct learn *l, struct ingest *f)
 	struct journal_steps *shared = &f->reader.header->steps;
 	if (l->provisional_generation)
 		learn_void_provisional(l, f, atomic_load(&shared->calls_per_step));
-	l->has_choice = true;
-	l->is_provisional = l->choice.is_provisional || l->is_doubted;
+	l->state = l->choice.is_provisional || l->is_doubted ? STEP_STATE_PROVISIONAL
+							     : STEP_STATE_CONFIRMED;
 	learn_function_free(&l->function);
 	l->n_ended_before = l->choice.count + learn_midstep_count(&l->midstep, l->choice.anchor);
 	learn_midstep_end(&l->midstep);
@@ -65,7 +69,7 @@ void learn_publish(struct learn *l, struct ingest *f)
 	atomic_store(&shared->boundary, l->choice.boundary);
 	atomic_store(&shared->by_optimizer, optimizer_of(l, f));
 	atomic_store(&shared->confidence_permille, (uint32_t)(l->choice.confidence * 1000 + 0.5));
-	if (!l->is_provisional)
+	if (!learn_is_provisional(l))
 		atomic_store(&shared->sure_generation, l->generation);
 	/* release: a library that reads the new generation also reads the new anchor */
 	atomic_store_explicit(&shared->anchor_generation, l->generation, memory_order_release);
@@ -146,14 +150,16 @@ bool learn_publish_base(struct learn *l, struct ingest *f)
 	 * advanced with the previous anchor.
 	 */
 	uint64_t current = atomic_load(&shared->current);
-	uint64_t from = l->is_overdue ? l->overdue_number : l->continues_numbers ? current : 0;
+	uint64_t from = learn_is_overdue(l)    ? l->overdue_number
+			: l->continues_numbers ? current
+					       : 0;
 	uint64_t base = from + (n > first->number ? n - first->number : 0);
 	atomic_store(&shared->base, base > current ? base : current);
 	atomic_store_explicit(&shared->base_generation, l->generation, memory_order_release);
 	l->has_base = true;
-	l->is_lost = l->is_overdue = false;
-	l->provisional_generation = l->is_provisional ? l->generation : 0;
-	f->holds_steps = l->is_provisional;
+	l->asked = STEP_STATE_LEARNING;
+	l->provisional_generation = learn_is_provisional(l) ? l->generation : 0;
+	f->holds_steps = learn_is_provisional(l);
 	vec_free(&l->hits);
 	return true;
 }

@@ -2,6 +2,7 @@
  * Decides when to search for steps, and when to accept an answer (core/steps/levels.h). The search
  * itself is in levels_find.c and levels_boundary.c. Runs in one thread of the collector.
  */
+#include "core/runtime/step_state.h"
 #include "core/steps/levels_believe.h"
 
 #include <stdlib.h>
@@ -79,16 +80,17 @@ struct levels {
 	uint32_t demand;
 	uint64_t leader;      /* anchor of the level that won the last vote */
 	unsigned leader_wins; /* number of votes that this level has won in a row */
-	/* The answer is final. */
-	bool locked;
-	bool is_provisional; /* `choice` counts as the answer, but learning continues */
-	bool is_refuted;     /* the last vote showed that `choice` is only part of the step */
+	/*
+	 * LEARNING, PROVISIONAL, CONFIRMED or WITHDRAWN. `choice` is the answer if it is
+	 * PROVISIONAL or CONFIRMED.
+	 */
+	enum step_state state;
+	bool is_refuted; /* the last vote showed that `choice` is only part of the step */
 	/*
 	 * The steps are settled, and their boundary is chosen again at this number of events. 0:
 	 * the steps are not settled.
 	 */
 	uint64_t settled_until;
-	bool was_withdrawn; /* the next answer is final, not provisional */
 	/* When `choice` became provisional: number of events fed, and time. */
 	uint64_t provisional_since_events, provisional_since_ns;
 	bool wants_optimizer;
@@ -101,6 +103,7 @@ struct levels *levels_new(void)
 	if (l) {
 		l->next_vote_events = FIRST_VOTE_EVENTS;
 		l->demand = 1;
+		l->state = STEP_STATE_LEARNING;
 	}
 	return l;
 }
@@ -124,7 +127,8 @@ void levels_relearn(struct levels *l)
 	*l = (struct levels){
 		.next_vote_events = FIRST_VOTE_EVENTS,
 		.wants_optimizer = l->wants_optimizer,
-		.demand = (l->locked || l->is_provisional) && l->demand < 1024 ? l->demand * 2
+		.state = STEP_STATE_LEARNING,
+		.demand = step_state_is_counting(l->state) && l->demand < 1024 ? l->demand * 2
 									       : l->demand,
 	};
 }
@@ -142,11 +146,11 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 {
 	struct levels_pushed pushed;
 	int rc = levels_store_push(&l->store, thread, event->token, &pushed);
-	if (!rc && (l->locked || l->is_provisional))
+	if (!rc && step_state_is_counting(l->state))
 		l->choice.count += l->choice.anchor == TOKEN_EXCHANGE
 					   ? pushed.exchanges
 					   : pushed.hash == l->choice.anchor;
-	if (rc || l->locked)
+	if (rc || l->state == STEP_STATE_CONFIRMED)
 		return rc;
 	rc = levels_store_keep(&l->store, thread, event, &pushed);
 	if (event->hints & LEVEL_GRAPH && !l->first_graph)
@@ -221,17 +225,18 @@ static bool is_moved(const struct level_choice *was, const struct level_choice *
 static void levels_choose(struct levels *l, const struct level_choice *choice)
 {
 	enum level_change change = LEVEL_UNCHANGED;
-	if (l->is_provisional) {
+	bool is_provisional = l->state == STEP_STATE_PROVISIONAL;
+	if (is_provisional) {
 		enum levels_agreement agreement = levels_compare(&l->store, &l->choice, choice);
 		if (agreement == LEVELS_OTHER)
 			change = LEVEL_CORRECTED;
 		else if (agreement == LEVELS_SAME && is_moved(&l->choice, choice))
 			change = LEVEL_MOVED;
 	}
-	if (l->was_withdrawn)
+	if (l->state == STEP_STATE_WITHDRAWN)
 		change = LEVEL_CORRECTED;
 	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_UNCHANGED);
-	if (!l->is_provisional || change != LEVEL_UNCHANGED)
+	if (!is_provisional || change != LEVEL_UNCHANGED)
 		l->choice = *choice;
 	l->choice.confidence = choice->confidence;
 	l->choice.signs = choice->signs;
@@ -242,14 +247,14 @@ static void levels_choose(struct levels *l, const struct level_choice *choice)
 
 void levels_confirm(struct levels *l)
 {
-	l->is_provisional = l->choice.is_provisional = false;
-	l->locked = true;
+	l->choice.is_provisional = false;
+	l->state = STEP_STATE_CONFIRMED;
 }
 
 /* Begins the provisional period at the last of the first `end` events. */
 static void levels_begin_provisional(struct levels *l, uint32_t end)
 {
-	l->is_provisional = true;
+	l->state = STEP_STATE_PROVISIONAL;
 	l->provisional_since_events = l->store.n_forgotten + l->store.n;
 	l->provisional_since_ns = l->store.events[end - 1].begin_ns;
 }
@@ -270,9 +275,9 @@ static void levels_note_win(struct levels *l, const struct levels_level *level,
 		return;
 	levels_choose(l, choice);
 	if (choice->signs.is_noisy && votes > VOTES_WANTED_ENDED && !l->settled_until &&
-	    !l->was_withdrawn) {
+	    l->state != STEP_STATE_WITHDRAWN) {
 		l->choice.is_provisional = true;
-		if (!l->is_provisional)
+		if (l->state != STEP_STATE_PROVISIONAL)
 			levels_begin_provisional(l, end);
 		l->settled_until = l->store.n_forgotten + end +
 				   (uint64_t)ITERATIONS_MORE * choice->signs.iterations *
@@ -308,7 +313,7 @@ static bool levels_anchor_comes(const struct levels *l, uint32_t end)
 static bool levels_doubts(const struct levels *l, const struct levels_level *level,
 			  const struct level_belief *belief)
 {
-	return l->is_provisional && belief->is_refuted &&
+	return l->state == STEP_STATE_PROVISIONAL && belief->is_refuted &&
 	       level_has_anchor(l, level, l->choice.anchor);
 }
 
@@ -366,9 +371,10 @@ static bool levels_may_replace(const struct levels *l, const struct levels_level
 static bool levels_may_begin_provisional(const struct levels *l, const struct levels_level *level,
 					 uint32_t end)
 {
-	if (l->was_withdrawn || l->settled_until)
+	if (l->state == STEP_STATE_WITHDRAWN || l->settled_until)
 		return false;
-	return !l->is_provisional || (!l->choice.n_changes && levels_may_replace(l, level, end));
+	return l->state != STEP_STATE_PROVISIONAL ||
+	       (!l->choice.n_changes && levels_may_replace(l, level, end));
 }
 
 /*
@@ -379,7 +385,7 @@ static bool levels_may_begin_provisional(const struct levels *l, const struct le
 static bool is_last_resort(const struct levels *l, const struct levels_level *level,
 			   const struct level_choice *choice, uint32_t end)
 {
-	return l->is_provisional && !l->is_refuted && levels_is_as_rare(l, end) &&
+	return l->state == STEP_STATE_PROVISIONAL && !l->is_refuted && levels_is_as_rare(l, end) &&
 	       level->calls_per_iteration < LONGER * l->choice.calls_per_step &&
 	       !levels_may_replace(l, level, end) &&
 	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
@@ -516,7 +522,8 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	 * than its last ones, so the boundary may be wrong. Then a later vote decides.
 	 */
 	if (is_described && is_early && choice.is_near_end &&
-	    !(l->is_provisional && levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
+	    !(l->state == STEP_STATE_PROVISIONAL &&
+	      levels_compare(&l->store, &l->choice, &choice) != LEVELS_OTHER))
 		levels_count_provisional(l, &choice, end);
 	if (found)
 		levels_note_win(l, &level, &choice, end, votes);
@@ -561,11 +568,11 @@ static void levels_vote_once(struct levels *l, uint32_t end, unsigned votes)
 
 static bool levels_answer(struct levels *l, struct level_choice *out)
 {
-	if (l->locked)
+	if (l->state == STEP_STATE_CONFIRMED)
 		levels_store_drop_events(&l->store);
-	if (l->locked || l->is_provisional)
+	if (step_state_is_counting(l->state))
 		*out = l->choice;
-	return l->locked || l->is_provisional;
+	return step_state_is_counting(l->state);
 }
 
 /*
@@ -576,7 +583,7 @@ static void levels_end_provisional(struct levels *l)
 {
 	const struct levels_store *s = &l->store;
 	uint64_t patience = l->is_refuted ? 2 : 1;
-	if (!l->is_provisional || !s->n)
+	if (l->state != STEP_STATE_PROVISIONAL || !s->n)
 		return;
 	if (s->n_forgotten + s->n - l->provisional_since_events < patience * PROVISIONAL_EVENTS &&
 	    s->events[s->n - 1].begin_ns - l->provisional_since_ns < patience * PROVISIONAL_NS)
@@ -586,9 +593,8 @@ static void levels_end_provisional(struct levels *l)
 
 void levels_withdraw(struct levels *l)
 {
-	l->is_provisional = false;
+	l->state = STEP_STATE_WITHDRAWN;
 	l->settled_until = 0;
-	l->was_withdrawn = true;
 }
 
 /*
@@ -622,7 +628,7 @@ bool levels_vote(struct levels *l, struct level_choice *out)
 	 * Vote on growing prefixes of the events, so that the result does not depend on the size of
 	 * batches.
 	 */
-	while (!l->locked && l->next_vote_events <= s->n_forgotten + s->n &&
+	while (l->state != STEP_STATE_CONFIRMED && l->next_vote_events <= s->n_forgotten + s->n &&
 	       !levels_store_sort(s)) {
 		uint64_t end = s->n;
 		if (l->next_vote_events > s->n_forgotten)
@@ -653,17 +659,18 @@ static bool is_guess(const struct levels *l)
 	bool is_few = signs->iterations < ITERATIONS_GUESSED && !signs->is_read;
 	bool is_unconfirmed = l->choice.count >= ITERATIONS_UNCONFIRMED;
 	bool is_by_chance = is_few || l->choice.change == LEVEL_CORRECTED;
-	return l->is_provisional && (is_unconfirmed || (signs->is_noisy && is_by_chance));
+	return l->state == STEP_STATE_PROVISIONAL &&
+	       (is_unconfirmed || (signs->is_noisy && is_by_chance));
 }
 
 bool levels_conclude(struct levels *l, struct level_choice *out)
 {
 	levels_vote(l, out);
-	if (!l->locked && l->settled_until)
+	if (l->settled_until)
 		levels_confirm(l);
-	if (!l->locked && !levels_store_sort(&l->store))
+	if (l->state != STEP_STATE_CONFIRMED && !levels_store_sort(&l->store))
 		levels_vote_once(l, l->store.n, VOTES_WANTED_ENDED);
-	if (!l->locked && (l->is_refuted || is_guess(l)))
+	if (l->state != STEP_STATE_CONFIRMED && (l->is_refuted || is_guess(l)))
 		levels_withdraw(l);
 	return levels_answer(l, out);
 }

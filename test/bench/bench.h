@@ -105,7 +105,7 @@ static inline bool bench_lock(struct journal_header *h, const char *kernels, uns
 	atomic_store(&h->steps.base, 0);
 	atomic_store(&h->steps.base_generation, 1);
 	pass();
-	return atomic_load(&h->steps.state) == STEP_STATE_LOCKED &&
+	return atomic_load(&h->steps.state) == STEP_STATE_CONFIRMED &&
 	       atomic_load(&h->steps.current) > 100;
 }
 

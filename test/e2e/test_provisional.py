@@ -4,7 +4,7 @@ import time
 
 from harness import NO_OPENING, Run
 from journal import GPU_STATE, STEP
-from test_regime import LOCKED, LOST, LOST_CALLS, RegimeCase
+from test_regime import COUNTING, LOST_CALLS, PROVISIONAL, RegimeCase, WITHDRAWN
 from trace import Trace
 
 CRITIC_CALLS, GENERATOR_CALLS = 23, 28  # launches of a step of each
@@ -27,7 +27,7 @@ class ProvisionalCase(RegimeCase):
         """Whether the library counts by a confirmed anchor. It has adopted one that has a base."""
         journal = self.journal(live)
         return (journal.sure_generation == journal.anchor_generation == journal.base_generation
-                and journal.step_state == LOCKED)
+                and journal.step_state in COUNTING)
 
     def until_sure(self, live, command):
         """Sends the command until the anchor is final; returns how often."""
@@ -121,12 +121,13 @@ class ProvisionalAnchorIsLost(ProvisionalCase):
         live.do("critic 1")
         self.eventually(
             "counted",
-            lambda: live.do("strange 1") is not None and self.journal(live).step_state == LOCKED)
+            lambda: live.do("strange 1") is not None
+            and self.journal(live).step_state == PROVISIONAL)
         for _ in range(LOST_CALLS // 1000 + 2):
             live.do("strange 1000")
         self.assertEqual((self.journal(live).lost, self.journal(live).step_state,
                           self.journal(live).sure_generation),
-                         (1, LOST, 0))
+                         (1, WITHDRAWN, 0))
         return live, n + 1
 
     def test_other_steps_replace_it(self):

@@ -9,7 +9,7 @@ import unittest
 
 from harness import NO_OPENING, PACED, Case, Run, journals, prog
 from journal import STEP
-from test_regime import LOCKED
+from test_regime import COUNTING
 
 RECORD = 3  # enum sched_action of core/runtime/kinds.h
 # RANK and LOCAL_WORLD_SIZE as torchrun sets them; each rank waits `delay` seconds before it starts.
@@ -159,7 +159,7 @@ class Ranks(Case):
     def test_trigger_names_the_same_steps(self):
         """Of ranks that are some hundred steps apart."""
         windows, run = self.asked_for_two(
-            "0:0 1:0.2", 5000, lambda journal: journal.step_state == LOCKED
+            "0:0 1:0.2", 5000, lambda journal: journal.step_state in COUNTING
         )
         self.assertEqual(windows[0], windows[1])
         self.assertEqual(self.armed(run), {0: list(windows[0]), 1: list(windows[0])})

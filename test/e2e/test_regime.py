@@ -12,7 +12,9 @@ from journal import STEP
 from test_trigger import TriggerCase
 from trace import Trace
 
-LOCKED, LOST = 3, 4  # enum step_state of core/runtime/record.h
+# enum step_state of core/runtime/step_state.h
+CONFIRMED, LOST, PROVISIONAL, OVERDUE, WITHDRAWN = 3, 4, 5, 6, 7
+COUNTING = (CONFIRMED, PROVISIONAL, OVERDUE)
 OTHER_CALLS = 5  # launches of a step of `other`
 LONG_CALLS = 24  # launches of a step of `long`
 LOST_CALLS = 10000  # launches without a step after which an anchor is lost
@@ -27,7 +29,7 @@ class RegimeCase(TriggerCase):
             live.do(steps)
             made += 100
             journal = self.journal(live)
-            if journal.step_state == LOCKED and journal.current_step >= made - 1:
+            if journal.step_state in COUNTING and journal.current_step >= made - 1:
                 return live, made
             self.assertLess(made, 20000, live.err())
             time.sleep(0.02)
@@ -103,7 +105,7 @@ class Backup(RegimeCase):
     def test_logs_before_the_lock_are_counted(self):
         live = self.start("skip_first=3,wait=0,warmup=0,active=2,repeat=1", step=None)
         made = 0
-        while self.journal(live).step_state != LOCKED:
+        while self.journal(live).step_state not in COUNTING:
             live.do("long 9")
             live.do("logs 1")
             made += 10
@@ -118,7 +120,7 @@ class Regime(RegimeCase):
     def relearned(self, live):
         """Does other work until its steps are learned, and 100 steps more; returns their number."""
         more = 0
-        while self.journal(live).anchor_generation < 2 or self.journal(live).step_state != LOCKED:
+        while self.journal(live).anchor_generation < 2 or self.journal(live).step_state not in COUNTING:
             live.do("other 200")
             more += 200
             self.assertLess(more, 40000, live.err())
@@ -162,7 +164,7 @@ class Regime(RegimeCase):
         before = self.journal(live).current_step
         live.do("50")
         journal = self.journal(live)
-        self.assertEqual((journal.step_state, journal.lost), (LOCKED, 1))
+        self.assertEqual((journal.step_state, journal.lost), (CONFIRMED, 1))
         self.assertGreaterEqual(journal.current_step, before + 49)
         run = live.end()
         self.assertEqual({g for g, number in self.begins(run.journal()) if number >= before}, {1})
@@ -215,7 +217,7 @@ class Slices(RegimeCase):
                         lambda: live.do("odd 100") == "" and self.journal(live).slices > 0)
         slices = self.journal(live).current_step
         made = 0
-        while self.journal(live).step_state != LOCKED:
+        while self.journal(live).step_state not in COUNTING:
             live.do("long 100")
             made += 100
             self.assertLess(made, 20000, live.err())
@@ -232,7 +234,7 @@ class Slices(RegimeCase):
 
     def test_steps_found_in_time_need_no_slices(self):
         live = self.start(self.SCHEDULE, step=None, PROF_LEARN_S=1)
-        while self.journal(live).step_state != LOCKED:
+        while self.journal(live).step_state not in COUNTING:
             live.do("long 100")
         time.sleep(1.2)
         live.do("long 100")

@@ -5,7 +5,7 @@ import time
 
 PACE_MS = int(os.environ.get("PACE_MS", "0"))
 STEPS_AT = 192  # of struct journal_steps in struct journal_header (core/runtime/record.h)
-AUTO, LEARNING = 0, (1, 2, 4)  # enum step_mode, enum step_state
+AUTO, LEARNING = 0, (1, 2, 4, 7)  # enum step_mode, enum step_state
 
 
 def journal():

@@ -58,7 +58,7 @@ static uint64_t base_told(uint64_t first)
 			    .read_until_ticks = UINT64_MAX / 2,
 			    .one_step = true };
 	struct learn l = { .generation = GENERATION,
-			   .has_choice = true,
+			   .state = STEP_STATE_CONFIRMED,
 			   .n_ended_before = 5,
 			   .levels = levels_new() };
 	f.time = (struct timebase){ .ns_per_tick_q48 = 1ull << 48, .ticks_per_second = 1000000000 };

@@ -105,18 +105,16 @@ static void ends_where_too_many_calls_are_held(void **state)
 	struct stream s = begin();
 	struct journal_header header = { 0 };
 	struct ingest f = { .reader.header = &header, .holds_steps = true };
-	struct learn l = {
-		.levels = s.levels, .has_choice = true, .has_base = true, .is_provisional = true
-	};
+	struct learn l = { .levels = s.levels, .state = STEP_STATE_PROVISIONAL, .has_base = true };
 	(void)state;
 	header.steps.anchor_generation = l.generation = l.provisional_generation = 1;
 	levels_vote(l.levels, &l.choice);
 	f.n_pending = 1000000;
 	learn_tell(&l, &f);
-	assert_true(l.is_provisional && f.holds_steps);
+	assert_true(learn_is_provisional(&l) && f.holds_steps);
 	f.n_pending++;
 	learn_tell(&l, &f);
-	assert_false(l.is_provisional || f.holds_steps);
+	assert_false(learn_is_provisional(&l) || f.holds_steps);
 	assert_int_equal(header.steps.sure_generation, 1);
 	learn_stop(&l);
 }

@@ -229,7 +229,7 @@ static uint64_t lock_steps(struct journal_builder *b, uint32_t generation, uint6
 {
 	struct journal_steps *s = &b->header->steps;
 	const uint32_t last = LAUNCHES - 1;
-	s->state = STEP_STATE_LOCKED;
+	s->state = STEP_STATE_CONFIRMED;
 	s->anchor = token_trigram(token_of_launch(last - 2), token_of_launch(last - 1),
 				  token_of_launch(last));
 	s->anchor_generation = s->base_generation = generation;

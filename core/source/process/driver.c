@@ -185,8 +185,8 @@ bool driver_poll(struct driver *d)
 bool driver_is_learning(const struct driver *d)
 {
 	uint32_t state = atomic_load(&driver_steps(d)->state);
-	return !d->is_finished &&
-	       (step_state_is_learning(state) || d->learn.is_provisional || d->learn.is_overdue);
+	return !d->is_finished && (step_state_is_learning(state) ||
+				   learn_is_provisional(&d->learn) || learn_is_overdue(&d->learn));
 }
 
 /*

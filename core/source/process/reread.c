@@ -124,7 +124,7 @@ static void take_told(struct reread *r)
 		.base = atomic_load(&s->base),
 		.generation = generation,
 		/* a library that never had absolute step numbers never recorded a step */
-		.uses_schedule = atomic_load(&s->state) != STEP_STATE_LOCKED &&
+		.uses_schedule = !step_state_is_counting(atomic_load(&s->state)) &&
 				 !atomic_load(&s->lost),
 	};
 	driver_describe_told(d);

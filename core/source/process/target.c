@@ -113,7 +113,7 @@ bool target_is_rank(const struct target *t)
 	uint32_t state = atomic_load(&s->state);
 	return ranks_number(tables_fact(&t->dict.t, "rank")) >= 0 &&
 	       ranks_local_size(in_journal, (void *)(uintptr_t)&t->dict) > 1 &&
-	       (state == STEP_STATE_OWN || state == STEP_STATE_LOCKED) &&
+	       (state == STEP_STATE_OWN || step_state_is_counting(state)) &&
 	       s->mode != STEP_MODE_TIME && atomic_load(&s->start_of) != START_AFTER_OTHERS;
 }
 
