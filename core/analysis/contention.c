@@ -53,10 +53,10 @@ static int by_float(const void *a, const void *b)
 }
 
 /*
- * Returns what such a piece usually takes: the median; 0: not known yet. `is_certain`: all of a wait
- * was there. Then the nine tenths of what the pieces took without such waits: the time of a loop
- * that runs until a clock says so passes during a wait, too, and only what it lacks in the end is
- * lost.
+ * Returns what such a piece usually takes: the median; 0: not known yet. `is_certain`: all of a
+ * wait was there. Then the nine tenths of what the pieces took without such waits: the time of a
+ * loop that runs until a clock says so passes during a wait, too, and only what it lacks in the end
+ * is lost.
  */
 static uint64_t usual_ns(const struct contention *c, uint64_t key, bool is_certain)
 {
