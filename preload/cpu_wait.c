@@ -7,19 +7,20 @@ uint64_t cpu_wait_take(struct cpu_wait *w, const struct cpu_wait_reading *now,
 		       uint64_t *begin_ticks)
 {
 	struct cpu_wait_reading last = w->last;
-	bool is_first = !last.ticks;
-	uint64_t length_ns = now->ns - last.ns, ran_ns = now->cpu_ns - last.cpu_ns;
-	uint64_t off_ns = length_ns > ran_ns ? length_ns - ran_ns : 0;
+	bool is_first = !last.after_ticks;
+	uint64_t ran_ns = now->cpu_ns - last.cpu_ns;
+	uint64_t ends_ns = last.after_ns + ran_ns; /* if it was on a CPU all the time */
+	uint64_t off_ns = now->before_ns > ends_ns ? now->before_ns - ends_ns : 0;
 	uint64_t waited_ns = now->wait_ns > last.wait_ns ? now->wait_ns - last.wait_ns : 0;
 	w->last = *now;
 	if (is_first) {
-		w->ran_ticks = now->ticks;
+		w->ran_ticks = now->before_ticks;
 		return 0;
 	}
 	/* a wait that is longer than this period without the CPU began in an earlier one */
-	*begin_ticks = waited_ns <= off_ns ? last.ticks : w->ran_ticks;
+	*begin_ticks = waited_ns <= off_ns ? last.before_ticks : w->ran_ticks;
 	if (ran_ns)
-		w->ran_ticks = last.ticks;
+		w->ran_ticks = last.before_ticks;
 	return waited_ns;
 }
 

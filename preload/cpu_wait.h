@@ -9,10 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* On a busy machine, the thread that reads may lose its CPU between any two lines. So a reading has
+ * two times. */
 struct cpu_wait_reading {
-	uint64_t ticks, ns; /* the same moment: hook_ticks(), CLOCK_MONOTONIC */
-	uint64_t cpu_ns;    /* the thread's CPU time */
-	uint64_t wait_ns;   /* its waits that have ended */
+	uint64_t before_ticks, after_ticks; /* hook_ticks() */
+	uint64_t before_ns, after_ns;	    /* CLOCK_MONOTONIC, not earlier than before_ticks and
+						not later than after_ticks */
+	uint64_t cpu_ns;		    /* the thread's CPU time */
+	uint64_t wait_ns;		    /* its waits that have ended */
 };
 
 /* What is kept of a thread; all zeros: no reading. */

@@ -344,13 +344,13 @@ static void take_cpu_wait(const struct entry *e, struct sampled *s)
 		s->cpu_wait = (struct cpu_wait){ 0 };
 		return;
 	}
-	const struct cpu_wait_reading now = {
-		.ticks = hook_ticks(),
-		.ns = now_ns(CLOCK_MONOTONIC),
-		.cpu_ns = cpu_wait_cpu_ns(s->tid),
-		.wait_ns = host_state_sched(s->tid, &s->sched_file).wait_ns,
-	};
-	from.end_ticks = now.ticks;
+	struct cpu_wait_reading now = { .before_ticks = hook_ticks() };
+	now.before_ns = now_ns(CLOCK_MONOTONIC);
+	now.cpu_ns = cpu_wait_cpu_ns(s->tid);
+	now.wait_ns = host_state_sched(s->tid, &s->sched_file).wait_ns;
+	now.after_ns = now_ns(CLOCK_MONOTONIC);
+	now.after_ticks = hook_ticks();
+	from.end_ticks = now.after_ticks;
 	from.wait_ns = cpu_wait_take(&s->cpu_wait, &now, &from.begin_ticks);
 	if (!from.wait_ns)
 		return;

@@ -105,7 +105,7 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->replayed_ns = replay_play(&w->replay, NULL);
 	remove_waits(w);
 	whatif_choose_typical(w);
-	double disturbed = t->disturbed_ratio * (w->replayed_ns - w->waited_ns) / w->replayed_ns;
+	double disturbed = t->disturbed_ratio * whatif_unwaited_ratio(w);
 	w->undisturbed_share = disturbed > 1 ? 1 / disturbed : 1;
 	/* The overhead is computed from typical steps. A step with a checkpoint is longer than a
 	 * typical one, but has the same overhead. */

@@ -16,8 +16,9 @@ static struct cpu_wait w;
 /* Takes a reading at `ms`. Returns for how many ms the thread waited, and since when in `begin`. */
 static uint64_t take(uint64_t ms, uint64_t cpu_ms, uint64_t wait_ms, uint64_t *begin)
 {
-	const struct cpu_wait_reading now = { ms, ms * 1000000, cpu_ms * 1000000,
-					      wait_ms * 1000000 };
+	const struct cpu_wait_reading now = {
+		ms, ms, ms * 1000000, ms * 1000000, cpu_ms * 1000000, wait_ms * 1000000
+	};
 	*begin = 0;
 	return cpu_wait_take(&w, &now, begin) / 1000000;
 }
@@ -50,6 +51,21 @@ static void test_a_wait_of_several_periods(void **state)
 	assert_int_equal(begin, 50);
 }
 
+/* The reading thread lost its CPU from 20 to 35 ms, after it noted the time. */
+static void test_a_slow_reading(void **state)
+{
+	const struct cpu_wait_reading slow = { 20, 35, 20000000, 35000000, 12000000, 9000000 },
+				      next = { 40, 40, 40000000, 40000000, 13000000, 21000000 };
+	uint64_t begin;
+	(void)state;
+	w = (struct cpu_wait){ 0 };
+	take(10, 10, 0, &begin);
+	assert_int_equal(cpu_wait_take(&w, &slow, &begin), 9000000);
+	assert_int_equal(begin, 10);
+	assert_int_equal(cpu_wait_take(&w, &next, &begin), 12000000);
+	assert_int_equal(begin, 10); /* it is longer than from 35 to 40 */
+}
+
 static void test_cpu_time_of_a_thread(void **state)
 {
 	(void)state;
@@ -67,6 +83,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_wait_within_one_period),
 		cmocka_unit_test(test_a_wait_of_several_periods),
+		cmocka_unit_test(test_a_slow_reading),
 		cmocka_unit_test(test_cpu_time_of_a_thread),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
