@@ -84,7 +84,8 @@ static void end_line(struct folded *f, uint64_t ns)
 
 static bool is_blocked(uint8_t kind)
 {
-	return kind == HOST_LOCK || kind == HOST_IO || kind == HOST_SLEEP || kind == HOST_CHILD;
+	return kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO || kind == HOST_SLEEP ||
+	       kind == HOST_CHILD;
 }
 
 static void add_samples(struct folded *f)

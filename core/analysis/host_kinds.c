@@ -19,8 +19,9 @@ enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint1
 		return HOST_LOADER;
 	switch (state) {
 	case SAMPLE_LOCK:
-	case SAMPLE_GIL:
 		return HOST_LOCK;
+	case SAMPLE_GIL:
+		return HOST_GIL;
 	case SAMPLE_POLL:
 	case SAMPLE_IO:
 		return HOST_IO;

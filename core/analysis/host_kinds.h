@@ -20,6 +20,7 @@
 	X(FRAMEWORK, "framework", "framework code", LAUNCH)     \
 	X(GC, "gc", "garbage collection", GC)                   \
 	X(LOCK, "lock", "waiting for a lock", LOCK)             \
+	X(GIL, "gil", "waiting for Python's GIL", GIL)          \
 	X(IO, "io", "input/output", IO)                         \
 	X(SLEEP, "sleep", "sleeping", SLEEP)                    \
 	X(CHILD, "child", "waiting for a child process", CHILD) \

@@ -38,6 +38,7 @@ static const struct {
 static const char *const stalls[IDLE_CAUSES_N] = {
 	[IDLE_GC] = "Python's garbage collector runs here",
 	[IDLE_LOCK] = "the CPU waits here for a lock or another thread",
+	[IDLE_GIL] = "the CPU waits here for Python's GIL, which another thread has",
 	[IDLE_SLEEP] = "the CPU sleeps here",
 	[IDLE_IO] = "the CPU waits here for a file, a pipe or a socket",
 	[IDLE_CHILD] = "the CPU waits here for a child process",

@@ -134,8 +134,8 @@ double whatif_input_seen(const struct whatif *w)
  * lock or a file, or collected garbage. */
 static bool is_stall(uint8_t kind)
 {
-	return kind == HOST_GC || kind == HOST_LOCK || kind == HOST_IO || kind == HOST_SLEEP ||
-	       kind == HOST_CHILD;
+	return kind == HOST_GC || kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO ||
+	       kind == HOST_SLEEP || kind == HOST_CHILD;
 }
 
 /*

@@ -77,7 +77,7 @@ static void causes_of_what_blocks(void **state)
 		uint8_t state, cause;
 	} blocks[] = {
 		{ SAMPLE_SLEEP, IDLE_SLEEP }, { SAMPLE_LOCK, IDLE_LOCK },
-		{ SAMPLE_GIL, IDLE_LOCK },    { SAMPLE_IO, IDLE_IO },
+		{ SAMPLE_GIL, IDLE_GIL },     { SAMPLE_IO, IDLE_IO },
 		{ SAMPLE_POLL, IDLE_IO },     { SAMPLE_CHILD, IDLE_CHILD },
 	};
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
