@@ -13,6 +13,7 @@
 #include "preload/hook.h"
 #include "preload/launch.h"
 #include "preload/names.h"
+#include "preload/stack.h"
 #include "preload/steps.h"
 
 #include <cuda.h>
@@ -110,6 +111,59 @@
 #define graph_gone(event, c, status, graph, of)                                              \
 	graphs_changed(event, (int)(status), (c)->begin_ticks, (uint64_t)(uintptr_t)(graph), \
 		       (uint64_t)(uintptr_t)(of))
+
+/* After a call that added the node *out. `params`: see graphs_added(). */
+#define added_node(c, status, shape, graph, out, params)                                  \
+	do {                                                                              \
+		if (!(status) && (out))                                                   \
+			graphs_added(c, shape, (uint64_t)(uintptr_t)(graph),              \
+				     (uint64_t)(uintptr_t) * (out), params, CALLER_REGS); \
+	} while (0)
+
+/* Before a call that adds a kernel node with the driver's parameters, of any version. */
+#define take_driver_kernel(c, shape, p)                                                     \
+	do {                                                                                \
+		if (p)                                                                      \
+			graphs_take_kernel(                                                 \
+				c, shape,                                                   \
+				&(struct launch_shape){                                     \
+					(uintptr_t)(p)->func,                               \
+					{ (p)->gridDimX, (p)->gridDimY, (p)->gridDimZ },    \
+					{ (p)->blockDimX, (p)->blockDimY, (p)->blockDimZ }, \
+					(p)->sharedMemBytes });                             \
+	} while (0)
+
+static inline void take_runtime_kernel(struct rec_call *c, struct launch_shape *shape,
+				       const struct cudaKernelNodeParams *p)
+{
+	if (p)
+		graphs_take_kernel(
+			c, shape,
+			&(struct launch_shape){ (uintptr_t)p->func,
+						{ p->gridDim.x, p->gridDim.y, p->gridDim.z },
+						{ p->blockDim.x, p->blockDim.y, p->blockDim.z },
+						p->sharedMemBytes });
+}
+
+/* Before a call that adds a memset node. Both APIs name the members alike. */
+#define take_memset_node(c, p)           \
+	graphs_take_node(c, NODE_MEMSET, \
+			 (p) ? (uint64_t)(p)->elementSize *(p)->width *(p)->height : 0)
+
+static inline void take_copy_node(struct rec_call *c, const CUDA_MEMCPY3D *p)
+{
+	graphs_take_node(c, NODE_MEMCPY, p ? (uint64_t)p->WidthInBytes * p->Height * p->Depth : 0);
+}
+
+/*
+ * The parameters of cudaGraphAddNode() of any version. CUDA 12 has (node, graph, dependencies,
+ * count, parameters), CUDA 13 has (node, graph, dependencies, edges, count, parameters). A count is
+ * no address.
+ */
+static inline const void *params_of_node(uintptr_t fifth, uintptr_t sixth)
+{
+	return (const void *)(fifth >= 65536 ? fifth : sixth);
+}
 
 /* After a call that destroyed a stream. */
 #define stream_gone(c, status)                           \

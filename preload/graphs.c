@@ -8,6 +8,7 @@
 #include "preload/steps.h"
 
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -192,6 +193,35 @@ void graphs_forget(void)
 
 /* ---- Records ---- */
 
+/*
+ * Changes of nodes that are in the journal already: a program may set a node's parameters before
+ * each launch. Cleared when a graph is made, because it may have the handles of one that is gone.
+ */
+enum { CHANGES = 1024 };
+static _Atomic uint64_t changes[CHANGES];
+static _Atomic bool has_changes;
+
+static void forget_changes(void)
+{
+	if (!atomic_exchange(&has_changes, false))
+		return;
+	for (size_t i = 0; i < CHANGES; i++)
+		atomic_store_explicit(&changes[i], 0, memory_order_relaxed);
+}
+
+void graphs_node_changed(int status, uint64_t node, uint64_t exec)
+{
+	uint64_t key = (node ^ exec << 1) * 0x9E3779B97F4A7C15ull | 1;
+	_Atomic uint64_t *at = &changes[key >> 54];
+	if (status || atomic_exchange_explicit(at, key, memory_order_relaxed) == key)
+		return;
+	atomic_store(&has_changes, true);
+	if (exec)
+		graphs_changed(GRAPH_EXEC_CHANGED, 0, hook_ticks(), node, exec);
+	else
+		graphs_changed(GRAPH_NODE_CHANGED, 0, hook_ticks(), 0, node);
+}
+
 static void *reserve(enum record_kind kind, uint32_t bytes)
 {
 	void *to = journal_reserve(&hook_thread.writer, (uint8_t)kind, bytes);
@@ -207,6 +237,8 @@ void graphs_changed(enum graph_event event, int status, uint64_t ticks, uint64_t
 	int saved = errno;
 	unsigned id = 0;
 	find_driver();
+	if (event == GRAPH_MADE || event == GRAPH_CLONED || event == GRAPH_INSTANTIATED)
+		forget_changes();
 	if (event == GRAPH_INSTANTIATED && driver.exec_id && driver.exec_id((CUgraphExec)of, &id))
 		id = 0;
 	struct rec_graph *r = reserve(REC_GRAPH, sizeof(*r));
@@ -273,12 +305,31 @@ static void learn_shape(uint64_t token, const struct launch_shape *shape)
 		launch_learn(token, shape);
 }
 
+/* Fills the fields that a captured call and an added node have in common. */
+static struct rec_node node_record(const struct rec_call *c, uint64_t graph, uint64_t node)
+{
+	uint64_t ticks = hook_ticks() - c->begin_ticks;
+	struct rec_node r = {
+		.kind = REC_NODE,
+		.words = sizeof(r) / 8,
+		.hook = c->hook,
+		.begin_ticks = c->begin_ticks,
+		.ticks = ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX,
+		.graph = graph,
+		.node = node,
+		.stream = c->stream,
+		.arg = c->arg,
+		.device = hook_thread.device,
+	};
+	number(&r, (CUgraph)graph, (CUgraphNode)node);
+	return r;
+}
+
 /* After a captured call, the stream's next node will depend on the call's node, and on no other. */
 void graphs_called(const struct rec_call *c, const struct launch_shape *shape,
 		   const struct unwind_regs *regs)
 {
 	int saved = errno;
-	uint64_t end_ticks = hook_ticks(), ticks = end_ticks - c->begin_ticks;
 	unsigned category = hook_rows[c->hook].category;
 	struct capture capture;
 	CUstream stream = stream_of(c);
@@ -287,26 +338,111 @@ void graphs_called(const struct rec_call *c, const struct launch_shape *shape,
 		errno = saved;
 		return;
 	}
-	struct rec_node r = {
-		.kind = REC_NODE,
-		.words = sizeof(r) / 8,
-		.hook = c->hook,
-		.begin_ticks = c->begin_ticks,
-		.ticks = ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX,
-		.graph = (uintptr_t)capture.graph,
-		.node = (uintptr_t)capture.nodes[0],
-		.stream = c->stream,
-		.arg = c->arg,
-		.type = (uint8_t)type_of(category),
-		.flags = category == CAT_GRAPH ? NODE_IS_LAUNCH : 0,
-		.device = hook_thread.device,
-		.copy = category == CAT_MEMCPY ? (uint8_t)c->detail : 0,
-	};
-	number(&r, capture.graph, capture.nodes[0]);
-	if (category == CAT_LAUNCH)
-		learn_shape(c->arg, shape);
+	struct rec_node r = node_record(c, (uintptr_t)capture.graph, (uintptr_t)capture.nodes[0]);
+	r.type = (uint8_t)type_of(category);
+	r.flags |= category == CAT_GRAPH ? NODE_IS_LAUNCH : 0;
+	r.copy = category == CAT_MEMCPY ? (uint8_t)c->detail : 0;
+	learn_shape(c->arg, shape);
 	if (stack_masks().recorded >> category & 1)
 		r.stack = stack_take(regs);
 	write_node(&r);
 	errno = saved;
+}
+
+/* The bodies of a conditional node are graphs of their own, which get their nodes later. */
+static void write_bodies(struct rec_node *r, const void *params)
+{
+	const CUgraphNodeParams *p = params;
+	r->type = NODE_CHILD;
+	r->flags |= NODE_IS_BODY;
+	for (unsigned i = 0; p->conditional.phGraph_out && i < p->conditional.size; i++) {
+		r->arg = (uintptr_t)p->conditional.phGraph_out[i];
+		graphs_changed(GRAPH_MADE, 0, hook_ticks(), r->arg, 0);
+		r->begin_ticks = hook_ticks();
+		write_node(r);
+	}
+}
+
+void graphs_added(const struct rec_call *c, const struct launch_shape *shape, uint64_t graph,
+		  uint64_t node, const void *params, const struct unwind_regs *regs)
+{
+	const CUgraphNodeParams *p = params;
+	int saved = errno;
+	if (!steps_want_graphs())
+		return;
+	find_driver();
+	struct rec_node r = node_record(c, graph, node);
+	r.type = (uint8_t)c->detail;
+	learn_shape(c->arg, shape);
+	if (stack_masks().recorded >> CAT_NODE & 1)
+		r.stack = stack_take(regs);
+	if (p && p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		write_bodies(&r, params);
+	else
+		write_node(&r);
+	errno = saved;
+}
+
+/* ---- Parameters of nodes ---- */
+
+void graphs_take_node(struct rec_call *c, enum node_type type, uint64_t arg)
+{
+	c->begin_ticks = hook_ticks();
+	c->detail = type;
+	c->arg = arg;
+}
+
+void graphs_take_kernel(struct rec_call *c, struct launch_shape *shape,
+			const struct launch_shape *from)
+{
+	*shape = *from;
+	graphs_take_node(c, NODE_KERNEL, token_launch(from->function, from->grid, from->block));
+}
+
+void graphs_take_driver(struct rec_call *c, struct launch_shape *shape, const void *params)
+{
+	const CUgraphNodeParams *p = params;
+	graphs_take_node(c, NODE_OTHER, 0);
+	if (!p)
+		return;
+	if (p->type == CU_GRAPH_NODE_TYPE_KERNEL)
+		graphs_take_kernel(
+			c, shape,
+			&(struct launch_shape){
+				(uintptr_t)p->kernel.func ?: (uintptr_t)p->kernel.kern,
+				{ p->kernel.gridDimX, p->kernel.gridDimY, p->kernel.gridDimZ },
+				{ p->kernel.blockDimX, p->kernel.blockDimY, p->kernel.blockDimZ },
+				p->kernel.sharedMemBytes });
+	else if (p->type == CU_GRAPH_NODE_TYPE_MEMCPY)
+		graphs_take_node(c, NODE_MEMCPY,
+				 (uint64_t)p->memcpy.copyParams.WidthInBytes *
+					 p->memcpy.copyParams.Height * p->memcpy.copyParams.Depth);
+	else if (p->type == CU_GRAPH_NODE_TYPE_MEMSET)
+		graphs_take_node(c, NODE_MEMSET,
+				 (uint64_t)p->memset.elementSize * p->memset.width *
+					 p->memset.height);
+	else if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
+		graphs_take_node(c, NODE_CHILD, (uintptr_t)p->graph.graph);
+}
+
+void graphs_take_runtime(struct rec_call *c, struct launch_shape *shape, const void *params)
+{
+	const struct cudaGraphNodeParams *p = params;
+	if (!p || p->type == cudaGraphNodeTypeGraph || p->type == cudaGraphNodeTypeMemset) {
+		graphs_take_driver(c, shape, params); /* the same layout */
+		return;
+	}
+	graphs_take_node(c, NODE_OTHER, 0);
+	if (p->type == cudaGraphNodeTypeKernel) {
+		const struct cudaKernelNodeParamsV2 *k = &p->kernel;
+		graphs_take_kernel(
+			c, shape,
+			&(struct launch_shape){ (uintptr_t)k->func,
+						{ k->gridDim.x, k->gridDim.y, k->gridDim.z },
+						{ k->blockDim.x, k->blockDim.y, k->blockDim.z },
+						k->sharedMemBytes });
+	} else if (p->type == cudaGraphNodeTypeMemcpy) {
+		const struct cudaExtent *e = &p->memcpy.copyParams.extent;
+		graphs_take_node(c, NODE_MEMCPY, (uint64_t)e->width * e->height * e->depth);
+	}
 }

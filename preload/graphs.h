@@ -37,6 +37,27 @@ void graphs_capture_ended(const struct rec_call *c, int status);
 void graphs_changed(enum graph_event event, int status, uint64_t ticks, uint64_t graph,
 		    uint64_t of);
 
+/*
+ * graphs_take_...: called before a call that adds a node or changes one. Stores the node's type in
+ * c->detail, what it does in c->arg, and a kernel's shape in `*shape`. `params`: a struct
+ * cudaGraphNodeParams; NULL is ignored.
+ */
+void graphs_take_node(struct rec_call *c, enum node_type type, uint64_t arg);
+void graphs_take_kernel(struct rec_call *c, struct launch_shape *shape,
+			const struct launch_shape *from);
+void graphs_take_runtime(struct rec_call *c, struct launch_shape *shape, const void *params);
+void graphs_take_driver(struct rec_call *c, struct launch_shape *shape, const void *params);
+
+/*
+ * Called after a call that added `node` to `graph`. `params`: of a node that may be conditional,
+ * whose bodies the call has stored there; else NULL. Both APIs have the same layout of such a node.
+ */
+void graphs_added(const struct rec_call *c, const struct launch_shape *shape, uint64_t graph,
+		  uint64_t node, const void *params, const struct unwind_regs *regs);
+
+/* Called after a node got new parameters, in its graph (0) or in an executable graph. */
+void graphs_node_changed(int status, uint64_t node, uint64_t exec);
+
 /* Called after a stream was destroyed, or all streams of a context: they capture no more. */
 void graphs_stream_gone(uint64_t stream);
 void graphs_streams_gone(void);

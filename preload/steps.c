@@ -74,8 +74,9 @@ static uint32_t counting_categories(void)
 	};
 	/* Steps are timed even if nothing will be recorded any more, because the report's baseline
 	 * is all steps. */
-	/* CAT_CONTROL: the current device must be known when recording begins. */
-	return arm_is_off(&g->arm) ? 0 : by_mode[g->mode] | BIT(CONTROL);
+	/* CAT_CONTROL: the current device must be known when recording begins. CAT_NODE: so must
+	 * the nodes of graphs. */
+	return arm_is_off(&g->arm) ? 0 : by_mode[g->mode] | BIT(CONTROL) | BIT(NODE);
 }
 
 /* Returns whether launches may skip the counting. They may if two known functions suffice to count

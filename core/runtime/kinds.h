@@ -31,7 +31,8 @@ enum journal_clock_kind { CLOCK_KIND_TSC = 1, CLOCK_KIND_MONOTONIC_NS = 2 };
 	X(STREAM, "stream", 0)     \
 	X(CAPTURE, "capture", 0)   \
 	X(CONTROL, "control", 0)   \
-	X(PROFILER, "profiler", 0)
+	X(PROFILER, "profiler", 0) \
+	X(NODE, "node", 0)
 
 enum record_category {
 #define X(id, name, gpu) CAT_##id,

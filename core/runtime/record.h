@@ -86,6 +86,8 @@ struct rec_head {
  *             before this one, with no other record of the thread in between; seq = ticks since the
  *             first of these queries returned, >> REC_POLLED_SHIFT
  *   STREAM    stream = the handle
+ *   NODE      arg = as in struct rec_node if the call adds a node, else the node; detail = enum
+ *             node_type
  *
  * `seq` numbers the calls of a thread that make GPU work, from 1 (mod 2^32). Calls that were not
  * recorded are counted, too. So a gap between the numbers of two records means that calls were
@@ -439,6 +441,8 @@ enum node_flag {
 	 * the graph contained before this one. */
 	NODE_ID_IS_EXACT = 1,
 	NODE_IS_LAUNCH = 2,
+	/* the other graph is the body of a conditional node, which gets its nodes later */
+	NODE_IS_BODY = 4,
 };
 
 /*

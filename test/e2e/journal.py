@@ -8,7 +8,7 @@ import mmap
 import struct
 
 CATEGORIES = ("launch graph memcpy memset prefetch hostfunc alloc free sync query event stream "
-              "capture control profiler").split()
+              "capture control profiler node").split()
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where others hold bytes
 (CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL,

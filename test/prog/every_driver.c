@@ -151,7 +151,7 @@ static void graphs(void)
 	     "stream=%lx grid=7,1,1", HEX(stream));
 	CALL(cuStreamEndCapture_ptsz, (stream, &graph), "stream=%lx arg=%lx", HEX(stream),
 	     HEX(graph));
-	CU(cuGraphCreate, &other, 0);
+	CALL(cuGraphCreate, (&other, 0), "arg=%lx", HEX(other));
 	CALL(cuStreamBeginCaptureToGraph,
 	     (stream, other, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED), "stream=%lx",
 	     HEX(stream));
@@ -175,6 +175,68 @@ static void graphs(void)
 	CALL_SZ(cuGraphLaunch, (exec, stream), "stream=%lx arg=%lx", HEX(stream), HEX(exec));
 	settle();
 	CALL(cuGraphExecDestroy, (spare), "arg=%lx", HEX(spare));
+}
+
+static void nodes(void)
+{
+	CUgraph graph, inner;
+	CUgraphExec exec;
+	CUgraphNode node, copy, set, added;
+	CUDA_KERNEL_NODE_PARAMS_v1 old = { .func = kernel,
+					   .gridDimX = 4,
+					   .gridDimY = 1,
+					   .gridDimZ = 1,
+					   .blockDimX = 32,
+					   .blockDimY = 1,
+					   .blockDimZ = 1 };
+	CUDA_KERNEL_NODE_PARAMS new = { .func = kernel,
+					.gridDimX = 5,
+					.gridDimY = 1,
+					.gridDimZ = 1,
+					.blockDimX = 32,
+					.blockDimY = 1,
+					.blockDimZ = 1 };
+	CUDA_MEMCPY3D copying = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+				  .srcDevice = here,
+				  .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				  .dstDevice = there,
+				  .WidthInBytes = 64,
+				  .Height = 1,
+				  .Depth = 1 };
+	CUDA_MEMSET_NODE_PARAMS setting = {
+		.dst = here, .elementSize = 4, .width = 16, .height = 1
+	};
+	CUDA_HOST_NODE_PARAMS calling = { .fn = on_stream };
+	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_MEMSET };
+	any.memset.dst = there;
+	any.memset.elementSize = 4;
+	any.memset.width = 32;
+	any.memset.height = 1;
+	any.memset.ctx = context;
+	CALL(cuGraphCreate, (&graph, 0), "arg=%lx", HEX(graph));
+	CALL(cuGraphCreate, (&inner, 0), "arg=%lx", HEX(inner));
+	CALL(cuGraphAddKernelNode, (&added, graph, NULL, 0, &old), "grid=4,1,1 block=32,1,1");
+	CALL(cuGraphAddKernelNode_v2, (&node, graph, NULL, 0, &new), "grid=5,1,1 block=32,1,1");
+	CALL(cuGraphAddMemcpyNode, (&copy, graph, NULL, 0, &copying, context), "arg=40");
+	CALL(cuGraphAddMemsetNode, (&set, graph, NULL, 0, &setting, context), "arg=40");
+	CALL(cuGraphAddHostNode, (&added, graph, NULL, 0, &calling), "arg=0");
+	CALL(cuGraphAddChildGraphNode, (&added, graph, NULL, 0, inner), "arg=%lx", HEX(inner));
+	CALL(cuGraphAddNode, (&added, graph, NULL, 0, &any), "arg=80");
+	CALL(cuGraphAddNode_v2, (&added, graph, NULL, NULL, 0, &any), "arg=80");
+	CALL(cuGraphInstantiateWithFlags, (&exec, graph, 0), "arg=%lx", HEX(exec));
+	CALL(cuGraphKernelNodeSetParams, (node, &old), "arg=%lx", HEX(node));
+	CALL(cuGraphKernelNodeSetParams_v2, (node, &new), "arg=%lx", HEX(node));
+	CALL(cuGraphMemcpyNodeSetParams, (copy, &copying), "arg=%lx", HEX(copy));
+	CALL(cuGraphMemsetNodeSetParams, (set, &setting), "arg=%lx", HEX(set));
+	CALL(cuGraphNodeSetParams, (added, &any), "arg=%lx", HEX(added));
+	CALL(cuGraphExecKernelNodeSetParams, (exec, node, &old), "arg=%lx", HEX(node));
+	CALL(cuGraphExecKernelNodeSetParams_v2, (exec, node, &new), "arg=%lx", HEX(node));
+	CALL(cuGraphExecMemcpyNodeSetParams, (exec, copy, &copying, context), "arg=%lx", HEX(copy));
+	CALL(cuGraphExecMemsetNodeSetParams, (exec, set, &setting, context), "arg=%lx", HEX(set));
+	CALL(cuGraphExecNodeSetParams, (exec, added, &any), "arg=%lx", HEX(added));
+	CALL(cuGraphDestroyNode, (added), "arg=%lx", HEX(added));
+	CALL(cuGraphClone, (&inner, graph), "arg=%lx", HEX(inner));
+	CALL(cuGraphDestroy, (graph), "arg=%lx", HEX(graph));
 }
 
 static void device_memory(void)
@@ -451,6 +513,7 @@ int main(void)
 	array_copies();
 	shaped_copies();
 	sets();
+	nodes();
 	streams_and_events();
 	return 0;
 }

@@ -86,7 +86,7 @@ static void graphs(void)
 	CALL(cudaMemsetAsync, (here, 0, 8, stream), "stream=%lx arg=8", HEX(stream));
 	CALL(cudaStreamEndCapture_ptsz, (stream, &graph), "stream=%lx arg=%lx", HEX(stream),
 	     HEX(graph));
-	NEED(cudaGraphCreate(&other, 0));
+	CALL(cudaGraphCreate, (&other, 0), "arg=%lx", HEX(other));
 	CALL(cudaStreamBeginCaptureToGraph,
 	     (stream, other, NULL, NULL, 0, cudaStreamCaptureModeRelaxed), "stream=%lx",
 	     HEX(stream));
@@ -107,6 +107,60 @@ static void graphs(void)
 	CALL_SZ(cudaGraphLaunch, (exec, stream), "stream=%lx arg=%lx", HEX(stream), HEX(exec));
 	settle();
 	CALL(cudaGraphExecDestroy, (spare), "arg=%lx", HEX(spare));
+}
+
+static void nodes(void)
+{
+	cudaGraph_t graph, inner;
+	cudaGraphExec_t exec;
+	cudaGraphNode_t node, copy, line, set, added;
+	struct cudaKernelNodeParams kernel = { .func = (void *)(uintptr_t)spin_5us,
+					       .gridDim = { 4, 1, 1 },
+					       .blockDim = { 32, 1, 1 } };
+	struct cudaMemcpy3DParms copying = { .srcPtr = { here, 64, 64, 1 },
+					     .dstPtr = { there, 64, 64, 1 },
+					     .extent = { 64, 1, 1 },
+					     .kind = cudaMemcpyDeviceToDevice };
+	struct cudaMemsetParams setting = {
+		.dst = here, .elementSize = 4, .width = 16, .height = 1
+	};
+	struct cudaHostNodeParams calling = { .fn = on_stream };
+	struct cudaGraphNodeParams any = { .type = cudaGraphNodeTypeMemset };
+	any.memset.dst = there;
+	any.memset.elementSize = 4;
+	any.memset.width = 32;
+	any.memset.height = 1;
+	CALL(cudaGraphCreate, (&graph, 0), "arg=%lx", HEX(graph));
+	CALL(cudaGraphCreate, (&inner, 0), "arg=%lx", HEX(inner));
+	CALL(cudaGraphAddKernelNode, (&node, graph, NULL, 0, &kernel),
+	     "grid=4,1,1 block=32,1,1 name=spin_5us");
+	CALL(cudaGraphAddMemcpyNode, (&copy, graph, NULL, 0, &copying), "arg=40");
+	CALL(cudaGraphAddMemcpyNode1D,
+	     (&line, graph, NULL, 0, here, there, 128, cudaMemcpyDeviceToDevice), "arg=80");
+	CALL(cudaGraphAddMemcpyNodeToSymbol,
+	     (&added, inner, NULL, 0, symbol, here, 64, 0, cudaMemcpyDeviceToDevice), "arg=40");
+	CALL(cudaGraphAddMemcpyNodeFromSymbol,
+	     (&added, inner, NULL, 0, there, symbol, 64, 0, cudaMemcpyDeviceToDevice), "arg=40");
+	CALL(cudaGraphAddMemsetNode, (&set, graph, NULL, 0, &setting), "arg=40");
+	CALL(cudaGraphAddHostNode, (&added, graph, NULL, 0, &calling), "arg=0");
+	CALL(cudaGraphAddChildGraphNode, (&added, graph, NULL, 0, inner), "arg=%lx", HEX(inner));
+	CALL(cudaGraphAddNode, (&added, graph, NULL, NULL, 0, &any), "arg=80");
+	CALL(cudaGraphInstantiate, (&exec, graph, 0), "arg=%lx", HEX(exec));
+	CALL(cudaGraphKernelNodeSetParams, (node, &kernel), "arg=%lx", HEX(node));
+	CALL(cudaGraphMemcpyNodeSetParams, (copy, &copying), "arg=%lx", HEX(copy));
+	CALL(cudaGraphMemcpyNodeSetParams1D, (line, here, there, 64, cudaMemcpyDeviceToDevice),
+	     "arg=%lx", HEX(line));
+	CALL(cudaGraphMemsetNodeSetParams, (set, &setting), "arg=%lx", HEX(set));
+	CALL(cudaGraphNodeSetParams, (added, &any), "arg=%lx", HEX(added));
+	CALL(cudaGraphExecKernelNodeSetParams, (exec, node, &kernel), "arg=%lx", HEX(node));
+	CALL(cudaGraphExecMemcpyNodeSetParams, (exec, copy, &copying), "arg=%lx", HEX(copy));
+	CALL(cudaGraphExecMemcpyNodeSetParams1D,
+	     (exec, line, here, there, 64, cudaMemcpyDeviceToDevice), "arg=%lx", HEX(line));
+	CALL(cudaGraphExecMemsetNodeSetParams, (exec, set, &setting), "arg=%lx", HEX(set));
+	CALL(cudaGraphExecNodeSetParams, (exec, added, &any), "arg=%lx", HEX(added));
+	CALL(cudaGraphDestroyNode, (added), "arg=%lx", HEX(added));
+	CALL(cudaGraphClone, (&inner, graph), "arg=%lx", HEX(inner));
+	CALL(cudaGraphDestroy, (graph), "arg=%lx", HEX(graph));
 }
 
 static void device_memory(void)
@@ -332,6 +386,7 @@ int main(void)
 	array_copies();
 	shaped_copies();
 	sets();
+	nodes();
 	streams_and_events();
 	CALL(cudaDeviceReset, (), "cat=control");
 	return 0;

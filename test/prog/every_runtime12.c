@@ -23,6 +23,21 @@ struct location {
 	int type, id;
 };
 
+/* struct cudaGraphNodeParams of a memset node */
+struct memset_node {
+	int type, reserved[3];
+	void *to;
+	size_t pitch;
+	unsigned value, element_bytes;
+	size_t width, height;
+	long long rest[26];
+};
+
+int cudaGraphCreate(void **graph, unsigned flags);
+int cudaGraphAddNode(void **node, void *graph, const void **dependencies, size_t count,
+		     struct memset_node *parameters);
+int cudaGraphAddNode_v2(void **node, void *graph, const void **dependencies, const void *edges,
+			size_t count, struct memset_node *parameters);
 int cudaEventCreate(void **event);
 int cudaEventElapsedTime_v2(float *ms, void *begin, void *end);
 int cudaEventRecord(void *event, void *stream);
@@ -50,6 +65,13 @@ int main(void)
 	CALL(cudaStreamCreate, (&stream), "stream=%lx", HEX(stream));
 	CALL(cudaMallocManaged, (&p, BYTES, 1), "arg=%lx bytes=%x", HEX(p), BYTES);
 	CALL(cudaMalloc, (&q, BYTES), "arg=%lx bytes=%x", HEX(q), BYTES);
+	void *graph = NULL, *node = NULL;
+	struct memset_node set = {
+		.type = 2, .to = q, .element_bytes = 4, .width = 8, .height = 1
+	};
+	CALL(cudaGraphCreate, (&graph, 0), "arg=%lx", HEX(graph));
+	CALL(cudaGraphAddNode, (&node, graph, NULL, 0, &set), "arg=20");
+	CALL(cudaGraphAddNode_v2, (&node, graph, NULL, NULL, 0, &set), "arg=20");
 	struct location device = { .type = 1, .id = 0 };
 	CALL_SZ(cudaMemPrefetchAsync, (p, BYTES, 0, stream), "arg=%x", BYTES);
 	CALL_SZ(cudaMemPrefetchAsync_v2, (p, BYTES, device, 0, stream), "arg=%x", BYTES);

@@ -24,10 +24,7 @@ struct placed {
 
 static bool is_changed(const struct graph_exec *e, const struct graph_node *node)
 {
-	for (size_t i = 0; i < e->changed.n; i++)
-		if (e->changed.at[i] == node->call.node)
-			return true;
-	return node->is_changed;
+	return node->is_changed || (e->changed.n && map_find(&e->changed, node->call.node));
 }
 
 static bool same(const uint32_t a[3], const uint32_t b[3])

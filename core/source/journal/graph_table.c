@@ -72,7 +72,9 @@ static void add_node(struct graph_table *t, const struct rec_node *n)
 		node.n_child = e ? e->n : 0;
 	} else if (n->type == NODE_CHILD) {
 		node.child = nodes_use(nodes_of(t, n->arg));
-		node.n_child = node.child ? node.child->list.n : 0;
+		node.n_child = !node.child		 ? 0
+			       : n->flags & NODE_IS_BODY ? SIZE_MAX
+							 : node.child->list.n;
 	}
 	vec_push(&nodes->list, node);
 	t->n_nodes++;
@@ -191,7 +193,7 @@ static void free_exec(struct graph_table *t, struct graph_exec *e)
 		vec_free(&e->groups.at[i].left);
 	vec_free(&e->views);
 	vec_free(&e->groups);
-	vec_free(&e->changed);
+	map_free(&e->changed);
 	free(e);
 }
 
@@ -258,7 +260,7 @@ static void apply_event(struct graph_table *t, const struct rec_graph *r)
 		break;
 	case GRAPH_EXEC_CHANGED:
 		if ((e = newest(t, r->of)))
-			vec_push(&e->changed, r->graph);
+			map_at(&e->changed, r->graph, NULL);
 		break;
 	default: /* from a newer version */
 		break;
@@ -348,7 +350,8 @@ static int slots_by_local(const void *a, const void *b)
 }
 
 /*
- * Lists the numbers of the first n nodes, as they were at `ticks`. A call that made no node has the
+ * Lists the numbers of the first n nodes, as they were at `ticks`. The body of a conditional node
+ * may have got nodes after it was added, so its n is SIZE_MAX. A call that made no node has the
  * number and the handle of an earlier node. If different nodes have the same number, none of them
  * is used.
  */
@@ -357,8 +360,10 @@ static void list_slots(struct graph_view *v, const struct graph_nodes *nodes, si
 {
 	size_t kept = 0;
 	v->is_exact = true;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && i < nodes->list.n; i++) {
 		const struct graph_node *node = &nodes->list.at[i];
+		if (node->call.begin_ticks > ticks)
+			break;
 		if (node->gone_ticks && node->gone_ticks <= ticks)
 			continue;
 		v->is_exact &= node->call.flags & NODE_ID_IS_EXACT;

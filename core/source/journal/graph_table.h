@@ -24,8 +24,8 @@ struct graph_nodes;
 /* The call that made a node. */
 struct graph_node {
 	struct rec_node call;
-	/* NODE_CHILD: the first n_child nodes of `child` are those of the other graph. NULL: that
-	 * graph is unknown. */
+	/* NODE_CHILD: the first n_child nodes of `child` are those of the other graph. SIZE_MAX:
+	 * all that it has when it is instantiated. NULL: that graph is unknown. */
 	struct graph_nodes *child;
 	size_t n_child;
 	uint64_t gone_ticks; /* when the node was destroyed; 0: it was not */
@@ -78,7 +78,7 @@ struct graph_exec {
 	VEC(struct graph_view)
 	views; /* made when first needed; the first one is the graph itself */
 	VEC(struct graph_group) groups;
-	VEC(uint64_t) changed; /* handles of the nodes that got new parameters */
+	struct map changed; /* handles of the nodes that got new parameters */
 };
 
 struct graph_table {
