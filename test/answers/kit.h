@@ -60,6 +60,20 @@ inline cudaEvent_t event()
 	return made;
 }
 
+/* Keeps the host at most two steps ahead of the device. */
+struct pace {
+	cudaEvent_t done[2] = { event(), event() };
+
+	void wait(int i)
+	{
+		check(cudaEventSynchronize(done[i % 2]));
+	}
+	void mark(int i, cudaStream_t stream)
+	{
+		check(cudaEventRecord(done[i % 2], stream));
+	}
+};
+
 /* A kernel that spins for the N microseconds of its name's _Nus. */
 inline cudaKernel_t kernel(const std::string &name)
 {
