@@ -190,7 +190,8 @@ struct finding_module {
 struct finding_graph {
 	uint32_t graph; /* CUPTI's id */
 	/* The line that captured it: the innermost line that all captured calls have in their
-	 * stacks. NULL: not known. */
+	 * stacks or, if these are several lines of one function, the first of them. NULL: not
+	 * known. */
 	const struct frame *captured;
 	const char *module;   /* the chain of modules that contains all captured calls; "": none */
 	uint32_t launch_site; /* the line that launched it most often; 0: unknown */

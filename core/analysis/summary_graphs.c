@@ -5,10 +5,12 @@
 struct graph_sum {
 	uint32_t graph, n_nodes, n_steps, last_step;
 	uint64_t n, busy_ns, idle_ns;
-	/* The innermost frames and modules that all captured calls so far have in common. `stack`:
-	 * of one of these calls, 0: none so far; the last `n_common` frames of it are common. */
+	/* What all captured calls so far have in common. `stack`: that of the first one; 0: none so
+	 * far. Its last `n_common` frames are common, the outermost ones. `is_of_function`: the
+	 * next frames of all stacks are in the same function, at different lines. */
 	uint32_t stack, module;
 	size_t n_common;
+	bool is_of_function;
 	struct map launches; /* site -> number of launches from it */
 	uint32_t site;	     /* the one with most launches */
 	struct sample *step_ms;
@@ -33,12 +35,17 @@ static struct graph_sum *sum_of(struct graph_sums *s, uint32_t graph)
 
 /* ---- Captured calls ---- */
 
-static size_t common_frames(struct frame_list a, struct frame_list b, size_t most)
+static void keep_common(struct graph_sum *s, struct frame_list a, struct frame_list b)
 {
-	size_t n = 0;
-	while (n < most && n < a.n && n < b.n && a.at[a.n - 1 - n] == b.at[b.n - 1 - n])
+	size_t n = 0, most = s->n_common;
+	while (n < most && n < b.n && a.at[a.n - 1 - n] == b.at[b.n - 1 - n])
 		n++;
-	return n;
+	if (n == a.n || n == b.n)
+		s->is_of_function = false;
+	else if (n < most || s->is_of_function)
+		s->is_of_function =
+			frames_are_of_one_function(a.at[a.n - 1 - n], b.at[b.n - 1 - n]);
+	s->n_common = n;
 }
 
 /* Adds a captured call. The stacks of autograd's threads do not show who captured. */
@@ -50,7 +57,7 @@ static void add_code(struct graph_sum *s, struct timeline *t, const struct timel
 	struct frame_list list = frames_of(t->frames, c->stack);
 	if (s->stack) {
 		s->module = module_sums_common(&t->modules, s->module, module);
-		s->n_common = common_frames(frames_of(t->frames, s->stack), list, s->n_common);
+		keep_common(s, frames_of(t->frames, s->stack), list);
 	} else {
 		s->stack = c->stack;
 		s->module = module;
@@ -58,15 +65,15 @@ static void add_code(struct graph_sum *s, struct timeline *t, const struct timel
 	}
 }
 
-/* Returns the user's innermost line of the common frames, or if there is none, another Python
- * line. */
+/* Returns the user's innermost line of the common frames, or if there is none, another Python line.
+ * If the calls are on several lines of one function, returns the first of them. */
 static const struct frame *captured_at(const struct graph_sum *s, struct frames *frames)
 {
 	const struct frame *other = NULL;
 	if (!s->stack)
 		return NULL;
 	struct frame_list list = frames_of(frames, s->stack);
-	for (size_t i = list.n - s->n_common; i < list.n; i++) {
+	for (size_t i = list.n - s->n_common - s->is_of_function; i < list.n; i++) {
 		const struct frame *f = list.at[i];
 		if (f->line && !f->is_library)
 			return f;

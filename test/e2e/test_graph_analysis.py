@@ -30,7 +30,7 @@ class GraphAnalysis(Case):
         return run, process
 
     def whatif(self, run, *change):
-        return json.loads(self.tool("whatif", run.folder, *change, "--json").stdout)
+        return json.loads(self.tool("whatif", run.folder, *change, "--json").out)
 
     def test_a_captured_line_is_removed(self):
         run, _ = self.record("one_stream")
@@ -40,7 +40,7 @@ class GraphAnalysis(Case):
         whole = answer["whole_line"]
         # one kernel of each step, and its time: the CPU waits for the graph in each step
         self.assertAlmostEqual(whole["works_per_step"], 1, delta=0.1)
-        self.assertAlmostEqual(whole["calls_per_step"], 0, delta=0.1)
+        self.assertLess(whole["calls_per_step"], 0.2)  # the capture itself is in the first step
         self.assertGreater(whole["gain_ms"], 0.8 * NODE_US / 1000)
         self.assertLess(whole["gain_ms"], 4 * NODE_US / 1000)
         twice = self.whatif(run, "--kernel", "node_5us<2>=0")
@@ -49,19 +49,17 @@ class GraphAnalysis(Case):
 
     def test_a_line_without_nodes_is_refused(self):
         run, _ = self.record("one_stream")
-        line = lines()[2] - 100
-        answer = self.tool("whatif", run.folder, "--without", f"graph_nodes.cu:{line}")
-        self.assertEqual(answer.returncode, 1)
-        self.assertIn("the nearest line with one is", answer.stderr)
+        answer = self.tool("whatif", run.folder, "--without", "graph_nodes.cu:1")
+        self.assertEqual(answer.status, 1)
+        self.assertIn("the nearest line with one is", answer.err)
 
     def test_tables_of_graphs(self):
         _, process = self.record("twice")
         graphs = process["graphs"]
         self.assertEqual(len(graphs), 3)
         self.assertEqual(sorted(row["nodes"] for row in graphs), [5, 5, 5])
-        self.assertEqual({row["function"].split("(")[0] for row in graphs},
-                         {"one_stream", "two_streams"} & {row["function"].split("(")[0]
-                                                          for row in graphs} or {"replay_twice"})
+        self.assertEqual(sorted(row["function"].split("(")[0] for row in graphs),
+                         ["one_stream", "one_stream", "two_streams"])
         for row in graphs:
             self.assertAlmostEqual(row["launches_per_step"], 1, delta=0.1)
             self.assertIn("launch_all", row["launched_from"]["function"])
@@ -76,8 +74,8 @@ class GraphAnalysis(Case):
             with open(path, encoding="utf-8") as file:
                 text += file.read()
         for node in (1, 2, 3):
-            self.assertRegex(text, rf"(?m)^GPU;.*\(graph_nodes.cu:{lines()[node]}\);\[CUDA graph\];"
-                                   rf".*node_5us<{node}>.* \d+$")
+            self.assertTrue(re.search(rf"(?m)^GPU;.*;one_stream \(graph_nodes.cu:{lines()[node]}\);"
+                                      rf".*;\[CUDA graph\];.*node_5us<{node}>.* \d+$", text), node)
 
 
 if __name__ == "__main__":

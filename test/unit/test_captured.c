@@ -336,7 +336,7 @@ static void graphs_of_a_server(void **state)
 	const uint32_t prefill[] = { STACK("serve.py:main@5", "serve.py:capture_prefill@20", CALL,
 					   "m.py:Prefill.forward@3"),
 				     STACK("serve.py:main@5", "serve.py:capture_prefill@20", CALL,
-					   "m.py:Prefill.forward@4") },
+					   "m.py:Head.forward@4") },
 		       decode[] = { STACK("serve.py:main@6", "serve.py:capture@30", CALL,
 					  "m.py:Net.forward@3"),
 				    STACK("serve.py:main@6", "serve.py:capture@30", CALL,
@@ -362,8 +362,8 @@ static void graphs_of_a_server(void **state)
 	assert_int_equal(r->f.graphs.n, 2);
 	const struct finding_graph *d = &r->f.graphs.at[0], *p = &r->f.graphs.at[1];
 	assert_int_equal(d->graph, 8);
-	assert_string_equal(d->captured->function, "capture");
-	assert_int_equal(d->captured->line, 30);
+	assert_string_equal(d->captured->function, "Net.forward");
+	assert_int_equal(d->captured->line, 3);
 	assert_string_equal(d->module, "Net");
 	assert_float_equal(d->per_step, 1.5, 1e-9);
 	assert_int_equal(d->nodes, 3);
@@ -373,7 +373,8 @@ static void graphs_of_a_server(void **state)
 	assert_float_equal(d->step_ms, 1, 1e-6);
 	assert_int_equal(frames_site_at(NULL, d->launch_site)->line, 40);
 	assert_string_equal(p->captured->function, "capture_prefill");
-	assert_string_equal(p->module, "Prefill");
+	assert_int_equal(p->captured->line, 20);
+	assert_string_equal(p->module, "");
 	assert_int_equal(p->n_steps, 1);
 	assert_float_equal(p->per_step, 0.25, 1e-9);
 	assert_float_equal(p->step_ms, 0.9, 1e-6);
