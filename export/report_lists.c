@@ -504,7 +504,6 @@ static const struct list_column operators_columns[] = {
 	{ "operator", COLUMN_NAME, cell_text, AT(name) },
 	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "self GPU", COLUMN_NUMBER, cell_ms, AT(self_gpu_ms) },
-	{ "in graphs", COLUMN_NUMBER, cell_graph_ms, AT(graph_gpu_ms) },
 	{ "total", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
 	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(gpu_ms) },
 	{ "self CPU", COLUMN_NUMBER, cell_ms, AT(self_host_ms) },

@@ -847,6 +847,8 @@ void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct m
 	s->n_unresolved += p->n_unresolved;
 	for (size_t i = 0; i < p->lanes.n; i++)
 		s->has_phases |= p->lanes.at[i].has_phases;
+	for (size_t i = 0; captured && i < m->captured.n; i++)
+		s->has_phases |= is_evidence(captured[i]);
 }
 
 bool phase_sums_are_right(const struct phase_sums *s)

@@ -288,6 +288,14 @@ static void modules(void **state)
 	finish(graph);
 }
 
+static double phase_ms(const struct run *r, const char *name)
+{
+	for (size_t i = 0; i < r->f.phases.n; i++)
+		if (!strcmp(r->f.phases.at[i].name, name))
+			return r->f.phases.at[i].gpu_ms;
+	return 0;
+}
+
 static void phases_and_kernels(void **state)
 {
 	(void)state;
@@ -298,6 +306,11 @@ static void phases_and_kernels(void **state)
 		assert_int_equal(y[i], x[i]);
 	assert_true(x[PART_MODULE] > 0 && x[PART_FUNCTIONAL] > 0 && x[PART_OPTIMIZER] > 0 &&
 		    x[PART_BACKWARD] > 0);
+	assert_true(graph->a.timeline.phase_sums.has_phases);
+	for (size_t i = 0; i < eager->f.phases.n; i++)
+		assert_float_equal(phase_ms(graph, eager->f.phases.at[i].name),
+				   eager->f.phases.at[i].gpu_ms, 1e-9);
+	assert_true(eager->f.phases.n >= 3);
 	assert_int_equal(graph->f.kernels.n, eager->f.kernels.n);
 	for (size_t i = 0; i < eager->f.kernels.n; i++) {
 		assert_float_equal(graph->f.kernels.at[i].graph_gpu_ms,
