@@ -239,6 +239,37 @@ static void test_counts_what_is_missing(void **state)
 	jb_free(b);
 }
 
+/* The program captures in every step, and steps begin inside the capture: what was captured expects
+ * no work, also in the first recorded step, of whose capture only the end was recorded. */
+static void test_steps_that_begin_in_a_capture(void **state)
+{
+	(void)state;
+	struct journal_builder *b = kernel_run();
+	struct ingest_counts counts;
+	for (uint32_t step = 1; step <= 3; step++) {
+		uint64_t t = step * 1000;
+		jb_step(b, 1, STEP_BEGIN, t, step, SCHED_RECORD);
+		jb_call(b, 1, JB_LAUNCH, t + 10, 10, step * 10, 7);
+		jb_call(b, 1, JB_END_CAPTURE, t + 30, 10, 0, 0);
+		jb_call(b, 1, JB_GRAPH, t + 50, 10, step * 10 + 1, 7);
+		jb_external(b, 1, step, 1, step * 10 + 1);
+		jb_work(b, 1, REC_KERNEL, 1, t + 100, 50, step, 7);
+		jb_call(b, 1, JB_BEGIN_CAPTURE, t + 900, 10, 0, 0);
+	}
+	jb_end(b, 5000);
+	struct seen seen = ingest_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(seen.steps.at[i].launches.n, 1);
+		assert_int_equal(seen.steps.at[i].launches.n_captured, 1);
+		assert_int_equal(seen.steps.at[i].without_work, 0);
+	}
+	assert_int_equal(counts.paired, 3);
+	assert_int_equal(counts.calls_without_work, 0);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 /* Launches of recorded steps before GPU timing was on, and whose records CUPTI dropped. */
 static void test_launches_without_gpu_times(void **state)
 {
@@ -804,6 +835,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_and_work_go_to_their_steps),
 		cmocka_unit_test(test_counts_what_is_missing),
+		cmocka_unit_test(test_steps_that_begin_in_a_capture),
 		cmocka_unit_test(test_launches_without_gpu_times),
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),

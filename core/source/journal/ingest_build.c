@@ -4,6 +4,8 @@
  */
 #include "core/source/journal/ingest_graphs.h"
 
+#include "core/source/journal/capture.h"
+
 #include <stdio.h>
 
 struct build {
@@ -153,6 +155,7 @@ static void build_thread(struct build *b, size_t i)
 	uint32_t seq = b->f->last_was_recorded ? t->closed_seq : 0;
 	if (entry)
 		memcpy(thread.name, entry->name, sizeof(thread.name));
+	t->is_capturing |= capture_at_first(&b->f->dict, t->calls.at, t->n_cut).is_on;
 	for (size_t k = 0; k < t->n_cut; k++) {
 		const struct rec_call *c = &t->calls.at[k];
 		uint8_t category = dict_category(&b->f->dict, c->hook);

@@ -1,5 +1,6 @@
 #include "core/source/journal/pair_sides.h"
 
+#include "core/source/journal/capture.h"
 #include "core/source/journal/pair_between.h"
 #include "core/util/bisect.h"
 
@@ -205,23 +206,6 @@ static void add_call(struct listing *l, const struct rec_call *call, uint32_t th
 	vec_push(&l->s->calls, c);
 }
 
-/*
- * A stream capture. What a thread captures from a stream becomes part of a graph and has no work.
- */
-struct capture {
-	uint64_t stream;
-	bool is_on;
-};
-
-static void note_capture(const struct dict *d, struct capture *c, const struct rec_call *call)
-{
-	const struct hook_entry *hook = &d->hooks.at[call->hook];
-	if (hook->begins_capture && !call->status)
-		*c = (struct capture){ call->stream, true };
-	else if (hook->ends_capture && call->stream == c->stream)
-		c->is_on = false;
-}
-
 static bool is_captured(const struct capture *c, const struct rec_call *call)
 {
 	return c->is_on && call->stream == c->stream;
@@ -237,13 +221,13 @@ static void list_thread(struct listing *l, uint32_t thread)
 	const struct pair_thread *t = &in->threads[thread];
 	uint32_t expected_seq = t->closed_seq + 1, others = 0;
 	bool knows_seq = false, follows_call_without_work = false;
-	struct capture capture = { 0 };
+	struct capture capture = capture_at_first(in->dict, t->calls, t->n_calls);
 	vec_reserve(&l->s->calls, t->n_calls);
 	for (size_t k = 0; k < t->n_calls; k++) {
 		const struct rec_call *call = &t->calls[k];
 		uint8_t category = dict_category(in->dict, call->hook);
 		if (category == CAT_CAPTURE)
-			note_capture(in->dict, &capture, call);
+			capture_note(&capture, in->dict, call);
 		others++;
 		if (!category_has_work(category))
 			continue;
