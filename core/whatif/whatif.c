@@ -16,6 +16,10 @@ enum {
 	READ_BYTES = 65536,
 };
 
+/* From this share of a step on, waits for a CPU are what disturbed the recorded steps: the share that
+ * is worth a person's attention (judge_worth_ms()). */
+#define WAITED_LEAST 0.02
+
 static bool is_memory(const struct timeline_call *c)
 {
 	return c->category == CAT_ALLOC || c->category == CAT_FREE;
@@ -105,8 +109,9 @@ int whatif_open(struct whatif *w, struct timeline *t, struct err *e)
 	w->replayed_ns = replay_play(&w->replay, NULL);
 	remove_waits(w);
 	whatif_choose_typical(w);
-	double disturbed = t->disturbed_ratio * whatif_unwaited_ratio(w);
-	w->undisturbed_share = disturbed > 1 ? 1 / disturbed : 1;
+	/* if waits for a CPU were removed, it is known what other load made longer */
+	bool is_known = w->waited_ns >= WAITED_LEAST * w->replayed_ns;
+	w->undisturbed_share = t->disturbed_ratio > 1 && !is_known ? 1 / t->disturbed_ratio : 1;
 	/* The overhead is computed from typical steps. A step with a checkpoint is longer than a
 	 * typical one, but has the same overhead. */
 	double off_ns =

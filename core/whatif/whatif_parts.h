@@ -125,9 +125,6 @@ bool whatif_cut_sampled(struct whatif *w, const struct whatif_change *change);
 /* Determines which steps are typical, and their mean length (recorded_ns). The model's last play
  * must have been without changes. */
 void whatif_choose_typical(struct whatif *w);
-/* Returns the median step's length without waits for a CPU, relative to its length as recorded. Only
- * directly after whatif_choose_typical(). */
-double whatif_unwaited_ratio(const struct whatif *w);
 /* Sets lengths_ns and step_ns. The model's last play must have been without changes and without
  * recording overhead. */
 void whatif_measure_typical(struct whatif *w);

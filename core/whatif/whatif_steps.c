@@ -87,12 +87,6 @@ void whatif_choose_typical(struct whatif *w)
 	w->recorded_ns = mean_of_typical(w);
 }
 
-double whatif_unwaited_ratio(const struct whatif *w)
-{
-	double recorded_ns = median_ns(w->recorded_lengths_ns, w->replay.n_steps);
-	return recorded_ns > 0 ? median_ns(w->lengths_ns, w->replay.n_steps) / recorded_ns : 1;
-}
-
 void whatif_measure_typical(struct whatif *w)
 {
 	replay_step_lengths(&w->replay, w->lengths_ns);
