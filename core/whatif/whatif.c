@@ -16,8 +16,8 @@ enum {
 	READ_BYTES = 65536,
 };
 
-/* From this share of a step on, waits for a CPU are what disturbed the recorded steps: the share that
- * is worth a person's attention (judge_worth_ms()). */
+/* From this share of a step on, waits for a CPU are what disturbed the recorded steps: the share
+ * that is worth a person's attention (judge_worth_ms()). */
 #define WAITED_LEAST 0.02
 
 static bool is_memory(const struct timeline_call *c)
