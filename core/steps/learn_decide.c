@@ -5,6 +5,7 @@
 #include "core/steps/learn.h"
 
 #include "core/steps/learn_parts.h"
+#include "core/steps/loop_births.h"
 
 #include <string.h>
 
@@ -34,10 +35,13 @@ static bool choose_loop(struct learn_loops *x, const struct learn_loops_wish *wi
 				   : learn_loops_match(x, &(struct anchor_counts){ anchor, 0 });
 	if (match < 0)
 		return false;
+	double unclear = x->has_choice ? x->choice.confidence : 0;
 	uint32_t other = x->has_choice ? x->choice.loop : LOOP_NONE;
 	loop_choice_free(&x->choice);
 	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
-	x->choice.confidence = confidence;
+	/* launches that recur on threads of a part of a step say nothing about the step */
+	bool is_part = loop_births_unseen(&x->tree, (uint32_t)match) != LOOP_NONE;
+	x->choice.confidence = is_part && confidence > unclear ? unclear : confidence;
 	x->choice.other = other != (uint32_t)match ? other : LOOP_NONE;
 	return x->has_choice;
 }
@@ -160,6 +164,7 @@ struct learn_named learn_loop(struct learn *l, const struct ingest *f,
 	loop_choice_free(&x->choice);
 	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
 	x->choice.other = clear;
+	bool is_part = loop_births_unseen(&x->tree, (uint32_t)match) != LOOP_NONE;
 	return (struct learn_named){ .loop = x->has_choice ? &x->choice : NULL,
-				     .is_contradicted = is_clear };
+				     .is_contradicted = is_clear || is_part };
 }

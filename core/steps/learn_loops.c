@@ -147,24 +147,76 @@ static bool is_same_count(uint64_t n, uint64_t all, size_t n_threads)
 	return off <= ends + all / MISSES;
 }
 
-static bool counts_iterations(uint64_t n, const struct loop *l)
+/* The launches of a thread from number `first` on. */
+struct launches {
+	uint32_t slot, first, n;
+};
+
+/* Counts of an anchor in some parts of the run, such as the iterations of a loop. */
+struct hits {
+	struct map index_of_slot; /* slot -> index of the thread, of threads with parts */
+	uint64_t all, inside;	  /* on these threads, and in the parts */
+	uint64_t n_other;	  /* parts that do not have the anchor as often as a step has */
+};
+
+static uint64_t count_hits(const struct loop_thread *t, struct launches part, uint64_t anchor)
 {
-	struct map slots = { 0 };
-	for (size_t i = 0; i < l->iterations.n; i++)
-		map_at(&slots, l->iterations.at[i].slot, NULL);
-	size_t n_threads = slots.n;
-	map_free(&slots);
-	return is_same_count(n, l->iterations.n, n_threads);
+	uint64_t n = 0;
+	for (size_t k = part.first; k < (size_t)part.first + part.n && k < t->hashes.n; k++)
+		n += t->hashes.at[k] == anchor;
+	return n;
+}
+
+static void add_part(const struct loop_tree *t, const struct anchor_counts *counted,
+		     struct launches part, struct hits *h)
+{
+	const uint64_t *known = map_find(&t->thread_of_slot, part.slot);
+	if (!known)
+		return;
+	const struct loop_thread *thread = &t->threads.at[*known];
+	bool is_new;
+	map_at(&h->index_of_slot, part.slot, &is_new);
+	if (is_new)
+		h->all += count_hits(thread, (struct launches){ .n = UINT32_MAX }, counted->anchor);
+	uint64_t n = count_hits(thread, part, counted->anchor);
+	h->inside += n;
+	h->n_other += n != (counted->every ? counted->every : 1);
+}
+
+/*
+ * Returns whether `n_steps` anchors count the `n` parts, whose hits are `h`: in all, and in each of
+ * them, unless another thread than theirs completes the anchor. Frees `h`.
+ */
+static bool counts_parts(uint64_t n_steps, uint64_t n, struct hits *h)
+{
+	size_t n_threads = h->index_of_slot.n;
+	uint64_t off = h->n_other + (h->all - h->inside);
+	map_free(&h->index_of_slot);
+	return is_same_count(n_steps, n, n_threads) &&
+	       (!h->all || is_same_count(n + off, n, n_threads));
+}
+
+static bool counts_iterations(const struct loop_tree *t, const struct anchor_counts *counted,
+			      uint64_t n_steps, const struct loop *l)
+{
+	struct hits h = { 0 };
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		const struct loop_iteration *k = &l->iterations.at[i];
+		const struct launches part = { k->slot, k->launch, k->n.launches };
+		add_part(t, counted, part, &h);
+	}
+	return counts_parts(n_steps, l->iterations.n, &h);
 }
 
 bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_counts *counted)
 {
-	struct map slots = { 0 };
-	for (size_t i = 0; i < x->choice.begins.n; i++)
-		map_at(&slots, x->choice.begins.at[i].slot, NULL);
-	size_t n_threads = slots.n;
-	map_free(&slots);
-	return !is_same_count(count_steps(&x->tree, counted), x->choice.begins.n, n_threads);
+	struct hits h = { 0 };
+	for (size_t i = 0; i < x->choice.begins.n; i++) {
+		const struct loop_begin *b = &x->choice.begins.at[i];
+		add_part(&x->tree, counted, (struct launches){ b->slot, b->launch, b->n_launches },
+			 &h);
+	}
+	return !counts_parts(count_steps(&x->tree, counted), x->choice.begins.n, &h);
 }
 
 int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_counts *counted)
@@ -175,7 +227,7 @@ int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_count
 	for (size_t i = 0; n && i < x->tree.loops.n; i++) {
 		const struct loop *l = &x->tree.loops.at[i];
 		if (loop_goes_round(l) && loop_may_be_step(&x->tree, l) &&
-		    counts_iterations(n, l) &&
+		    counts_iterations(&x->tree, counted, n, l) &&
 		    (best < 0 || l->ticks > x->tree.loops.at[best].ticks))
 			best = (int64_t)i;
 	}

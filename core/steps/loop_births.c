@@ -9,7 +9,8 @@
 /* Of a place: the threads created in it of which it is known, and those that ended in time. */
 struct created {
 	uint32_t n, n_inside;
-	uint64_t last_ticks; /* of the last creation */
+	uint32_t n_all, n_brief; /* all threads, and those that ended before the last creation */
+	uint64_t last_ticks;	 /* of the last creation */
 };
 
 static int by_begin(const void *a, const void *b)
@@ -53,6 +54,8 @@ static void note_end(const struct loop *l, const struct loop_birth *b, struct cr
 	bool is_last = i == n;
 	uint64_t end = is_last ? c->last_ticks : l->iterations.at[i].begin_ticks;
 	bool is_inside = b->last_ticks <= end;
+	c->n_all++;
+	c->n_brief += b->last_ticks < c->last_ticks;
 	c->n += is_inside || !is_last;
 	c->n_inside += is_inside;
 }
@@ -114,6 +117,17 @@ static void add_calls(struct loop_tree *t, uint32_t place, const struct loop_cou
 	}
 }
 
+/*
+ * Returns whether most threads created at `place` ended before the loops around it created the last
+ * one. Those of a pool do not.
+ */
+static bool are_brief(const struct loop_tree *t, const struct created *created, uint32_t place)
+{
+	while (parent_of(t, place) != LOOP_NONE)
+		place = parent_of(t, place);
+	return 2 * created[place].n_brief > created[place].n_all;
+}
+
 /* Returns whether `outer` is the place or one around it. */
 static bool is_around(const struct loop_tree *t, uint32_t outer, uint32_t place)
 {
@@ -134,6 +148,7 @@ void loop_births_link(struct loop_tree *t)
 		if (p->birth_place == LOOP_NONE || p->birth_place == LOOP_SEVERAL)
 			continue;
 		uint32_t loop = loop_of_births(t, created, p->birth_place);
+		p->is_brief = loop == LOOP_NONE && are_brief(t, created, p->birth_place);
 		/* a thread that creates threads like itself */
 		if (loop != LOOP_NONE && !is_around(t, i, loop))
 			p->parent = loop;
@@ -143,4 +158,12 @@ void loop_births_link(struct loop_tree *t)
 		add_calls(t, loop_of_births(t, created, b->place), &b->n);
 	}
 	free(created);
+}
+
+uint32_t loop_births_unseen(const struct loop_tree *t, uint32_t loop)
+{
+	while (parent_of(t, loop) != LOOP_NONE)
+		loop = parent_of(t, loop);
+	const struct loop_place *p = &t->stacks.places.at[loop];
+	return p->is_brief ? p->birth_place : LOOP_NONE;
 }

@@ -16,4 +16,10 @@
  */
 void loop_births_link(struct loop_tree *t);
 
+/*
+ * Returns the place that creates the threads which run the loop, if most of them end soon, but
+ * belong to no loop that is seen. Then the loop is a part of something. LOOP_NONE: not so.
+ */
+uint32_t loop_births_unseen(const struct loop_tree *t, uint32_t loop);
+
 #endif

@@ -1,6 +1,8 @@
 /* See loop_choice.h. */
 #include "core/steps/loop_choice.h"
 
+#include "core/steps/loop_births.h"
+
 #include <math.h>
 
 enum {
@@ -372,7 +374,8 @@ static const struct loop *heaviest_inner(const struct loop_tree *t, const candid
 
 /*
  * Returns whether each iteration of the loop makes a call of its own: one outside of the loops
- * within, or in one of two loops within that both run in each iteration.
+ * within, or in one of two loops within that both run in each iteration, on the same thread. They
+ * may create and join threads.
  */
 static bool is_sure(const struct loop_tree *t, const struct loop *l)
 {
@@ -381,7 +384,8 @@ static bool is_sure(const struct loop_tree *t, const struct loop *l)
 	size_t n = 0;
 	for (size_t i = 0; i < t->loops.n; i++) {
 		const struct loop *m = &t->loops.at[i];
-		n += loop_goes_round(m) && loop_tree_parent(t, m) == l &&
+		n += m->iterations.n > m->n_runs && loop_tree_parent(t, m) == l &&
+		     place_of(t, m)->birth_place == LOOP_NONE &&
 		     (double)m->n_runs >= NEARLY_EACH * (double)l->iterations.n;
 	}
 	return n >= 2;
@@ -472,7 +476,8 @@ static bool is_mixed(const struct loop *l)
 
 /*
  * Returns the nearest loop around `l` that makes no call of its own, so nothing shows how often it
- * goes round; LOOP_NONE if there is none.
+ * goes round; LOOP_NONE if there is none. So is a loop that creates threads which end soon, if it
+ * was not seen in which of its iterations.
  */
 static uint32_t unseen_outer(const struct loop_tree *t, const struct loop *l)
 {
@@ -483,7 +488,7 @@ static uint32_t unseen_outer(const struct loop_tree *t, const struct loop *l)
 		if (loop_may_be_step(t, &as_loop) && !(goes && is_sure(t, &t->loops.at[p])))
 			return p;
 	}
-	return LOOP_NONE;
+	return loop_births_unseen(t, l->place);
 }
 
 /*

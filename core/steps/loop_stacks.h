@@ -46,6 +46,7 @@ struct loop_place {
 	uint32_t parent;
 	/* The innermost place around the creation of the threads that run an outermost loop. */
 	uint32_t birth_place; /* LOOP_NONE: unknown or none, LOOP_SEVERAL: not always the same */
+	bool is_brief;	      /* these threads end soon, but belong to no loop that is seen */
 	/* What is around it: bits of enum loop_frame_is of its own and of all outer frames. */
 	uint8_t within;
 	bool has_inner; /* calls stand in loops within it, of the same function */

@@ -225,6 +225,27 @@ static int lives()
     return wanted;
 }
 
+static void advance(float *x)
+{
+    for (int i = 0; i < 4; i++)
+        advance_30us<<<4, 64>>>(x);
+    cudaDeviceSynchronize();
+}
+
+// Each iteration makes all its calls in loops on three new threads.
+static int parts()
+{
+    std::vector<float *> rooms{room(), room(), room()};
+    for (int t = 0; t < wanted; t++) {
+        std::vector<std::thread> workers;
+        for (float *x : rooms)
+            workers.emplace_back(advance, x);
+        for (auto &worker : workers)
+            worker.join();
+    }
+    return wanted;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -234,6 +255,7 @@ int main(int argc, char **argv)
         { "stages", stages },       { "solver", solver },       { "devices", devices },
         { "pool", pool },           { "recursion", recursion }, { "callbacks", callbacks },
         { "threads", threads },     { "branches", branches },   { "lives", lives },
+        { "parts", parts },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;
     for (auto &kind : kinds)

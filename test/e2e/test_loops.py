@@ -95,7 +95,7 @@ class Loops(Case):
 
     def test_a_loop_that_only_starts_threads(self):
         """The copies, or all calls, are on new threads, so the outer loop makes no call."""
-        for kind in "threads", "lives":
+        for kind in "threads", "lives", "parts":
             with self.subTest(kind):
                 _, steps, _ = self.steps([prog("case_loops"), kind])
                 self.assertEqual((steps["count"], steps["loop"]["iterations"]), (60, 60))

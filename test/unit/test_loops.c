@@ -2,6 +2,7 @@
  * Loops from the stacks of calls: loop_stacks.h, loop_tree.h, loop_choice.h. A
  * function is a text: '.' is a call, '[' and ']' are a loop. Its control flow is a real one.
  */
+#include "core/steps/learn_loops.h"
 #include "core/steps/loop_anchor.h"
 #include "core/steps/loop_births.h"
 #include "core/steps/loop_choice.h"
@@ -514,6 +515,55 @@ static void test_rounds_that_differ_are_no_anchor(void **state)
 	stop(&f);
 }
 
+/* ---- Anchors of launches ---- */
+
+/* Two loops with equal counts, of which the first one takes more time. */
+static void test_an_anchor_counts_the_loop_that_has_it_in_each_iteration(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[..][..]", ".");
+	for (int i = 0; i < 20; i++) {
+		launch(&f, 1);
+		launch(&f, 2);
+		f.now += 5000;
+	}
+	for (int i = 0; i < 20; i++) {
+		launch(&f, 5);
+		launch(&f, 6);
+	}
+	loop_tree_end(&f.tree);
+	struct learn_loops x = { .tree = f.tree, .is_started = true };
+	for (uint32_t at = 1; at < 7; at += at == 2 ? 3 : 1) {
+		int64_t match =
+			learn_loops_match(&x, &(struct anchor_counts){ .anchor = 100 + at });
+		assert_true(match >= 0);
+		const struct loop_place *p = &f.tree.stacks.places.at[match];
+		assert_int_equal(p->sites.at[0].at < 3, at < 3);
+	}
+	stop(&f);
+}
+
+/* As many as a loop has iterations, but all of them in its first half. */
+static void test_an_anchor_of_some_iterations_counts_no_loop(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[..]", ".");
+	for (int i = 0; i < 20; i++) {
+		launch(&f, 1);
+		if (i < 10)
+			launch(&f, 1 + 1);
+	}
+	loop_tree_end(&f.tree);
+	for (size_t k = 0; k < 20; k++)
+		f.tree.threads.at[0].hashes.at[k] = 9;
+	struct learn_loops x = { .tree = f.tree, .is_started = true };
+	assert_int_equal(learn_loops_match(&x, &(struct anchor_counts){ .anchor = 9 }), -1);
+	assert_true(learn_loops_match(&x, &(struct anchor_counts){ .anchor = 101 }) < 0);
+	stop(&f);
+}
+
 /* ---- Threads that the program creates ---- */
 
 static void thread_event(struct fixture *f, uint32_t slot, enum thread_event event, uint32_t at)
@@ -613,6 +663,8 @@ int main(void)
 		cmocka_unit_test(test_few_steps_have_no_anchor),
 		cmocka_unit_test(test_one_anchor_in_several_ends_a_step),
 		cmocka_unit_test(test_rounds_that_differ_are_no_anchor),
+		cmocka_unit_test(test_an_anchor_counts_the_loop_that_has_it_in_each_iteration),
+		cmocka_unit_test(test_an_anchor_of_some_iterations_counts_no_loop),
 		cmocka_unit_test(test_threads_belong_to_the_loop_that_joins_them),
 		cmocka_unit_test(test_threads_of_a_pool_belong_to_no_loop),
 	};
