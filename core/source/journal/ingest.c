@@ -12,8 +12,16 @@
 
 #include <stdlib.h>
 
-/* Not live: how long after a flush its records may have been written. */
-enum { FLUSH_DELIVERY_NS = 1000000000 };
+enum {
+	/* Not live: how long after a flush its records may have been written. */
+	FLUSH_DELIVERY_NS = 1000000000,
+	/*
+	 * Live: the records of a slice. Reading them and passing on their steps takes 10 ms of CPU
+	 * time. So meanwhile the collector answers the launcher, serves other processes, and sees
+	 * that the application has ended.
+	 */
+	SLICE_RECORDS = 4096,
+};
 
 void ingest_forget_stacks(struct ingest *f)
 {
@@ -428,20 +436,26 @@ static uint64_t record_ticks(const struct rec_head *head)
 	}
 }
 
-/* `until`: when this pass began; not live: UINT64_MAX; live and memory is not short: 0. */
-static void take_batch(struct ingest *f, struct reader_batch *batch, uint64_t until)
+/*
+ * Sets read_until_ticks from the first record of a chunk. Chunks come in the order in which they
+ * were claimed. So everything that was written before this record is in chunks that have been read.
+ * Live, more may have been written to those since the pass began.
+ */
+static void note_read_until(struct ingest *f, const struct reader_batch *batch,
+			    const struct rec_head *first)
+{
+	uint64_t begun = record_ticks(first);
+	bool is_sure = !f->is_live || (batch->is_start && begun < f->pass_ticks);
+	if (is_sure && begun > f->read_until_ticks)
+		f->read_until_ticks = begun;
+}
+
+static void take_batch(struct ingest *f, struct reader_batch *batch)
 {
 	const struct rec_head *head = reader_next_record(&f->reader, batch);
 	if (!head)
 		return;
-	/*
-	 * Chunks come in the order in which they were claimed. So everything that was written
-	 * before this chunk's first record is in chunks that have been read. Live, more may have
-	 * been written to those since the pass began.
-	 */
-	uint64_t begun = record_ticks(head);
-	if (begun < until && begun > f->read_until_ticks)
-		f->read_until_ticks = begun;
+	note_read_until(f, batch, head);
 	struct ingest_thread *t = thread_of(f, batch->thread);
 	for (; head; head = reader_next_record(&f->reader, batch))
 		take_record(f, t, head);
@@ -453,35 +467,58 @@ static void tag_finished(struct ingest *f)
 		f->reader.finished.at[i - 1].tag = f->last_ticks;
 }
 
-static void read_pass(struct ingest *f, bool is_final)
+static void begin_pass(struct ingest *f)
 {
-	struct reader_batch batch;
-	uint64_t begun = f->is_live ? clock_ticks(f->time.kind) : 0;
+	f->is_in_pass = true;
+	f->pass_ticks = f->is_live ? clock_ticks(f->time.kind) : 0;
 	once_set_clock(&f->once, &f->time);
 	reader_begin_pass(&f->reader);
+}
+
+/* Reads at least `most` records of a pass, or all that it has left. Returns whether it ended. */
+static bool read_pass(struct ingest *f, uint64_t most, bool is_final)
+{
+	struct reader_batch batch;
+	uint64_t end = most < UINT64_MAX ? f->counts.records + most : most;
+	if (!f->is_in_pass)
+		begin_pass(f);
 	read_dictionary(f, is_final);
-	while (reader_next_batch(&f->reader, &batch)) {
+	while (f->is_in_pass && f->counts.records < end) {
+		f->is_in_pass = reader_next_batch(&f->reader, &batch);
+		if (!f->is_in_pass)
+			break;
 		read_dictionary(f, is_final);
-		bool is_near = memory_limit_is_near();
-		take_batch(f, &batch, !f->is_live ? UINT64_MAX : is_near ? begun : 0);
-		if (!f->is_live || is_near)
+		take_batch(f, &batch);
+		if (!f->is_live || memory_limit_is_near())
 			ingest_close_steps(f, false, false);
 	}
 	tag_finished(f);
-	if (f->is_live)
-		f->read_until_ticks = begun;
+	if (f->is_live && !f->is_in_pass)
+		f->read_until_ticks = f->pass_ticks;
+	return !f->is_in_pass;
 }
 
-void ingest_read(struct ingest *f)
+bool ingest_read(struct ingest *f)
 {
-	read_pass(f, false);
+	bool is_whole = read_pass(f, f->is_live ? SLICE_RECORDS : UINT64_MAX, false);
 	if (f->is_live)
 		ingest_close_steps(f, false, false);
+	return is_whole;
+}
+
+void ingest_read_all(struct ingest *f)
+{
+	while (f->is_in_pass)
+		ingest_read(f);
+	while (!ingest_read(f))
+		;
 }
 
 void ingest_finish(struct ingest *f, bool killed)
 {
-	read_pass(f, true);
+	if (f->is_in_pass)
+		read_pass(f, UINT64_MAX, false);
+	read_pass(f, UINT64_MAX, true);
 	f->is_over = true;
 	ingest_close_steps(f, true, killed);
 }

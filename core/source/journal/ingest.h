@@ -156,7 +156,9 @@ struct ingest {
 	uint64_t n_pending;		  /* number of calls held in `threads` */
 	uint64_t first_ticks, last_ticks; /* lowest and highest time of all records read */
 	uint64_t read_until_ticks;	  /* everything written before this time has been read */
-	uint64_t flushed_ticks;		  /* ticks of the newest GPU_FLUSHED */
+	bool is_in_pass; /* live: the pass that began at pass_ticks has not ended */
+	uint64_t pass_ticks;
+	uint64_t flushed_ticks; /* ticks of the newest GPU_FLUSHED */
 	/*
 	 * When read_until_ticks reaches this time, all records of the newest flush have been read.
 	 */
@@ -204,8 +206,14 @@ void ingest_close(struct ingest *f);
  */
 void ingest_forget_stacks(struct ingest *f);
 
-/* Reads all records that were written so far. Passes on the steps that are complete. */
-void ingest_read(struct ingest *f);
+/*
+ * Reads the records that were written so far, and passes on the steps that are complete. Live:
+ * reads a slice of them at a time, so that a collector that is late passes on and frees records as
+ * it reads. Returns whether all were read; else `is_in_pass` is set, and the next call reads on.
+ */
+bool ingest_read(struct ingest *f);
+/* Calls ingest_read() until everything that was written before this call has been read. */
+void ingest_read_all(struct ingest *f);
 
 /*
  * Reads the rest of a journal that no process writes any more. Passes on all steps, including the

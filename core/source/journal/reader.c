@@ -350,6 +350,7 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 		uint32_t wanted = committed > c->offset ? committed - c->offset : 0;
 		uint32_t got = wanted ? read_chunk(r, c, wanted) : 0;
 		uint32_t thread = c->thread;
+		bool is_start = !c->offset;
 		if (got < wanted)
 			note_cut(r, c);
 		c->offset += wanted;
@@ -363,6 +364,7 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 			continue;
 		note_pass(r);
 		*batch = (struct reader_batch){ .thread = thread,
+						.is_start = is_start,
 						.at = r->buffer,
 						.end = r->buffer + got };
 		return true;
@@ -406,6 +408,13 @@ void reader_free_chunk(struct reader *r, uint32_t index)
 	atomic_store_explicit(&c->committed_bytes, 0, memory_order_relaxed);
 	/* pairs with the acquire of the compare and swap that claims a chunk */
 	atomic_store_explicit(&c->state, CHUNK_FREE, memory_order_release);
+}
+
+uint64_t reader_count_unread(const struct reader *r)
+{
+	uint64_t claims = atomic_load_explicit(&r->header->chunk_claims, memory_order_relaxed);
+	uint64_t read = r->n_freed + r->finished.n;
+	return claims > read ? claims - read : 0;
 }
 
 uint32_t reader_count_free(const struct reader *r)

@@ -71,6 +71,7 @@ struct reader {
 /* Consecutive records of one thread. Valid until the next batch is read. */
 struct reader_batch {
 	uint32_t thread; /* slot of the thread */
+	bool is_start;	 /* they are the first ones of their chunk */
 	const uint8_t *at, *end;
 };
 
@@ -122,6 +123,9 @@ void reader_free_chunk(struct reader *r, uint32_t index);
 
 /* Live only: returns how many chunks the library can still claim, with or without disk space. */
 uint32_t reader_count_free(const struct reader *r);
+
+/* Live only: returns how many chunks in use have not been read to their end. */
+uint64_t reader_count_unread(const struct reader *r);
 
 /*
  * Returns how many readers of this program have read records of journals that were not live. Tests

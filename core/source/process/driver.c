@@ -169,10 +169,11 @@ bool driver_poll(struct driver *d)
 	uint64_t before = d->ingest->counts.records;
 	if (driver_is_auto(d))
 		learn_watch(&d->learn, d->ingest);
-	ingest_read(d->ingest);
-	if (driver_is_auto(d) && learn_tell(&d->learn, d->ingest))
+	/* within a pass, some threads' records have been read much further than others' */
+	bool compares = ingest_read(d->ingest) && driver_is_auto(d);
+	if (compares && learn_tell(&d->learn, d->ingest))
 		driver_fix_backwards(d);
-	if (driver_is_auto(d))
+	if (compares)
 		learn_compare(&d->learn, d->ingest);
 	if (ingest_recycle(d->ingest))
 		d->was_recycled = true;

@@ -51,8 +51,15 @@ int driver_open(struct driver **to, const char *path, bool live, const struct dr
 		struct err *e);
 void driver_close(struct driver *d);
 
-/* Reads the new records of a live process. Returns whether there were any. */
+/*
+ * Reads new records of a live process. Returns whether there were any. If there are many, reads
+ * only some of them, and driver_has_more() returns true.
+ */
 bool driver_poll(struct driver *d);
+bool driver_has_more(const struct driver *d);
+
+/* Returns whether a quarter of a live process's journal is unread, so that it may soon be full. */
+bool driver_is_late(const struct driver *d);
 
 /* Call when a live process has ended. Passes the remaining steps to the sink. */
 void driver_finish(struct driver *d);

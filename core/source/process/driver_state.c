@@ -74,6 +74,18 @@ const char *driver_detector(const struct driver *d)
 	return step_detector_name(driver_steps(d));
 }
 
+bool driver_has_more(const struct driver *d)
+{
+	return d->ingest->is_in_pass;
+}
+
+bool driver_is_late(const struct driver *d)
+{
+	enum { SHARE = 4 }; /* leaves most of the journal for the time until all is read */
+	const struct reader *r = &d->ingest->reader;
+	return driver_has_more(d) && reader_count_unread(r) > r->n_chunks / SHARE;
+}
+
 bool driver_has_records(const struct driver *d)
 {
 	return d->ingest->counts.records > 0;

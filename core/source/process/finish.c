@@ -41,7 +41,7 @@ static void finish(struct driver *d)
 	bool killed = driver_was_killed(d);
 	bool is_auto = driver_is_auto(d);
 	note_closing_clock(d);
-	ingest_read(d->ingest);
+	ingest_read_all(d->ingest);
 	if (is_auto && learn_tell(&d->learn, d->ingest))
 		driver_fix_backwards(d);
 	if (is_auto && !d->was_recycled)
