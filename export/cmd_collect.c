@@ -16,6 +16,7 @@
 #include "export/command.h"
 #include "export/json_text.h"
 #include "export/leftover_processes.h"
+#include "export/low_priority.h"
 #include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
@@ -76,6 +77,9 @@ struct collector {
 	uint32_t application;	    /* pid; 0: unknown */
 	uint64_t application_start; /* start time in /proc; detects a reused pid */
 	bool is_over, has_reported;
+	bool can_end;  /* nothing is left to do */
+	bool is_low;   /* this thread has low priority */
+	bool is_late;  /* a journal was about to get full, and not all has been read since */
 	bool is_saved; /* everything was saved after the last process ended */
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms, left_ms;
 	size_t n_left;	  /* processes that the application left running, counted at left_ms */
@@ -95,6 +99,7 @@ struct collector {
  */
 static struct {
 	volatile sig_atomic_t is_asked;
+	bool has_launcher;    /* it will name the application */
 	uint32_t application; /* pid; 0: unknown */
 	uint64_t application_start;
 	uint64_t gone_ms; /* when it was seen that the application has ended; 0: not yet */
@@ -111,8 +116,10 @@ static bool must_stop(void)
 {
 	if (!stopping.is_asked || stopping.is_needed)
 		return stopping.is_needed;
-	if (!stopping.gone_ms && stopping.application &&
-	    procfs_is_alive(stopping.application, stopping.application_start))
+	bool is_alive = stopping.application
+				? procfs_is_alive(stopping.application, stopping.application_start)
+				: stopping.has_launcher;
+	if (!stopping.gone_ms && is_alive)
 		return false;
 	if (!stopping.gone_ms)
 		stopping.gone_ms = clock_ms();
@@ -297,6 +304,20 @@ static void say_damage(struct collector *c, const struct process *p)
 	say(c, text);
 }
 
+/* Returns whether the application, or another process of the run, runs. A process that has called
+ * exec counts with its newest journal. */
+static bool is_anything_running(const struct collector *c)
+{
+	if (!c->application || procfs_is_alive(c->application, c->application_start))
+		return true;
+	for (size_t i = 0; i < c->watched.n; i++) {
+		const struct process *p = c->watched.at[i].process;
+		if (p && !driver_is_finished(p->driver) && driver_is_alive(p->driver))
+			return true;
+	}
+	return false;
+}
+
 /* Reads one process's journal. `ask`: also check whether the process is alive. Returns after how
  * many milliseconds to read again. */
 static int serve(struct collector *c, struct watched *w, bool ask)
@@ -308,11 +329,13 @@ static int serve(struct collector *c, struct watched *w, bool ask)
 		return w->is_given_up || p ? IDLE_MS : LEARNING_MS;
 	bool is_gone = ask && !driver_is_alive(p->driver);
 	bool is_new = process_poll(p);
+	w->n_quiet = is_new ? 0 : w->n_quiet + 1;
+	if (driver_has_more(p->driver) || (is_gone && c->is_low && !is_anything_running(c)))
+		return 0;
 	if (is_gone) {
 		process_finish(p);
 		say_damage(c, p);
 	}
-	w->n_quiet = is_new ? 0 : w->n_quiet + 1;
 	if (driver_is_learning(p->driver))
 		return w->n_quiet < QUIET_POLLS ? LEARNING_MS : BUSY_MS;
 	return is_new ? BUSY_MS : IDLE_MS;
@@ -329,6 +352,17 @@ static void serve_ranks(struct collector *c)
 	vec_free(&all);
 }
 
+static void note_late(struct collector *c)
+{
+	bool has_more = false, is_late = false;
+	for (size_t i = 0; i < c->watched.n; i++) {
+		const struct process *p = c->watched.at[i].process;
+		has_more |= p && driver_has_more(p->driver);
+		is_late |= p && driver_is_late(p->driver);
+	}
+	c->is_late = is_late || (c->is_late && has_more);
+}
+
 static int serve_all(struct collector *c)
 {
 	bool ask = c->now_ms - c->asked_ms >= ALIVE_EVERY_MS;
@@ -340,8 +374,20 @@ static int serve_all(struct collector *c)
 		if (wanted < wait)
 			wait = wanted;
 	}
+	note_late(c);
 	serve_ranks(c);
 	return wait;
+}
+
+/* Returns whether a process has ended of which not all has been read. */
+static bool has_unread(const struct collector *c)
+{
+	for (size_t i = 0; i < c->watched.n; i++) {
+		const struct process *p = c->watched.at[i].process;
+		if (p && !driver_is_finished(p->driver) && !driver_is_alive(p->driver))
+			return true;
+	}
+	return false;
 }
 
 static size_t count_running(const struct collector *c)
@@ -426,6 +472,7 @@ static void listen(struct collector *c)
 	if (n <= 0) { /* the launcher has ended or was killed */
 		close(c->control);
 		c->control = -1;
+		stopping.has_launcher = false;
 		return;
 	}
 	c->n_line += (size_t)n;
@@ -504,7 +551,7 @@ static bool is_done(struct collector *c)
 		c->over_ms = c->now_ms;
 	}
 	if (!c->is_over || c->now_ms - c->over_ms < SETTLE_MS || c->asked_ms < c->over_ms ||
-	    c->listed_ms < c->over_ms)
+	    c->listed_ms < c->over_ms || (!stopping.is_needed && has_unread(c)))
 		return false;
 	size_t n_running = count_running(c) + count_left(c);
 	if (stopping.is_needed)
@@ -515,24 +562,53 @@ static bool is_done(struct collector *c)
 	return !n_running || stopping.is_needed;
 }
 
+/* Does what there is to do now. Then waits, or notes that the collector can end. */
+static void collect_once(struct collector *c)
+{
+	c->now_ms = clock_ms();
+	find_journals(c);
+	int wait = serve_all(c);
+	save_if_due(c);
+	save_report_if_due(c, false);
+	check_over(c);
+	c->can_end = is_done(c);
+	if (c->can_end)
+		return;
+	if (c->is_over && wait > BUSY_MS)
+		wait = BUSY_MS;
+	struct pollfd p[] = { { .fd = c->control, .events = POLLIN },
+			      { .fd = c->watch.fd, .events = POLLIN } };
+	if (poll(p, 2, wait) > 0 && p[0].revents)
+		listen(c);
+}
+
+/*
+ * Returns whether the collector works with low priority: as long as there is an application that
+ * needs the processor more. A collector that is late takes its share, because a full journal loses
+ * records.
+ */
+static bool gives_way(const struct collector *c)
+{
+	return !c->can_end && !c->is_late && is_anything_running(c);
+}
+
+static void collect_gently(void *context)
+{
+	struct collector *c = context;
+	c->is_low = true;
+	while (gives_way(c))
+		collect_once(c);
+	c->is_low = false;
+}
+
 static void collect(struct collector *c)
 {
-	for (;;) {
-		c->now_ms = clock_ms();
-		find_journals(c);
-		int wait = serve_all(c);
-		save_if_due(c);
-		save_report_if_due(c, false);
-		check_over(c);
-		if (is_done(c))
-			break;
-		if (c->is_over && wait > BUSY_MS)
-			wait = BUSY_MS;
-		struct pollfd p[] = { { .fd = c->control, .events = POLLIN },
-				      { .fd = c->watch.fd, .events = POLLIN } };
-		if (poll(p, 2, wait) > 0 && p[0].revents)
-			listen(c);
-	}
+	bool has_application = c->control >= 0;
+	while (!c->can_end)
+		if (has_application && gives_way(c))
+			low_priority_run(collect_gently, c);
+		else
+			collect_once(c);
 	if (c->is_saved)
 		return;
 	save_report_if_due(c, true);
@@ -626,6 +702,7 @@ static int run(int argc, char **argv)
 	outfile_sweep(c.folder);
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGTERM, &(const struct sigaction){ .sa_handler = note_stop }, NULL);
+	stopping.has_launcher = c.control >= 0;
 	driver_ask_to_stop(must_stop);
 	signal(SIGXFSZ,
 	       SIG_IGN); /* a write beyond ulimit -f then fails, and the error is reported */

@@ -22,17 +22,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COLLECTOR_NICE = 10, OOM_SCORE_MOST = 1000 };
+enum { OOM_SCORE_MOST = 1000 };
 
 extern char **environ;
 
 /* ---- The collector ---- */
 
 /*
- * Gives the application's threads priority over the collector. Switches the collector to normal
- * scheduling, because it may have inherited real-time scheduling, and lowers its priority. Where
- * the kernel schedules sessions as groups (autogroup), lowers the priority of its session, too. If
- * memory runs out, the kernel ends the collector before any process of the application.
+ * Switches the collector to normal scheduling, because it may have inherited real-time scheduling.
+ * It lowers its priority itself (low_priority.h). If memory runs out, the kernel ends the collector
+ * before any process of the application.
  */
 static void give_way(void)
 {
@@ -43,12 +42,6 @@ static void give_way(void)
 	}
 	static const struct sched_param none;
 	sched_setscheduler(0, SCHED_OTHER, &none);
-	setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
-	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	dprintf(fd, "%d", COLLECTOR_NICE);
-	close(fd);
 }
 
 /* Frees the descriptors 0, 1 and 2 of the application's files. Without /dev/null they become copies

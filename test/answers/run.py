@@ -79,7 +79,8 @@ def hurry_collector(launcher):
             for child in children:
                 with open(f"/proc/{child}/cmdline", "rb") as file:
                     if b"collect" in file.read().split(b"\0"):
-                        os.sched_setscheduler(int(child), os.SCHED_RR, os.sched_param(1))
+                        for thread in os.listdir(f"/proc/{child}/task"):
+                            os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
                         return
         time.sleep(0.01)
 

@@ -313,6 +313,69 @@ class Cut(Case):
                       self.tool("report", run.folder).out)
 
 
+def threads(pid):
+    """Returns the ticks of CPU time and the nice value of each thread, by whether it is the main
+    thread; empty if the process has ended."""
+    found = {}
+    for tid in os.listdir(f"/proc/{pid}/task") if os.path.exists(f"/proc/{pid}/task") else ():
+        fields = read_proc(pid, f"task/{tid}/stat").rpartition(b")")[2].split()
+        if fields and fields[0] not in b"ZX":
+            found[int(tid) == pid] = int(fields[11]) + int(fields[12]), int(fields[16])
+    return found
+
+
+@unittest.skipUnless(os.nice(0) < 19, "no priority is lower than the lowest")
+class Priority(Case):
+    """The collector has low priority while the application needs the processor, and else not."""
+
+    def catch_up(self, steps, then, **settings):
+        """Stops the collector until the application has made its steps and does `then`. Returns how
+        many ticks the collector's main thread and its other one, of low priority, have taken when
+        all has been read."""
+        line, folder, env = self.launched(["sh", "-c", f"{prog('loop')} {steps} bare; {then}"],
+                                          **EVERYTHING, **settings)
+        child = subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                 cwd=self.base)
+        collector = self.collector(folder)
+        nices = {True: os.nice(0), False: min(os.nice(0) + 10, 19)}
+        self.eventually("it has a thread of low priority", lambda: nices == {
+            is_main: nice for is_main, (_, nice) in threads(collector).items()})
+        os.kill(collector, signal.SIGSTOP)
+        before = threads(collector)
+        try:
+            self.assertEqual(child.stdout.readline(), f"{steps} steps\n")
+            (application,) = applications(folder)
+            if then == "true":
+                self.eventually("the application ends", lambda: not process_name(application))
+        finally:
+            os.kill(collector, signal.SIGCONT)
+        ticks, run = {True: 0, False: 0}, Run(0, "", "", folder)
+
+        def has_read():
+            now = threads(collector)
+            for is_main, (n, _) in now.items():
+                ticks[is_main] = n - before[is_main][0]
+            return not now or (os.path.exists(os.path.join(folder, "run.json")) and
+                               [p["steps"]["count"] for p in run.json["processes"]] == [steps])
+        self.eventually("all is read", has_read)
+        child.communicate("\n")
+        return ticks[True], ticks[False]
+
+    def test_it_gives_way_while_the_application_runs(self):
+        normal, low = self.catch_up(30000, "read x")
+        self.assertLess(normal, low / 4)
+
+    def test_it_does_not_when_the_application_has_ended(self):
+        normal, low = self.catch_up(30000, "true")
+        self.assertLess(low, normal / 4)
+
+    def test_it_does_not_when_the_journal_is_about_to_be_full(self):
+        normal, low = self.catch_up(30000, "read x", PROF_BUFFER_MB=32,
+                                    PROF_STEP="kernel:first")
+        self.assertLess(low, normal)
+
+
 class Collector(Case):
     def test_a_folder_that_is_no_run(self):
         os.mkdir(folder := self.folder())
@@ -376,6 +439,21 @@ class Collector(Case):
             p["steps"]["count"] for p in run.json["processes"]])
         _, err = child.communicate("\n", timeout=100)
         self.assertNotIn("stopped by SIGTERM", err)
+
+    def test_sigterm_before_the_launcher_has_named_the_application(self):
+        """The collector of a busy machine may start to read after the application."""
+        folder = self.preloaded([prog("loop"), "300"], **EVERYTHING).folder
+        reads, writes = os.pipe()
+        with subprocess.Popen([TOOL, "collect", "--control", str(reads), folder], pass_fds=[reads],
+                              env=environment(), stderr=subprocess.PIPE) as child:
+            os.close(reads)
+            self.eventually("the collector handles SIGTERM",
+                            lambda: handles(child.pid, signal.SIGTERM))
+            child.terminate()
+            with self.assertRaises(subprocess.TimeoutExpired):
+                child.wait(timeout=3)  # it would end within 2 s
+            os.close(writes)
+            self.assertEqual(child.wait(timeout=100), 0, child.stderr.read())
 
     def test_the_folder_of_a_run(self):
         first = self.preloaded([prog("loop"), "300"], **EVERYTHING)
