@@ -44,12 +44,6 @@
  * their own, and that loop is the step.
  */
 #define OPTIMIZER_STEPS 2u
-/*
- * Some iterations may contain work of another kind. It is no accident if at least OTHER_WORK_MIN of
- * them do. If more than this share of them do, the iterations are simply different.
- */
-#define OTHER_WORK_MIN	     3u
-#define OTHER_WORK_MAX_SHARE 0.6
 /* A level with a smaller level_strength() is not accepted. */
 #define MIN_STRENGTH 0.3
 /*
@@ -277,19 +271,6 @@ static bool shows_outer_loop(const struct levels_level *level)
 }
 
 /*
- * Returns whether several iterations, but not most, contain work of another kind, and no loop was
- * found that contains this work. Then launches were lost or exchanged, or that loop has not had
- * enough iterations yet.
- */
-static bool has_unexplained_work(const struct levels_level *level)
-{
-	return !level->optimizer && !level->tail && !level->outer_rejected &&
-	       !level->request_loop && level->alike >= ALIKE_REQUESTS &&
-	       level->other_work >= OTHER_WORK_MIN &&
-	       level->other_work <= OTHER_WORK_MAX_SHARE * level->iterations;
-}
-
-/*
  * Returns whether the iterations may be micro-batches of a step that was not found. They may be if
  * they read nothing and a kernel recurs in every few of them: this kernel is an optimizer of one or
  * two launches. If launches are lost or exchanged, the outer loop may have no trigram left that
@@ -330,8 +311,7 @@ static bool may_be_inner(const struct levels_level *level)
 /* Returns whether the iterations show that the level is not the step. */
 static bool is_part_of_more(const struct levels_level *level)
 {
-	return (has_unexplained_work(level) || may_hide_outer_loop(level) ||
-		shows_outer_loop(level)) &&
+	return (may_hide_outer_loop(level) || shows_outer_loop(level)) &&
 	       level->iterations < ITERATIONS_LACKING;
 }
 

@@ -324,8 +324,7 @@ static void choose_of_ladder(struct search *q, struct levels_level *best)
 		if (is_part(q, &l.levels[chosen], &l.levels[i]))
 			chosen = i;
 	*best = l.levels[chosen];
-	best->outer_rejected = chosen + 1 < l.n;
-	best->outer_is_log = best->outer_rejected && !best->talks_to_host && !best->threads;
+	best->outer_is_log = chosen + 1 < l.n && !best->talks_to_host && !best->threads;
 }
 
 uint32_t search_choose(struct search *q, struct levels_level *best)

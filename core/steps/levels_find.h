@@ -140,8 +140,6 @@ struct levels_level {
 	uint32_t unusual;
 	/* Number of iterations that also contain another network's step with its own optimizer. */
 	uint32_t other_steps;
-	/* Number of iterations with several launches in a row that most iterations do not have. */
-	uint32_t other_work;
 	/*
 	 * Number of iterations that are entirely within an optimizer's step that evaluates its
 	 * closure more than once.
@@ -151,8 +149,7 @@ struct levels_level {
 	bool reevaluates;
 	/* Number of iterations with the most frequent kernel that recurs every few iterations. */
 	uint32_t recurring;
-	bool outer_rejected; /* an outer loop was examined, and is not the step */
-	bool graph;	     /* most iterations launch graphs */
+	bool graph; /* most iterations launch graphs */
 	/* fed, read or graph: most iterations exchange something with the host */
 	bool talks_to_host;
 };

@@ -16,13 +16,6 @@
  */
 #define FEW_NEW 4
 /*
- * Work of another kind is at least OTHER_WORK_CALLS launches in a row, each of which occurs in less
- * than this share of the iterations.
- */
-#define OTHER_WORK_CALLS 3u
-#define OTHER_WORK_BELOW 0.6
-
-/*
  * A kernel that occurs in fewer iterations than this may recur by chance. The distances between its
  * occurrences may deviate by 1/GAP_OFF from their median.
  */
@@ -100,31 +93,6 @@ static uint32_t count_unusual(struct search *q, const struct levels_level *level
 		n_with_many += n_more > MANY_MORE && n_more > many;
 	}
 	return n_with_many && n_with_many < UNUSUAL_ENOUGH ? n_with_many : n_with;
-}
-
-/*
- * Counts the iterations with several launches in a row that most iterations do not have, such as an
- * optimizer's after micro-batches. A launch that is there by chance stands alone. Leaves out the
- * first iteration, in which much is created once.
- */
-static uint32_t count_other_work(struct search *q, const struct levels_level *level)
-{
-	const struct levels_stored *events = q->store->events;
-	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0;
-	count_presence(q, level, levels_store_kernel);
-	for (uint32_t k = 1; k < level->iterations; k++) {
-		uint32_t run = 0, longest = 0;
-		for (uint32_t i = at[k]; i < at[k + 1]; i++) {
-			uint32_t kernel = levels_store_kernel(q->store, &events[i]);
-			bool is_new = !(events[i].hints & LEVEL_COPY) &&
-				      q->here[kernel] < OTHER_WORK_BELOW * level->iterations;
-			run = is_new ? run + 1 : 0;
-			longest = run > longest ? run : longest;
-		}
-		n_with += longest >= OTHER_WORK_CALLS;
-	}
-	return n_with;
 }
 
 /*
@@ -242,7 +210,6 @@ bool search_has_whole_steps(const struct search *q, const struct levels_level *l
 void search_count_odd(struct search *q, struct levels_level *level)
 {
 	level->unusual = count_unusual(q, level);
-	level->other_work = count_other_work(q, level);
 	level->other_steps = count_other_steps(q, level);
 	uint32_t n_again = search_count_iterations(q, level, LEVEL_REEVALUATION);
 	level->reevaluates = n_again >= MOST_ITERATIONS * level->iterations;

@@ -116,8 +116,8 @@ void search_look_for_tail(struct search *q, struct levels_level *level);
 void search_look_closer(struct search *q, struct levels_level *level);
 
 /*
- * levels_odd.c: counts the level's unusual iterations, those with other work or other steps, and
- * recurring kernels. q->home must be set for this level.
+ * levels_odd.c: counts the level's unusual iterations, those with other steps, and recurring
+ * kernels. q->home must be set for this level.
  */
 void search_count_odd(struct search *q, struct levels_level *level);
 
