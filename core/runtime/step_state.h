@@ -6,7 +6,7 @@
  *
  * The collector's: LEARNING, then PROVISIONAL or at once CONFIRMED. A provisional answer may be
  * replaced by another one, and becomes CONFIRMED or WITHDRAWN. After WITHDRAWN, the next answer is
- * CONFIRMED at once. If the program does other work later, the collector starts with LEARNING again.
+ * CONFIRMED at once. If the program does other work later, the collector's state is LEARNING again.
  *
  * The library's: LEARNING, ADOPTED, then as above. From PROVISIONAL and WITHDRAWN, a new anchor
  * leads back to ADOPTED, with the step numbers from before. A confirmed anchor that stops occurring

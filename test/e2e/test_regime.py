@@ -120,7 +120,8 @@ class Regime(RegimeCase):
     def relearned(self, live):
         """Does other work until its steps are learned, and 100 steps more; returns their number."""
         more = 0
-        while self.journal(live).anchor_generation < 2 or self.journal(live).step_state not in COUNTING:
+        while (self.journal(live).anchor_generation < 2
+               or self.journal(live).step_state not in COUNTING):
             live.do("other 200")
             more += 200
             self.assertLess(more, 40000, live.err())
