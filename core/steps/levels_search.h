@@ -1,8 +1,8 @@
 /*
  * The state of one search for levels in a stretch of events (core/steps/levels_find.h): the groups
  * of trigrams found so far, and scratch space. Shared by levels_find.c (groups),
- * levels_iterations.c (what the iterations contain), levels_odd.c (what only some iterations
- * contain), levels_home.c (threads) and levels_choose.c (which loop is the step).
+ * levels_iterations.c and levels_closer.c (what the iterations contain), levels_odd.c (what only
+ * some iterations contain), levels_home.c (threads) and levels_choose.c (which loop is the step).
  */
 #ifndef CORE_LEVELS_SEARCH_H
 #define CORE_LEVELS_SEARCH_H
@@ -108,7 +108,7 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level);
 bool search_find_request_loop(struct search *q, struct levels_level *level);
 
 /*
- * levels_iterations.c: both examine a level more closely. search_look_for_tail() sets level->tail,
+ * levels_closer.c: both examine a level more closely. search_look_for_tail() sets level->tail,
  * which the choice between loops needs. search_look_closer() is for the chosen level, and sets
  * `round`, `inside` and what search_count_odd() counts.
  */
