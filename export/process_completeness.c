@@ -77,6 +77,9 @@ static void explain_graphs(char *to, size_t bytes, const struct process *p,
 			 "the ids of their nodes disagree with the calls that were "
 			 "captured");
 		break;
+	case GRAPH_LACK_CHANGED:
+		snprintf(to, bytes, "their nodes got new parameters after they were made");
+		break;
 	case GRAPH_LACK_DROPPED:
 		snprintf(to, bytes,
 			 "%" PRId64 " records were dropped because the journal was full; raise "

@@ -326,7 +326,7 @@ static struct rec_node node_record(const struct rec_call *c, uint64_t graph, uin
 }
 
 /* After a captured call, the stream's next node will depend on the call's node, and on no other. */
-void graphs_called(const struct rec_call *c, const struct launch_shape *shape,
+void graphs_called(struct rec_call *c, const struct launch_shape *shape,
 		   const struct unwind_regs *regs)
 {
 	int saved = errno;
@@ -346,6 +346,7 @@ void graphs_called(const struct rec_call *c, const struct launch_shape *shape,
 	if (stack_masks().recorded >> category & 1)
 		r.stack = stack_take(regs);
 	write_node(&r);
+	c->detail |= REC_CALL_CAPTURED;
 	errno = saved;
 }
 

@@ -18,9 +18,10 @@
 
 /*
  * Called after each call that may have become a node, while hook_captures() is true. Records the
- * call if its stream captures. `shape`: of a launch. `regs`: of the wrapper's caller.
+ * call if its stream captures, and marks it (REC_CALL_CAPTURED). `shape`: of a launch. `regs`: of
+ * the wrapper's caller.
  */
-void graphs_called(const struct rec_call *c, const struct launch_shape *shape,
+void graphs_called(struct rec_call *c, const struct launch_shape *shape,
 		   const struct unwind_regs *regs);
 
 /* Called after a call that begins a capture. `is_into`: into a graph that exists already. */

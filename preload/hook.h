@@ -196,12 +196,6 @@ static inline bool hook_takes_stack(unsigned category)
 	return atomic_load_explicit(&hook_switch.stacks, memory_order_relaxed) >> category & 1;
 }
 
-/* The categories whose calls become nodes of a CUDA graph if their stream captures. */
-enum {
-	HOOK_NODES = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY | 1 << CAT_MEMSET |
-		     1 << CAT_HOSTFUNC
-};
-
 /* Returns whether any stream captures. */
 static inline bool hook_captures(void)
 {

@@ -270,7 +270,7 @@ bool hook_was_left(const void *frame)
 			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);       \
 		bool stacked = recorded && hook_asks_stack(CAT_##category_);                       \
 		take_number(c, CAT_##category_);                                                   \
-		bool captures = (HOOK_NODES >> CAT_##category_ & 1) && hook_captures();            \
+		bool captures = (RECORD_NODES >> CAT_##category_ & 1) && hook_captures();          \
 		if (recorded) {                                                                    \
 			note_own_stream(c, #symbol, sizeof(#symbol) - 1);                          \
 			call_begin(c, pushed);                                                     \

@@ -114,7 +114,7 @@ static uint32_t categories_to_watch(void)
 	if (atomic_load(&g->has_captured))
 		nodes |= BIT(HOSTFUNC);
 	if (atomic_load(&hook_switch.captures))
-		nodes |= HOOK_NODES;
+		nodes |= RECORD_NODES;
 	return own ? own | nodes : 0;
 }
 

@@ -31,6 +31,7 @@ enum graph_lack {
 	GRAPH_LACK_LAUNCH,  /* it is unknown which executable graph the work is of */
 	GRAPH_LACK_NODE,    /* the node was made by a call that is not recorded */
 	GRAPH_LACK_IDS,	    /* the ids of the nodes disagree with the calls that were captured */
+	GRAPH_LACK_CHANGED, /* the node got new parameters, and now does other work */
 	GRAPH_LACK_DROPPED, /* the journal was full, so records of nodes were dropped */
 	GRAPH_LACK_STACK,   /* no stack was taken */
 	GRAPH_LACKS_N

@@ -48,6 +48,12 @@ static const uint32_t record_gpu_work =
 #undef X
 		0;
 
+/* Bits of the categories whose calls become nodes of a CUDA graph if their stream captures. */
+enum {
+	RECORD_NODES = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY | 1 << CAT_MEMSET |
+		       1 << CAT_HOSTFUNC
+};
+
 /* Bits of the categories whose calls have tokens (token.h). */
 enum { RECORD_TOKENS = 1 << CAT_LAUNCH | 1 << CAT_GRAPH | 1 << CAT_MEMCPY };
 

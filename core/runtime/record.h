@@ -82,6 +82,8 @@ struct rec_head {
  *   ALLOC     arg = address or handle, bytes = size        (no seq)
  *   FREE      arg = address or handle, bytes = 0 unless known
  *   EVENT, SYNC, QUERY   arg = event handle; 0 if the function takes no event
+ *   LAUNCH, GRAPH, MEMCPY, MEMSET, HOSTFUNC   `detail` has REC_CALL_CAPTURED if the call became a
+ *             node of a CUDA graph
  *   QUERY     detail = number of queries of the same object that returned "not ready" directly
  *             before this one, with no other record of the thread in between; seq = ticks since the
  *             first of these queries returned, >> REC_POLLED_SHIFT
@@ -113,6 +115,9 @@ struct rec_call {
 	uint64_t stream;
 	uint64_t arg;
 };
+
+/* in `detail` of a struct rec_call */
+#define REC_CALL_CAPTURED 0x80000000u
 
 /* 1,024 cycles of a time-stamp counter of 2 GHz or more are half a microsecond at most. */
 #define REC_POLLED_SHIFT 10

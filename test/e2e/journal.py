@@ -10,6 +10,7 @@ import struct
 CATEGORIES = ("launch graph memcpy memset prefetch hostfunc alloc free sync query event stream "
               "capture control profiler node").split()
 GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
+CAPTURED = {"launch", "graph", "memcpy", "memset", "hostfunc"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where others hold bytes
 (CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL,
  RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE, NODE, GRAPH) = range(1, 20)
@@ -164,6 +165,8 @@ class Journal:
                      context=packed >> 50 & 0x3f,
                      device=packed >> 56, stream=stream, arg=arg, bytes=union,
                      seq=union & 0xffffffff, detail=union >> 32)
+            r["is_captured"] = row.category in CAPTURED and bool(r.detail >> 31)
+            r["detail"] &= 0x7fffffff if r.is_captured else 0xffffffff
         elif kind == STEP:
             event, action, generation, ticks, number, detail = struct.unpack_from("<BBIQQQ",
                                                                                   self.data, at + 2)

@@ -251,6 +251,20 @@ static void replay_updated(int steps)
 	}
 }
 
+/* 50 graphs of 200 nodes. */
+static void replay_many(int steps)
+{
+	cudaGraphExec_t execs[50];
+	for (auto &exec : execs) {
+		begin();
+		for (int i = 0; i < 200; i++)
+			plain_5us<<<1, 32, 0, stream>>>(x);
+		exec = made(end());
+	}
+	for (int i = 0; i < steps; i++)
+		launch_all(execs, 50, i);
+}
+
 static void replay_broken(int steps)
 {
 	broken();
@@ -270,6 +284,7 @@ int main(int n, char **arguments)
 		{ "added_child", added_child, NULL }, { "cloned", cloned, NULL },
 		{ "twice", NULL, replay_twice }, { "anew", NULL, replay_anew },
 		{ "updated", NULL, replay_updated }, { "broken", NULL, replay_broken },
+		{ "many", NULL, replay_many },
 	};
 	int steps = n > 2 ? atoi(arguments[2]) : 40;
 	CHECK(cudaMalloc(&x, 1 << 20));

@@ -397,8 +397,13 @@ static void test_new_parameters(void **state)
 	struct graph_work *first = work(s, 0, 0), *changed = work(s, 1, 6), *last = work(s, 2, 2);
 	resolve(s);
 	assert_line(first, 10);
-	assert_line(changed, 11);
+	assert_lacks(changed, GRAPH_LACK_CHANGED);
 	assert_line(last, 12);
+	launch(s);
+	struct graph_work *wider = work(s, 1, 1);
+	s->gpu[0].grid[0] = 2;
+	resolve(s);
+	assert_line(wider, 11);
 }
 
 int main(void)

@@ -32,30 +32,33 @@ static bool same(const uint32_t a[3], const uint32_t b[3])
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-static bool is_kernel_of(const struct dict *d, const struct rec_gpu *g, const struct rec_node *node)
+/* Returns whether the kernel has the name of the call's, or one of the names is unknown. */
+static bool is_named_as(const struct dict *d, const struct rec_gpu *g, const struct rec_node *node)
 {
 	const struct run_launch *l = tables_launch(&d->t, node->arg);
 	const struct run_kernel *k = g->name < d->t.kernels.n ? &d->t.kernels.at[g->name] : NULL;
-	if (!l)
-		return true;
-	if (k && k->is_known && (!same(k->block, l->block) || (l->is_named && l->name != k->name)))
-		return false;
-	return same(g->grid, l->grid);
+	return !l || !l->is_named || !k || !k->is_known || l->name == k->name;
 }
 
-/* Returns whether the work may be that of the node. */
+static bool has_shape_of(const struct dict *d, const struct rec_gpu *g, const struct rec_node *node)
+{
+	const struct run_launch *l = tables_launch(&d->t, node->arg);
+	const struct run_kernel *k = g->name < d->t.kernels.n ? &d->t.kernels.at[g->name] : NULL;
+	return !l || (same(g->grid, l->grid) && (!k || !k->is_known || same(k->block, l->block)));
+}
+
+/* Returns whether the work may be that of the node. If `is_lenient`, grid and block may differ. */
 static bool is_work_of(const struct match *m, const struct rec_gpu *g,
-		       const struct graph_node *node)
+		       const struct graph_node *node, bool is_lenient)
 {
 	static const uint8_t types[REC_KINDS] = {
 		[REC_KERNEL] = NODE_KERNEL, [REC_MEMCPY] = NODE_MEMCPY, [REC_MEMSET] = NODE_MEMSET
 	};
 	if (types[g->kind] != node->call.type)
 		return false;
-	if (is_changed(m->exec, node))
-		return true;
 	if (g->kind == REC_KERNEL)
-		return is_kernel_of(m->dict, g, &node->call);
+		return is_named_as(m->dict, g, &node->call) &&
+		       (is_lenient || has_shape_of(m->dict, g, &node->call));
 	return node->call.arg == ((uint64_t)g->bytes_high << 32 | g->bytes_low);
 }
 
@@ -137,7 +140,8 @@ static bool fits(const struct match *m, struct graph_reading r)
 			is_good = v->is_exact || local <= v->last;
 			continue;
 		}
-		is_good = v->is_exact || is_work_of(m, g, &v->nodes->list.at[slot->index]);
+		const struct graph_node *node = &v->nodes->list.at[slot->index];
+		is_good = v->is_exact || is_changed(m->exec, node) || is_work_of(m, g, node, false);
 		if (!(g->flags & GPU_WRONG_ID))
 			placed[n++] = (struct placed){ g, slot->index };
 	}
@@ -202,14 +206,21 @@ static void drop_readings(struct match *m, struct graph_group *group)
 	group->left.n = n;
 }
 
+/*
+ * New parameters may give a node another kernel or another copy. Then the call that made it does
+ * not show the work's code.
+ */
 static void name_work(const struct match *m, const struct graph_reading *r, struct graph_work *w)
 {
 	const struct graph_view *v = &m->exec->views.at[r->view];
 	const struct graph_slot *slot = slot_of(v, (uint32_t)w->gpu->node - r->offset);
 	const struct graph_node *node = slot ? &v->nodes->list.at[slot->index] : NULL;
-	w->lack = !node				 ? GRAPH_LACK_NODE
-		  : !is_work_of(m, w->gpu, node) ? GRAPH_LACK_IDS
-						 : GRAPH_LACK_NONE;
+	bool has_changed = node && is_changed(m->exec, node);
+	w->lack = GRAPH_LACK_NONE;
+	if (!node)
+		w->lack = GRAPH_LACK_NODE;
+	else if (!is_work_of(m, w->gpu, node, has_changed))
+		w->lack = has_changed ? GRAPH_LACK_CHANGED : GRAPH_LACK_IDS;
 	w->node = w->lack ? NULL : node;
 	w->view = v;
 }

@@ -134,9 +134,15 @@ bool ingest_takes_call(const struct ingest *f, const struct rec_call *c)
 	       plausible_bytes(c->bytes);
 }
 
-static void take_call(struct ingest *f, struct ingest_thread *t, const struct rec_call *c)
+static void take_call(struct ingest *f, struct ingest_thread *t, const struct rec_call *record)
 {
-	uint8_t category = dict_category(&f->dict, c->hook);
+	uint8_t category = dict_category(&f->dict, record->hook);
+	struct rec_call own = *record;
+	const struct rec_call *c = &own;
+	if (RECORD_NODES >> category & 1 && own.detail & REC_CALL_CAPTURED) {
+		own.detail &= ~REC_CALL_CAPTURED;
+		own.kind = REC_NODE;
+	}
 	if (!ingest_takes_call(f, c)) {
 		f->reader.n_impossible++;
 		return;

@@ -25,8 +25,10 @@ struct ingest_thread {
 	uint32_t slot;
 	uint32_t closed_seq; /* seq of the last call with GPU work in the steps passed on */
 	bool is_capturing;
-	VEC(struct rec_call) calls; /* calls of the steps not passed on yet */
-	size_t n_cut;		    /* the first n_cut calls belong to the step being closed */
+	/* calls of the steps not passed on yet; the `kind` of a call that was captured into a graph
+	 * is REC_NODE */
+	VEC(struct rec_call) calls;
+	size_t n_cut; /* the first n_cut calls belong to the step being closed */
 };
 
 /* The start of a step, or of a period outside all steps. */

@@ -172,7 +172,8 @@ static void build_thread(struct build *b, size_t i)
 		b->m->n_calls_without_work += is_missing;
 		if (!b->is_recorded)
 			continue;
-		count_launch(b, c, category, t->is_capturing, b->has_work[number]);
+		bool is_node = c->kind == REC_NODE;
+		count_launch(b, c, category, t->is_capturing || is_node, b->has_work[number]);
 		if (category_has_work(category)) {
 			count_lost(b, c, seq);
 			seq = c->seq;
@@ -180,7 +181,8 @@ static void build_thread(struct build *b, size_t i)
 		struct model_call call = ingest_call_of(b->f, c, category);
 		if (call.polls && call.begin_ns < b->m->begin_ns)
 			call.begin_ns = b->m->begin_ns;
-		call.is_captured = t->is_capturing && is_expected && !b->has_work[number];
+		call.is_captured = is_node ||
+				   (t->is_capturing && is_expected && !b->has_work[number]);
 		if (category == CAT_GRAPH)
 			ingest_graphs_launch(&b->graphs, (uint32_t)b->m->calls.n, c);
 		vec_push(&b->m->calls, call);

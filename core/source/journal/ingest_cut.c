@@ -18,7 +18,8 @@ static bool moves_nothing(uint8_t category, const struct rec_call *c)
 bool ingest_expects_work(const struct ingest *f, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
-	if (c->status || !category_has_work(category) || moves_nothing(category, c))
+	if (c->status || c->kind == REC_NODE || !category_has_work(category) ||
+	    moves_nothing(category, c))
 		return false;
 	for (size_t i = f->gpu_switches.n; i > 0; i--) {
 		const struct gpu_switch *s = &f->gpu_switches.at[i - 1];
