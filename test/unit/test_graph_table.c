@@ -352,6 +352,21 @@ static void test_a_graph_within_a_graph(void **state)
 	assert_line(inner, 10);
 }
 
+/* Each of the two graphs contains a copy of the other one. */
+static void test_graphs_within_each_other(void **state)
+{
+	struct setting *s = *state;
+	capture(s);
+	event(s, GRAPH_MADE, OTHER, 0);
+	node_of(s, OTHER, NODE_CHILD, GRAPH, 60);
+	s->n_nodes = 3;
+	node_of(s, GRAPH, NODE_CHILD, OTHER, 61);
+	event(s, GRAPH_INSTANTIATED, GRAPH, EXEC);
+	event(s, GRAPH_GONE, GRAPH, 0);
+	event(s, GRAPH_GONE, OTHER, 0);
+	replay_from(s, 0);
+}
+
 static void test_an_unknown_graph(void **state)
 {
 	struct setting *s = *state;
@@ -421,6 +436,7 @@ int main(void)
 		TEST(test_an_update_brings_other_calls),
 		TEST(test_work_without_a_launch),
 		TEST(test_a_graph_within_a_graph),
+		TEST(test_graphs_within_each_other),
 		TEST(test_an_unknown_graph),
 		TEST(test_a_number_of_two_nodes_is_not_used),
 		TEST(test_new_parameters),

@@ -7,11 +7,26 @@ enum { NESTED_MOST = 16, VIEWS_MOST = 1024 };
 
 /* ---- Nodes ---- */
 
-static struct graph_nodes *nodes_new(void)
+static struct graph_nodes *nodes_new(struct graph_table *t)
 {
 	struct graph_nodes *nodes = mem_zero(sizeof(*nodes));
 	nodes->n_users = 1;
+	nodes->next = t->lists;
+	nodes->link = &t->lists;
+	if (nodes->next)
+		nodes->next->link = &nodes->next;
+	t->lists = nodes;
 	return nodes;
+}
+
+static void nodes_free(struct graph_table *t, struct graph_nodes *nodes)
+{
+	*nodes->link = nodes->next;
+	if (nodes->next)
+		nodes->next->link = nodes->link;
+	t->n_nodes -= nodes->list.n;
+	vec_free(&nodes->list);
+	free(nodes);
 }
 
 static struct graph_nodes *nodes_use(struct graph_nodes *nodes)
@@ -27,9 +42,7 @@ static void nodes_drop(struct graph_table *t, struct graph_nodes *nodes)
 		return;
 	for (size_t i = 0; i < nodes->list.n; i++)
 		nodes_drop(t, nodes->list.at[i].child);
-	t->n_nodes -= nodes->list.n;
-	vec_free(&nodes->list);
-	free(nodes);
+	nodes_free(t, nodes);
 }
 
 static struct graph_nodes *nodes_of(const struct graph_table *t, uint64_t graph)
@@ -99,7 +112,7 @@ static void clone_graph(struct graph_table *t, uint64_t to, uint64_t from)
 		set_nodes(t, to, NULL);
 		return;
 	}
-	nodes = nodes_new();
+	nodes = nodes_new(t);
 	vec_reserve(&nodes->list, of->list.n);
 	for (size_t i = 0; i < of->list.n; i++) {
 		struct graph_node node = of->list.at[i];
@@ -233,7 +246,7 @@ static void apply_event(struct graph_table *t, const struct rec_graph *r)
 	struct graph_node *node;
 	switch (r->event) {
 	case GRAPH_MADE:
-		set_nodes(t, r->graph, nodes_new());
+		set_nodes(t, r->graph, nodes_new(t));
 		break;
 	case GRAPH_CLONED:
 		clone_graph(t, r->graph, r->of);
@@ -329,6 +342,8 @@ void graph_table_free(struct graph_table *t)
 	for (size_t i = 0; i < t->graphs.room; i++)
 		if (t->graphs.slots[i].used)
 			nodes_drop(t, (struct graph_nodes *)(uintptr_t)t->graphs.slots[i].value);
+	while (t->lists)
+		nodes_free(t, t->lists);
 	map_free(&t->graphs);
 	map_free(&t->execs);
 	map_free(&t->node_graphs);

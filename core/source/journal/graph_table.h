@@ -34,6 +34,7 @@ struct graph_node {
 
 /* The nodes of a graph, by time. Executable graphs keep it when the graph is destroyed. */
 struct graph_nodes {
+	struct graph_nodes *next, **link; /* of all lists of the table */
 	uint32_t n_users;
 	VEC(struct graph_node) list;
 };
@@ -83,6 +84,8 @@ struct graph_exec {
 
 struct graph_table {
 	VEC(struct rec_node) nodes; /* not applied yet */
+	/* Graphs may contain each other's nodes, so not every list is freed before the table. */
+	struct graph_nodes *lists;
 	VEC(struct rec_graph) events;
 	struct map graphs;	       /* handle -> struct graph_nodes * */
 	struct map execs;	       /* handle -> newest struct graph_exec * */
