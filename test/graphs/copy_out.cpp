@@ -6,6 +6,11 @@ constexpr size_t BYTES = 1 << 20;
 static cudaKernel_t embed, block, head;
 static void *hidden, *host;
 
+static void dump(cudaStream_t s)
+{
+	kit::check(cudaMemcpyAsync(host, hidden, BYTES, cudaMemcpyDeviceToHost, s)); // PLANTED
+}
+
 static cudaGraphExec_t captured(cudaStream_t stream, bool fixed)
 {
 	cudaGraph_t made;
@@ -15,8 +20,7 @@ static cudaGraphExec_t captured(cudaStream_t stream, bool fixed)
 	for (int i = 0; i < 4; i++) {
 		LAUNCH(block, stream);
 		if (!fixed)
-			kit::check(cudaMemcpyAsync(host, hidden, BYTES, cudaMemcpyDeviceToHost, // PLANTED
-						   stream)); // PLANTED
+			dump(stream);
 	}
 	LAUNCH(head, stream);
 	kit::check(cudaStreamEndCapture(stream, &made));

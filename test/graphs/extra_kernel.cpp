@@ -27,7 +27,8 @@ static cudaGraphExec_t captured(cudaStream_t stream, bool fixed)
 int main()
 {
 	cudaStream_t stream = kit::stream();
-	norm = kit::kernel("norm_20us"), gemm = kit::kernel("gemm_90us"), add = kit::kernel("add_15us");
+	norm = kit::kernel("norm_20us"), gemm = kit::kernel("gemm_90us");
+	add = kit::kernel("add_15us");
 	verify = kit::kernel("verify_fp64_140us");
 	cudaGraphExec_t slow = captured(stream, false), fast = captured(stream, true);
 	kit::pace pace;

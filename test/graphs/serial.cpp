@@ -29,7 +29,8 @@ int main()
 {
 	main_stream = kit::stream(), side = kit::stream();
 	begun = kit::event(), done = kit::event();
-	image = kit::kernel("image_160us"), text = kit::kernel("text_120us"), join = kit::kernel("join_30us");
+	image = kit::kernel("image_160us"), text = kit::kernel("text_120us");
+	join = kit::kernel("join_30us");
 	cudaGraphExec_t slow = captured(false), fast = captured(true);
 	kit::pace pace;
 	return kit::measure([&](int i, bool fixed) {

@@ -21,7 +21,8 @@ static cudaGraphExec_t captured(cudaStream_t stream, bool fixed)
 int main()
 {
 	cudaStream_t stream = kit::stream();
-	gemm = kit::kernel("gemm_200us"), small = kit::kernel("small_4us"), fused = kit::kernel("fused_20us");
+	gemm = kit::kernel("gemm_200us"), small = kit::kernel("small_4us");
+	fused = kit::kernel("fused_20us");
 	cudaGraphExec_t slow = captured(stream, false), fast = captured(stream, true);
 	kit::pace pace;
 	return kit::measure([&](int i, bool fixed) {
