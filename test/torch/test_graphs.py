@@ -1,0 +1,133 @@
+"""CUDA graphs of real PyTorch on the simulated GPU: the GPU time of every module, operator and line
+equals that of the same model run without graphs."""
+import os
+import unittest
+
+from sim_case import SimCase, report_of
+from test_torch import HERE
+from trace import Trace
+
+SCRIPTS = os.path.join(HERE, "graphs")
+UNKNOWN = 0.02  # of the GPU time, and of the pieces of GPU work
+ROUNDING_MS = 0.001
+TRIES = 3
+COPY_INPUTS = "aten::_foreach_copy_"
+
+
+def module_times(process):
+    return {row["name"]: row["gpu_ms_per_step"] + row["backward_gpu_ms_per_step"]
+            for row in process["modules"]}
+
+
+def operator_times(process):
+    return {row["name"]: row["self_gpu_ms_per_step"] for row in process["operators"]}
+
+
+def line_times(process):
+    times = {}
+    for row in process["lines"]:
+        key = os.path.basename(row["file"] or ""), row["line"]
+        times[key] = times.get(key, 0) + row["gpu_ms_per_step"]
+    return times
+
+
+class Graphs(SimCase):
+    def run_once(self, command, skip, active):
+        """Returns a run all of whose recorded launches have their GPU work."""
+        for _ in range(TRIES):
+            run, process = self.try_once(command, skip, active)
+            records = run.json["processes"][0]["records"]
+            if records["launches"] == records["paired"]:
+                return run, process
+        return self.fail(f"{command}: {records}")
+
+    def try_once(self, command, skip, active):
+        run = self.under_profrun([os.path.join(SCRIPTS, command[0]), *map(str, command[1:])],
+                                 f"skip_first={skip},wait=0,warmup=2,active={active},repeat=1",
+                                 PROF_STEP="sync", PROFSIM_KERNEL_US=30)
+        self.assertEqual(run.status, 0, run.err)
+        process, = report_of(run)["processes"]
+        return run, process
+
+    def assert_work_is_named(self, run):
+        pieces = [piece for path in run.traces() for piece in Trace(path).slices
+                  if piece.args.get("graph")]
+        self.assertGreater(len(pieces), 0)
+        unknown = [piece.name for piece in pieces if not piece.args.get("captured_at")]
+        self.assertLessEqual(len(unknown), UNKNOWN * len(pieces), set(unknown))
+
+    def assert_same(self, plain, graphed, what, more_ms=0):
+        """No key may have more GPU time than without graphs; only a little may be missing.
+
+        more_ms: of work that only the graphs have."""
+        wrong = {key: (ms, plain.get(key, 0)) for key, ms in graphed.items()
+                 if ms > plain.get(key, 0) * 1.01 + ROUNDING_MS + more_ms}
+        self.assertEqual(wrong, {}, f"{what}: (ms with graphs, ms without)")
+        missing = {key: (graphed.get(key, 0), ms) for key, ms in plain.items()
+                   if graphed.get(key, 0) < ms * (1 - UNKNOWN) - ROUNDING_MS}
+        self.assertEqual(missing, {}, f"{what}: (ms with graphs, ms without)")
+
+    def compare(self, plain_command, graph_command, skip, active=6):
+        """Runs both and compares the modules' time. Returns the reports."""
+        _, plain = self.run_once(plain_command, skip, active)
+        run, graphed = self.run_once(graph_command, skip, active)
+        self.assert_work_is_named(run)
+        self.assertGreater(sum(module_times(plain).values()), 0)
+        more_ms = self.copied_inputs_ms(graphed)
+        self.assert_same(module_times(plain), module_times(graphed), "modules", more_ms)
+        return plain, graphed
+
+    @staticmethod
+    def copied_inputs_ms(graphed):
+        """Returns the time of copying the inputs to where torch.compile's graphs read them."""
+        return operator_times(graphed).get(COPY_INPUTS, 0)
+
+    def assert_tables_are_equal(self, plain, graphed):
+        more_ms, operators = self.copied_inputs_ms(graphed), operator_times(graphed)
+        operators.pop(COPY_INPUTS, None)
+        self.assert_same(operator_times(plain), operators, "operators")
+        self.assert_same(line_times(plain), line_times(graphed), "lines", more_ms)
+
+    def compare_models(self, model, plain, graphed, steps=100, skip=60):
+        return self.compare(("models.py", model, plain, steps),
+                            ("models.py", model, graphed, steps), skip)
+
+    def test_graph(self):
+        for model in ("mlp", "block", "conv", "train"):
+            with self.subTest(model):
+                self.assert_tables_are_equal(*self.compare_models(model, "eager", "graph"))
+
+    def test_make_graphed_callables(self):
+        self.assert_tables_are_equal(*self.compare_models("block", "eager", "made"))
+
+    def test_make_graphed_callables_to_train(self):
+        """The backward pass was captured by another line than the one that runs it, and adds up the
+        gradients by other kernels."""
+        _, graphed = self.compare_models("train", "eager", "made")
+        lines = line_times(graphed)
+        unknown = sum(ms for (_, line), ms in lines.items() if not line)
+        self.assertLessEqual(unknown, UNKNOWN * sum(lines.values()), lines)
+
+    def test_reduce_overhead(self):
+        self.assert_tables_are_equal(*self.compare_models("block", "compiled", "reduce", 200, 200))
+
+    def test_backend_cudagraphs(self):
+        plain, graphed = self.compare_models("block", "aot", "cudagraphs")
+        self.assert_tables_are_equal(plain, graphed)
+
+    def test_graph_for_each_batch_size(self):
+        # whole requests of a prompt and eight tokens, wherever the recording begins
+        self.assert_tables_are_equal(*self.compare(("decoder.py", "eager", 24),
+                                                   ("decoder.py", "graph", 24), 72, 27))
+
+    def test_generate_with_static_cache(self):
+        """Without graphs, the compiled code has other modules from run to run."""
+        run, graphed = self.run_once(("generate.py", "reduce-overhead", 80), 110, 6)
+        self.assert_work_is_named(run)
+        lines = line_times(graphed)
+        unknown = sum(ms for (_, line), ms in lines.items() if not line)
+        self.assertLessEqual(unknown, UNKNOWN * sum(lines.values()), lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
