@@ -77,7 +77,8 @@ static void sum_calls(struct sums *sums, struct timeline *t)
 		add_module(t, s, c);
 	}
 	for (size_t i = 0; i < t->captured.n; i++)
-		add_module(t, sum_of(sums, t->captured.at[i].site), &t->captured.at[i]);
+		if (category_has_work(t->captured.at[i].category)) /* not host functions */
+			add_module(t, sum_of(sums, t->captured.at[i].site), &t->captured.at[i]);
 }
 
 static void sum_works(struct sums *sums, struct findings *f)

@@ -141,7 +141,8 @@ static double taken_of_work(const struct judge *j, uint32_t work)
 	uint8_t node = j->w.edit.node[work];
 	double scale = node & NODE_GONE ? 0 : (double)j->w.edit.scale[work];
 	bool is_gap = node && w->is_chained && !w->overlaps;
-	return (double)w->duration_ns * (1 - scale) + (is_gap ? (double)w->after_ns : 0);
+	double gap_ns = is_gap ? (double)w->after_ns : 0;
+	return (double)w->duration_ns * (1 - scale) + (node == NODE_HALF_GAP ? gap_ns / 2 : gap_ns);
 }
 
 static double per_step_ms(const struct judge *j, double ns)

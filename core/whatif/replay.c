@@ -87,7 +87,7 @@ static double submit(struct play *p, const struct replay_op *op, double issued, 
 		double scale = p->edit->scale ? p->edit->scale[i] : 1;
 		uint8_t node = p->edit->node ? p->edit->node[i] : 0;
 		if (node && w->is_chained && !w->overlaps)
-			begin = end;
+			begin = node == NODE_HALF_GAP ? (begin + end) / 2 : end;
 		scale = node & NODE_GONE ? 0 : scale;
 		end = begin + w->duration_ns * scale;
 		p->r->work_end[i] = end;

@@ -146,8 +146,9 @@ enum replay_edit_flag {
 
 /* What is changed of a piece of GPU work that a graph runs. */
 enum replay_node_flag {
-	NODE_GONE = 1,	 /* it is not run, and the gap before it goes */
-	NODE_NO_GAP = 2, /* the gap before it goes */
+	NODE_GONE = 1,	   /* it is not run, and the gap before it goes */
+	NODE_NO_GAP = 2,   /* the gap before it goes */
+	NODE_HALF_GAP = 4, /* the gap before it is half as long */
 };
 
 /* Changes for one play. A NULL array means no changes of its kind. */

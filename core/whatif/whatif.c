@@ -408,6 +408,8 @@ static void change_twice(struct whatif *w, uint8_t what)
 		speed_up_gpu(w);
 	if (what == WHATIF_TWICE_LAUNCH)
 		speed_up_calls(w);
+	if (what == WHATIF_TWICE_HOST)
+		whatif_change_host_nodes(w, 0, NODE_HALF_GAP);
 	if (what != WHATIF_TWICE_GPU)
 		whatif_halve_gaps(w, what == WHATIF_TWICE_HOST);
 }
@@ -535,7 +537,7 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct whatif_
 		whatif_use_own_stream(w, c->site);
 		return 0;
 	case WHATIF_HOST_NODES:
-		whatif_remove_host_nodes(w, c->site);
+		whatif_change_host_nodes(w, c->site, NODE_NO_GAP);
 		return 0;
 	}
 	return err_set(e, -EINVAL, "an unknown change");

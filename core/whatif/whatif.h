@@ -58,8 +58,8 @@ enum whatif_kind {
 enum whatif_twice {
 	WHATIF_TWICE_GPU,    /* kernels and memsets */
 	WHATIF_TWICE_LAUNCH, /* calls, and the host time to get from one call to the next */
-	/* The host's own work before calls, as with WHATIF_PAUSE. Stalls of the host, such as a
-	 * sleep or a lock, are not work, so they are removed. */
+	/* The host's own work before calls, as with WHATIF_PAUSE, and host functions in graphs.
+	 * Stalls of the host, such as a sleep or a lock, are not work, so they are removed. */
 	WHATIF_TWICE_HOST,
 };
 

@@ -23,7 +23,7 @@ bool whatif_remove_nodes(struct whatif *w, struct whatif_place *p, bool counts_o
 	return found;
 }
 
-void whatif_remove_host_nodes(struct whatif *w, uint32_t site)
+void whatif_change_host_nodes(struct whatif *w, uint32_t site, uint8_t flag)
 {
 	const struct timeline *t = w->timeline;
 	const struct replay_work *works = w->replay.works.at;
@@ -34,7 +34,7 @@ void whatif_remove_host_nodes(struct whatif *w, uint32_t site)
 						     &t->works.at[works[i].work]);
 		if (!host || (site && host != site))
 			continue;
-		w->edit.node[i] |= NODE_NO_GAP;
+		w->edit.node[i] |= flag;
 		w->has_nodes = true;
 	}
 }

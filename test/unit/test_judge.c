@@ -552,6 +552,7 @@ static void a_host_node_is_named(void **state)
 	assert_non_null(a);
 	assert_non_null(strstr(a->what, "host function out of the graph"));
 	assert_near(a->expected_ms, truth_ms(host_node), 0.02);
+	assert_int_equal(f.verdict, VERDICT_HOST);
 	assert_null(advice_at(REPLAY));
 	forget();
 }
