@@ -13,13 +13,13 @@ GPU_WORK = {"launch", "graph", "memcpy", "memset", "prefetch"}
 CAPTURED = {"launch", "graph", "memcpy", "memset", "hostfunc"}
 WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where others hold bytes
 (CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL,
- RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE, NODE, GRAPH) = range(1, 20)
+ RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE, THREAD, CPU_WAIT, NODE, GRAPH) = range(1, 22)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
 GPU_STATES = "off on flushed unavailable lost yielded on_but_copies".split()
 STEP_EVENTS = ("begin outside counted triggered numbered backup cut corrected opening_ended "
                "every").split()
 RANGE_EVENTS = "push pop start end mark".split()
-SAMPLE_STATES = "unknown running lock gil poll io sleep blocked".split()
+SAMPLE_STATES = "unknown running lock gil poll io sleep blocked child".split()
 LIBRARIES = "nccl cublas cublasLt cudnn".split()
 NODE_TYPES = "other kernel memcpy memset child".split()
 GRAPH_EVENTS = ("made cloned gone instantiated updated exec_gone node_gone node_changed "

@@ -374,7 +374,7 @@ void ingest_close_group(struct ingest *f, size_t n);
  */
 void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_step *m);
 
-/* ingest_build.c: returns a recorded call as a call of the model. */
+/* ingest_call.c: returns a recorded call as a call of the model. */
 struct model_call ingest_call_of(const struct ingest *f, const struct rec_call *c,
 				 uint8_t category);
 
