@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -421,6 +422,35 @@ static void test_new_parameters(void **state)
 	assert_line(wider, 11);
 }
 
+/* Returns the processor time of a program that makes a graph of one node in each of n steps, if all
+ * steps are read before the first one is passed on. */
+static double seconds_of(size_t n)
+{
+	struct graph_table t = { 0 };
+	clock_t began = clock();
+	for (size_t i = 1; i <= n; i++) {
+		graph_table_event(&t, &(struct rec_graph){ .event = GRAPH_MADE,
+							   .ticks = 4 * i,
+							   .graph = GRAPH });
+		graph_table_node(&t, &(struct rec_node){ .type = NODE_KERNEL,
+							 .begin_ticks = 4 * i + 1,
+							 .graph = GRAPH,
+							 .node = i });
+	}
+	for (size_t i = 1; i <= n; i++)
+		graph_table_settle(&t, 4 * i + 2);
+	assert_int_equal(t.n_nodes, 1);
+	graph_table_free(&t);
+	return (double)(clock() - began) / CLOCKS_PER_SEC;
+}
+
+static void test_steps_that_were_read_ahead_cost_no_more(void **state)
+{
+	(void)state;
+	double few = seconds_of(2000), many = seconds_of(32000);
+	assert_true(many < 64 * few); /* 16 times the steps; quadratic: 256 times the time */
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -440,6 +470,7 @@ int main(void)
 		TEST(test_an_unknown_graph),
 		TEST(test_a_number_of_two_nodes_is_not_used),
 		TEST(test_new_parameters),
+		TEST(test_steps_that_were_read_ahead_cost_no_more),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

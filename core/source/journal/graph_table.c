@@ -294,23 +294,26 @@ static int events_by_time(const void *a, const void *b)
 
 void graph_table_node(struct graph_table *t, const struct rec_node *n)
 {
-	vec_push(&t->nodes, *n);
+	size_t last = t->nodes.n;
+	t->nodes_are_mixed |= last && t->nodes.at[last - 1].begin_ticks > n->begin_ticks;
+	queue_push(&t->nodes, *n);
 }
 
 void graph_table_event(struct graph_table *t, const struct rec_graph *e)
 {
-	vec_push(&t->events, *e);
+	size_t last = t->events.n;
+	t->events_are_mixed |= last && t->events.at[last - 1].ticks > e->ticks;
+	queue_push(&t->events, *e);
 }
 
 void graph_table_settle(struct graph_table *t, uint64_t ticks)
 {
 	size_t node = 0, event = 0;
-	if (!t->nodes.n && !t->events.n)
-		return;
-	if (t->nodes.n)
+	if (t->nodes_are_mixed)
 		qsort(t->nodes.at, t->nodes.n, sizeof(*t->nodes.at), nodes_by_time);
-	if (t->events.n)
+	if (t->events_are_mixed)
 		qsort(t->events.at, t->events.n, sizeof(*t->events.at), events_by_time);
+	t->nodes_are_mixed = t->events_are_mixed = false;
 	for (;;) {
 		const struct rec_node *n = node < t->nodes.n ? &t->nodes.at[node] : NULL;
 		const struct rec_graph *e = event < t->events.n ? &t->events.at[event] : NULL;
@@ -324,8 +327,8 @@ void graph_table_settle(struct graph_table *t, uint64_t ticks)
 			break;
 		}
 	}
-	vec_shift(&t->nodes, node);
-	vec_shift(&t->events, event);
+	queue_shift(&t->nodes, node);
+	queue_shift(&t->events, event);
 }
 
 void graph_table_free(struct graph_table *t)
@@ -349,8 +352,8 @@ void graph_table_free(struct graph_table *t)
 	map_free(&t->node_graphs);
 	map_free(&t->chain_of_id);
 	map_free(&t->exec_of_chain);
-	vec_free(&t->nodes);
-	vec_free(&t->events);
+	queue_free(&t->nodes);
+	queue_free(&t->events);
 	vec_free(&t->over);
 }
 

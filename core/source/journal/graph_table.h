@@ -83,10 +83,12 @@ struct graph_exec {
 };
 
 struct graph_table {
-	VEC(struct rec_node) nodes; /* not applied yet */
+	/* Records that are not applied yet: those of all steps that were read ahead. */
+	QUEUE(struct rec_node) nodes;
+	QUEUE(struct rec_graph) events;
+	bool nodes_are_mixed, events_are_mixed; /* not in order of time */
 	/* Graphs may contain each other's nodes, so not every list is freed before the table. */
 	struct graph_nodes *lists;
-	VEC(struct rec_graph) events;
 	struct map graphs;	       /* handle -> struct graph_nodes * */
 	struct map execs;	       /* handle -> newest struct graph_exec * */
 	struct map node_graphs;	       /* handle of a node -> handle of its graph */
