@@ -308,7 +308,7 @@ static uint64_t copy_object(uint8_t *to, uint64_t from, uint64_t type, uint16_t 
 	if (size > UINT32_MAX)
 		return UINT64_MAX;
 	size = size * unit < room ? size * unit : room;
-	return host_memory_copy(to + header, from + header, size) ? size : UINT64_MAX;
+	return !size || host_memory_copy(to + header, from + header, size) ? size : UINT64_MAX;
 }
 
 /* Copies a str, and cuts one that is too long. */
