@@ -51,7 +51,7 @@ class GraphAnalysis(Case):
         run, _ = self.record("one_stream")
         answer = self.tool("whatif", run.folder, "--without", "graph_nodes.cu:1")
         self.assertEqual(answer.status, 1)
-        self.assertIn("the nearest line with one is", answer.err)
+        self.assertIn("nearest line with a call", answer.err)
 
     def test_tables_of_graphs(self):
         _, process = self.record("twice")
