@@ -9,7 +9,7 @@
 
 enum {
 	GPUS_SAID = 2,
-	CAUSES_SAID = 4,
+	CAUSES_SAID = 3,
 	LEAKS_SAID = 2,
 	NUMBER_BYTES = 32,
 	PLACE_BYTES = 600,
@@ -96,7 +96,7 @@ static struct sum take_largest(struct sum *sums, size_t n)
 /* Prints idle time by cause, the largest first. */
 static void say_idle(struct textout *o, const struct report_process *p)
 {
-	struct sum sums[16];
+	struct sum sums[32]; /* there are 20 causes */
 	size_t n = sum_idle(p, sums, sizeof(sums) / sizeof(*sums)), used = 0;
 	char text[TEXT_BYTES], ms[NUMBER_BYTES];
 	for (size_t i = 0; i < n && i < CAUSES_SAID; i++) {
@@ -117,7 +117,7 @@ static void say_idle(struct textout *o, const struct report_process *p)
  * steps may differ from the longest phase on average. */
 static void say_phases(struct textout *o, const struct report_process *p)
 {
-	struct sum sums[16];
+	struct sum sums[32]; /* there are 20 causes */
 	size_t n = 0;
 	char line[TEXT_BYTES] = "", ms[NUMBER_BYTES];
 	for (size_t i = 0; i < p->phases.n && n < sizeof(sums) / sizeof(*sums); i++) {
