@@ -127,12 +127,12 @@ static void *find(const char *name, _Atomic(void *) *known)
 	return next;
 }
 
-EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-			  void *(*function)(void *), void *argument);
-EXPORT int pthread_join(pthread_t thread, void **result);
+EXPORT int hooked_create(pthread_t *thread, const pthread_attr_t *attributes,
+			 void *(*function)(void *), void *argument) __asm__("pthread_create");
+EXPORT int hooked_join(pthread_t thread, void **result) __asm__("pthread_join");
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
-		   void *argument)
+int hooked_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
+		  void *argument)
 {
 	static _Atomic(void *) real;
 	int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
@@ -152,7 +152,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 }
 
 /* A loop may join its threads without a call of CUDA. Then this shows that it went on. */
-int pthread_join(pthread_t thread, void **result)
+int hooked_join(pthread_t thread, void **result)
 {
 	static _Atomic(void *) real;
 	int (*next)(pthread_t, void **) = (__typeof__(next))find("pthread_join", &real);

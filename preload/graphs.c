@@ -396,7 +396,8 @@ void graphs_take_node(struct rec_call *c, enum node_type type, uint64_t arg)
 void graphs_take_kernel(struct rec_call *c, struct launch_shape *shape,
 			const struct launch_shape *from)
 {
-	*shape = *from;
+	if (shape) /* NULL only in hooks of launches, which add no nodes */
+		*shape = *from;
 	graphs_take_node(c, NODE_KERNEL, token_launch(from->function, from->grid, from->block));
 }
 

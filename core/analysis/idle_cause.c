@@ -487,8 +487,9 @@ static struct waited waited_before(const struct idle_host *h, const struct lane 
 	if (is_after_last_call(l))
 		return h->contention.tails.at[l - h->lane];
 	uint32_t call = l->calls.at[l->next];
-	return call & OPEN_CALL ? (struct waited){ 0 }
-				: h->contention.calls.at[call - h->step->first_call].before;
+	if (call & OPEN_CALL)
+		return (struct waited){ 0 };
+	return h->contention.calls.at[call - h->step->first_call].before;
 }
 
 /* Explains the CPU time from `from_ns` to `to_ns`, which lies between the call before l->next and

@@ -245,7 +245,7 @@ static void exclude_outside(const struct flow *f, uint32_t loop, bool *seen)
 
 bool flow_may_repeat(const struct flow *f, uint32_t loop, uint64_t at)
 {
-	if (f->is_coarse || !memchr(f->has_handler, true, f->g.n))
+	if (f->is_coarse || !memchr(f->has_handler, 1, f->g.n))
 		return true;
 	bool *seen = mem_zero(f->g.n * sizeof(*seen));
 	exclude_outside(f, loop, seen);
@@ -318,7 +318,7 @@ bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site 
 /* Fills in `is_retry`: no normal path leads from the first block of such a loop back to it. */
 static void find_retries(struct flow *f)
 {
-	if (f->is_coarse || !memchr(f->has_handler, true, f->g.n))
+	if (f->is_coarse || !memchr(f->has_handler, 1, f->g.n))
 		return;
 	f->is_retry = mem_zero(f->g.n_loops * sizeof(*f->is_retry));
 	for (uint32_t loop = 0; loop < f->g.n_loops; loop++)

@@ -187,11 +187,8 @@ static struct named named_of(struct namer *x, const struct loop *l)
 {
 	const struct loop_place *p = &x->tree->stacks.places.at[l->place];
 	const struct loop_frame *f = &x->tree->stacks.frames.at[p->frame];
-	struct named named = { .other_file = "" };
-	if (f->is & LOOP_FRAME_PYTHON)
-		named = named_python(x, f, l->place);
-	else
-		named = name_native(x, f, p);
+	struct named named = f->is & LOOP_FRAME_PYTHON ? named_python(x, f, l->place)
+						       : name_native(x, f, p);
 	named.name.iterations = l->iterations.n;
 	return named;
 }

@@ -309,9 +309,9 @@ void graph_table_event(struct graph_table *t, const struct rec_graph *e)
 void graph_table_settle(struct graph_table *t, uint64_t ticks)
 {
 	size_t node = 0, event = 0;
-	if (t->nodes_are_mixed)
+	if (t->nodes_are_mixed && t->nodes.n)
 		qsort(t->nodes.at, t->nodes.n, sizeof(*t->nodes.at), nodes_by_time);
-	if (t->events_are_mixed)
+	if (t->events_are_mixed && t->events.n)
 		qsort(t->events.at, t->events.n, sizeof(*t->events.at), events_by_time);
 	t->nodes_are_mixed = t->events_are_mixed = false;
 	for (;;) {
@@ -345,8 +345,10 @@ void graph_table_free(struct graph_table *t)
 	for (size_t i = 0; i < t->graphs.room; i++)
 		if (t->graphs.slots[i].used)
 			nodes_drop(t, (struct graph_nodes *)(uintptr_t)t->graphs.slots[i].value);
-	while (t->lists)
-		nodes_free(t, t->lists);
+	for (struct graph_nodes *nodes = t->lists, *next; nodes; nodes = next) {
+		next = nodes->next;
+		nodes_free(t, nodes);
+	}
 	map_free(&t->graphs);
 	map_free(&t->execs);
 	map_free(&t->node_graphs);
