@@ -3,6 +3,12 @@
 #include "core/model/library.h"
 #include "export/trace_walk_parts.h"
 
+/* A damaged journal may claim more than fits. */
+static uint64_t whole(double x)
+{
+	return x < 0x1p64 ? (uint64_t)x : UINT64_MAX;
+}
+
 static void gemm_args(struct walk *w, const struct model_library *l)
 {
 	double flops = library_flops(l);
@@ -10,7 +16,7 @@ static void gemm_args(struct walk *w, const struct model_library *l)
 	walk_uint(w, TRACE_ARG_N, l->n);
 	walk_uint(w, TRACE_ARG_K, l->k);
 	walk_uint(w, TRACE_ARG_BATCH, l->batch);
-	walk_uint(w, TRACE_ARG_FLOPS, (uint64_t)flops);
+	walk_uint(w, TRACE_ARG_FLOPS, whole(flops));
 	if (l->gpu_ns && flops > 0)
 		walk_double(w, TRACE_ARG_TFLOPS, flops / (double)l->gpu_ns / 1e3);
 }
@@ -27,7 +33,7 @@ static void nccl_args(struct walk *w, const struct model_library *l)
 {
 	double bytes = library_bytes(l, w->m->tables);
 	walk_uint(w, TRACE_ARG_COUNT, l->count);
-	walk_uint(w, TRACE_ARG_BYTES, (uint64_t)bytes);
+	walk_uint(w, TRACE_ARG_BYTES, whole(bytes));
 	if (l->gpu_ns)
 		nccl_rates(w, l, bytes);
 	if (l->comm)

@@ -6,11 +6,11 @@
 #include "preload/launch.h"
 
 #include "core/runtime/log.h"
+#include "core/runtime/pattern.h"
 #include "preload/hook.h"
 #include "preload/names.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <string.h>
 
 struct launch_table launch_table;
@@ -23,7 +23,7 @@ static struct {
 
 void launch_watch(const char *pattern)
 {
-	g.has_pattern = pattern && !regcomp(&g.pattern, pattern, REG_EXTENDED | REG_NOSUB);
+	g.has_pattern = pattern && !pattern_compile(&g.pattern, pattern);
 }
 
 void launch_reset(void)

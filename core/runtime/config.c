@@ -6,6 +6,7 @@
 
 #include "core/runtime/formats.h"
 #include "core/runtime/opening.h"
+#include "core/runtime/pattern.h"
 #include "core/runtime/ranks.h"
 #include "core/runtime/record.h"
 #include "core/runtime/schedule.h"
@@ -13,7 +14,6 @@
 #include "core/runtime/trigger.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,9 +290,9 @@ static int parse_kernel(const char *pattern, struct config_step *out, struct err
 	if (!*pattern)
 		return err_set(e, -EINVAL,
 			       "kernel: needs a regular expression, for example kernel:softmax");
-	int error = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
+	int error = pattern_compile(&compiled, pattern);
 	if (error) {
-		regerror(error, &compiled, why, sizeof(why));
+		pattern_why(error, why, sizeof(why));
 		return err_set(e, -EINVAL, "'%.60s' is not a valid regular expression: %s", pattern,
 			       why);
 	}

@@ -2,13 +2,13 @@
  * how much of the host's time around removed calls goes, too. */
 #include "core/whatif/whatif.h"
 
+#include "core/runtime/pattern.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
 #include "core/whatif/whatif_parts.h"
 
 #include <errno.h>
 #include <math.h>
-#include <regex.h>
 
 enum {
 	/* A copy to the host of up to this size reads a value. Without its wait, the copy is not
@@ -237,7 +237,7 @@ static bool change_kernels(struct whatif *w, const struct whatif_change *change,
 	uint8_t *matches = mem_zero(t->tables->names.texts.n + 1);
 	regex_t pattern;
 	bool found = false;
-	if (regcomp(&pattern, change->pattern, REG_EXTENDED | REG_NOSUB)) {
+	if (pattern_compile(&pattern, change->pattern)) {
 		free(matches);
 		err_set(e, -EINVAL, "'%s' is not a regular expression", change->pattern);
 		return false;

@@ -1,9 +1,10 @@
 /* Parses the changes that a user gives on the command line. */
 #include "core/whatif/whatif.h"
 
+#include "core/runtime/pattern.h"
+
 #include <errno.h>
 #include <math.h>
-#include <regex.h>
 
 /* Copies `n` bytes and adds a 0 byte. Returns 0, or -EINVAL if `n` is 0 or does not fit. */
 static int copy_text(char *to, size_t room, const char *from, size_t n)
@@ -31,7 +32,7 @@ int whatif_parse_without(const char *text, struct whatif_change *c, struct err *
 int whatif_parse_kernel(const char *text, struct whatif_change *c, struct err *e)
 {
 	const char *equals = strrchr(text, '=');
-	char *end = NULL;
+	char *end = NULL, why[120];
 	regex_t pattern;
 	*c = (struct whatif_change){ .kind = WHATIF_KERNEL };
 	c->factor = equals ? strtod(equals + 1, &end) : 0;
@@ -41,8 +42,12 @@ int whatif_parse_kernel(const char *text, struct whatif_change *c, struct err *e
 	if (!(c->factor >= 0) || isinf(c->factor))
 		return err_set(e, -EINVAL, "the factor in '%s' must be a number of at least 0",
 			       text);
-	if (regcomp(&pattern, c->pattern, REG_EXTENDED | REG_NOSUB))
-		return err_set(e, -EINVAL, "'%s' is not a regular expression", c->pattern);
+	int error = pattern_compile(&pattern, c->pattern);
+	if (error) {
+		pattern_why(error, why, sizeof(why));
+		return err_set(e, -EINVAL, "'%s' is not a valid regular expression: %s", c->pattern,
+			       why);
+	}
 	regfree(&pattern);
 	return 0;
 }
