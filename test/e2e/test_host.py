@@ -78,11 +78,14 @@ class Host(Case):
 
     def check_cause(self, name, cause, iterations):
         took, process, _ = self.sampled(*self.python(), iterations, name)
-        longest = process["idle"][0]
+        # Other programs may have the CPUs for most of the time: no cause of this program.
+        waited_ms = sum(row["ms_per_step"] for row in process["idle"]
+                        if row["cause"] == "contention")
+        longest = next(row for row in process["idle"] if row["cause"] != "contention")
         self.assertEqual((longest["cause"], longest["function"]), (cause, name))
         # A thread that has slept may have to wait for a CPU, which counts as host code.
         least_s = PART_S if name in BLOCKED else took[name] / iterations
-        self.assertGreater(longest["ms_per_step"], 0.6e3 * least_s)
+        self.assertGreater(longest["ms_per_step"] + waited_ms, 0.6e3 * least_s)
         self.assertTrue(longest["file"].endswith("host_work.py"))
 
     def test_idle_causes(self):
