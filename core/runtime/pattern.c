@@ -6,8 +6,9 @@
 #include <string.h>
 
 enum {
-	DEEPEST = 64,	      /* groups within each other */
-	SIZE_MOST = 1 << 16,  /* items that regcomp() may make; each takes about 500 bytes */
+	DEEPEST = 64, /* groups within each other */
+	/* items that regcomp() may make: its recursion can be as deep */
+	SIZE_MOST = 1 << 10,
 	CODE_TOO_LARGE = 999, /* no code of regcomp() */
 };
 
@@ -30,7 +31,7 @@ static const char *end_of_bracket(const char *p)
 static double interval(const char **p)
 {
 	char *end;
-	if (**p < '0' || **p > '9') /* no interval, or one from 0 */
+	if ((**p < '0' || **p > '9') && **p != ',') /* no interval */
 		return 1;
 	double most = (double)strtoul(*p, &end, 10);
 	if (*end == ',' && end[1] != '}')
