@@ -48,6 +48,8 @@ static double size_of(const char *p)
 	int depth = 0;
 	while (*p && sum[depth] + last < SIZE_MOST) {
 		char c = *p++;
+		if (last < 1 && strchr("+*?{)", c)) /* repeats nothing, or an empty group */
+			last = 1;
 		if (c == '+' || c == '*' || c == '?') {
 			last *= 2;
 		} else if (c == '{') {

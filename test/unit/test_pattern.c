@@ -47,8 +47,13 @@ static void repetitions_within_each_other_are_refused(void **state)
 	plus[sizeof(plus) - 1] = 0;
 	memset(deep, '(', sizeof(deep) - 1);
 	deep[sizeof(deep) - 1] = 0;
-	const char *const bad[] = { plus, "x{,20000}", "((((a{99}){99}){99}){99})",
-				    "(((a{200}b){200}){200,}|c)", deep };
+	const char *const bad[] = { plus,
+				    plus + 1,
+				    "()++++++++++++++++",
+				    "x{,20000}",
+				    "((((a{99}){99}){99}){99})",
+				    "(((a{200}b){200}){200,}|c)",
+				    deep };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		int code = code_of(bad[i]);
 		assert_int_not_equal(code, 0);
