@@ -80,7 +80,7 @@ static int check_host(const char *text, struct err *e)
 static int refuse_format(const char *at, size_t n, struct err *e)
 {
 #define X(format, what) "|" #format
-	const char *known = FORMATS(X) + 1;
+	static const char known[] = FORMATS(X);
 #undef X
 #define X(format, what) " " #format
 	const char *list = FORMATS(X);
@@ -88,7 +88,7 @@ static int refuse_format(const char *at, size_t n, struct err *e)
 	char name[61], meant[SPELLING_MEANT_BYTES];
 	snprintf(name, sizeof(name), "%.*s", (int)n, at);
 	return err_set(e, -EINVAL, "unknown format '%s'%s; supported formats:%s", name,
-		       spelling_did_you_mean(meant, sizeof(meant), name, known), list);
+		       spelling_did_you_mean(meant, sizeof(meant), name, known + 1), list);
 }
 
 static bool is_format(const char *at, size_t n)
