@@ -253,6 +253,16 @@ class Cupti(Case):
                 self.assertEqual({what: n for what, n in process["losses"].items() if n}, {})
                 self.assertNotIn("times", process["cupti"])
 
+    def test_flushes_alone(self):
+        """NVIDIA does not say when a flush crashes. profrun never flushes during another call."""
+        for how in ("plain", "graph"):
+            with self.subTest(how=how):
+                _, process, _ = self.windows(how, PROFSIM_CUPTI="flush-crashes")
+                self.assertEqual({what: n for what, n in process["losses"].items() if n}, {})
+        run = self.profiled([prog("own_profiler")], PROF_SCHEDULE="always",
+                            PROFSIM_CUPTI="flush-crashes")
+        self.assertEqual((run.status, run.out), (0, "20 kernels, 20 in time\n" * 2), run.err)
+
     def test_records_without_times(self):
         """They are noticed, and the next windows use CUPTI's own clock."""
         run, process, _ = self.windows(PROFSIM_CUPTI="zero-times:3")

@@ -190,8 +190,10 @@ CUptiResult ct_cuptiActivityFlushAll(uint32_t flag)
 	uint64_t start = cupti_clock_now();
 	if (!cupti_buffer_registered())
 		return CUPTI_ERROR_INVALID_OPERATION;
+	cupti_control_begin(true);
 	cupti_buffer_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	overhead_write(start);
+	cupti_control_end(true);
 	return CUPTI_SUCCESS;
 }
 

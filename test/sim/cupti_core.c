@@ -17,6 +17,7 @@ static pthread_once_t mode_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached;
 static uint32_t finalized;
+static int controls_under_way, flushes_under_way;
 
 static void mode_read(void)
 {
@@ -29,10 +30,11 @@ static void mode_read(void)
 		mode.buffer_records = strtol(text + 5, NULL, 10);
 	mode.no_device_sync = !strcmp(text, "no-device-sync");
 	mode.disable_hangs = !strcmp(text, "disable-hangs");
+	mode.flush_crashes = !strcmp(text, "flush-crashes");
 	mode.graph_ids = !strcmp(text, "graph-ids");
 	if (!strncmp(text, "zero-times:", 11))
 		mode.zero_every = strtol(text + 11, NULL, 10);
-	if (mode.no_device_sync || mode.disable_hangs || mode.zero_every)
+	if (mode.no_device_sync || mode.disable_hangs || mode.flush_crashes || mode.zero_every)
 		mode.version = 130000; /* CUDA 13.0; fixed in its update 1, the last one in 13.1 */
 	if (mode.graph_ids)
 		mode.version = 130100; /* CUDA 13.1; fixed in its update 1 */
@@ -119,8 +121,25 @@ uint32_t cupti_finalized(void)
 	return __atomic_load_n(&finalized, __ATOMIC_RELAXED);
 }
 
+void cupti_control_begin(bool flushes)
+{
+	int under_way = __atomic_add_fetch(&controls_under_way, 1, __ATOMIC_SEQ_CST);
+	int n_flushes = __atomic_add_fetch(&flushes_under_way, flushes, __ATOMIC_SEQ_CST);
+	if (under_way > 1 && n_flushes && cupti_mode()->flush_crashes) {
+		sim_log("cuptiActivityFlushAll runs at the same time as another call: crash");
+		abort();
+	}
+}
+
+void cupti_control_end(bool flushes)
+{
+	__atomic_sub_fetch(&flushes_under_way, flushes, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(&controls_under_way, 1, __ATOMIC_SEQ_CST);
+}
+
 CUptiResult ct_cuptiFinalize(void)
 {
+	cupti_control_begin(false);
 	pthread_mutex_lock(&attach_lock);
 	if (attached)
 		cupti_tools->detach(&sink);
@@ -133,6 +152,7 @@ CUptiResult ct_cuptiFinalize(void)
 	cupti_buffer_flush(true);
 	cupti_buffer_forget();
 	cupti_clock_reset();
+	cupti_control_end(false);
 	return CUPTI_SUCCESS;
 }
 

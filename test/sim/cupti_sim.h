@@ -28,7 +28,7 @@ struct cupti_mode {
 	long drop_every;     /* drop every Nth record; 0: drop none */
 	long buffer_records; /* most records in a buffer; 0: as many as fit */
 	/* faults of single versions of CUPTI, see README.md */
-	bool no_device_sync, disable_hangs, graph_ids;
+	bool no_device_sync, disable_hangs, flush_crashes, graph_ids;
 	long zero_every;  /* with a timestamp callback, every Nth device record has no times */
 	uint32_t version; /* what cuptiGetVersion returns; 0: its usual version */
 };
@@ -39,6 +39,13 @@ int ct_missing(const char *name);
 CUptiResult cupti_attach(void);
 /* Returns how often cuptiFinalize was called. Correlation ids start again after each call. */
 uint32_t cupti_finalized(void);
+
+/*
+ * Brackets a call that flushes buffers or changes what is recorded. With the fault flush-crashes, a
+ * flush ends the process if another such call is under way.
+ */
+void cupti_control_begin(bool flushes);
+void cupti_control_end(bool flushes);
 
 /* ---- switches (cupti_switch.c) ---- */
 bool cupti_kind_on(CUpti_ActivityKind kind);

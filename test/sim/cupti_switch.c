@@ -96,29 +96,37 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool on)
 	return CUPTI_SUCCESS;
 }
 
+static CUptiResult kind_switch(CUpti_ActivityKind kind, bool on)
+{
+	cupti_control_begin(false);
+	CUptiResult rc = kind_set(kind, on);
+	cupti_control_end(false);
+	return rc;
+}
+
 CUptiResult ct_cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, true);
+	return kind_switch(kind, true);
 }
 
 CUptiResult ct_cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, true);
+	return kind_switch(kind, true);
 }
 
 CUptiResult ct_cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, false);
+	return kind_switch(kind, false);
 }
 
 CUptiResult ct_cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
 {
-	return context ? kind_set(kind, true) : CUPTI_ERROR_INVALID_PARAMETER;
+	return context ? kind_switch(kind, true) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult ct_cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
 {
-	return context ? kind_set(kind, false) : CUPTI_ERROR_INVALID_PARAMETER;
+	return context ? kind_switch(kind, false) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 static CUptiResult api_set(enum sim_domain domain, CUpti_CallbackId cbid, uint8_t enable)

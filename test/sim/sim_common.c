@@ -65,7 +65,8 @@ static void number_read(double *value, const char *name, double standard, double
 static bool cupti_mode_valid(const char *text)
 {
 	static const char *const words[] = {
-		"ok", "busy", "missing", "no-device-sync", "disable-hangs", "graph-ids"
+		"ok",	    "busy", "missing", "no-device-sync", "disable-hangs", "flush-crashes",
+		"graph-ids"
 	};
 	static const char *const numbers[] = { "drop:", "full:", "zero-times:" };
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
