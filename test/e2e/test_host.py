@@ -141,7 +141,7 @@ class Host(Case):
         samples = journal.of(SAMPLE)
         self.assertGreater(len(samples), 100)
         within = [s for s in samples
-                  if any(begin + 20 * us < s.ticks < end - 20 * us for begin, end in calls)]
+                  if any(begin + 50 * us < s.ticks < end - 50 * us for begin, end in calls)]
         self.assertEqual(within, [])
 
 
