@@ -299,6 +299,7 @@ void learn_count(struct learn *l, struct ingest *f, const struct rec_step *step)
 		return;
 	}
 	vec_push(&l->counted, *step);
+	f->holds_unnumbered = true;
 	/*
 	 * Keep the record with the lowest number first. It may be read late, because its thread may
 	 * be read after others.
@@ -541,7 +542,7 @@ static void publish_looked_until(const struct learn *l, struct ingest *f)
 		atomic_store(&f->reader.header->steps.looked_ticks, f->read_until_ticks - settle);
 }
 
-bool learn_tell(struct learn *l, struct ingest *f)
+static bool tell(struct learn *l, struct ingest *f)
 {
 	publish_looked_until(l, f);
 	if (l->levels && !l->has_base && anchor_came_back(l, f))
@@ -578,6 +579,13 @@ bool learn_tell(struct learn *l, struct ingest *f)
 	for (size_t i = 0; i < l->counted.n; i++)
 		mark_counted(l, f, &l->counted.at[i]);
 	return true;
+}
+
+bool learn_tell(struct learn *l, struct ingest *f)
+{
+	bool has_base_now = tell(l, f);
+	f->holds_unnumbered = l->counted.n && !l->has_base;
+	return has_base_now;
 }
 
 bool learn_end_provisional(struct learn *l, struct ingest *f)

@@ -4,14 +4,35 @@ Until then each forward pass is a step, and each training step contains such a p
 """
 import json
 import os
+import signal
 import time
 import unittest
 
+from harness import read_proc
 from journal import STEP
 from test_overdue import WINDOW, OverdueCase
 
 PASS_CALLS, TRAIN_CALLS = 12, 2 * 12 + 1 + 20 + 3
 PASSES = 300
+
+
+class LateCollector(OverdueCase):
+    def test_steps_and_the_exit_are_read_at_once(self):
+        """The steps counted until the exit get their numbers before any of them is passed on."""
+        live = self.start("always", step=None)
+        live.do("pass 10")
+        self.eventually("an anchor", lambda: self.journal(live).anchor_generation == 1)
+        collector = self.collector(live.folder)
+        os.kill(collector, signal.SIGSTOP)
+        live.do("pass 100")
+        pid = int(live.pid())
+        live.child.stdin.close()
+        self.eventually("the exit", lambda: b"steady" not in read_proc(pid, "cmdline"))
+        time.sleep(0.5)  # after that, no more records can come
+        os.kill(collector, signal.SIGCONT)
+        run = live.end()
+        self.assertIn(self.facts(run)["count"], (109, 110))
+        self.assertEqual(self.facts(run)["period"], PASS_CALLS)
 
 
 class Training(OverdueCase):
@@ -65,6 +86,7 @@ class Training(OverdueCase):
             while self.journal(live).anchor_generation < generation or not self.is_sure(live):
                 live.do(command)
                 time.sleep(0.02)
+                self.let_it_look(live)
                 made += 20
                 self.assertLess(made, 3000, live.err())
             live.do(command)

@@ -15,13 +15,13 @@
 
 enum { GENERATION = 3 };
 
-static void count(struct learn *l, uint64_t number, uint32_t generation)
+static void count(struct learn *l, struct ingest *f, uint64_t number, uint32_t generation)
 {
 	const struct rec_step step = { .event = STEP_COUNTED,
 				       .generation = generation,
 				       .number = number,
 				       .ticks = number * 1000 };
-	learn_count(l, NULL, &step);
+	learn_count(l, f, &step);
 }
 
 /*
@@ -31,13 +31,14 @@ static void count(struct learn *l, uint64_t number, uint32_t generation)
 static void first_one_read_late(void **state)
 {
 	struct learn l = { .generation = GENERATION };
+	struct ingest f = { 0 };
 	(void)state;
-	count(&l, 3, GENERATION);
-	count(&l, 2, GENERATION);
-	count(&l, 1, GENERATION - 1); /* of an anchor that was given up */
+	count(&l, &f, 3, GENERATION);
+	count(&l, &f, 2, GENERATION);
+	count(&l, &f, 1, GENERATION - 1); /* of an anchor that was given up */
 	assert_int_equal(l.counted.at[0].number, 2);
-	count(&l, 1, GENERATION);
-	count(&l, 4, GENERATION);
+	count(&l, &f, 1, GENERATION);
+	count(&l, &f, 4, GENERATION);
 	assert_int_equal(l.counted.n, 4);
 	assert_int_equal(l.counted.at[0].number, 1);
 	unsigned seen = 0;
@@ -65,8 +66,10 @@ static uint64_t base_told(uint64_t first)
 	for (uint64_t number = 1; number < first + 3; number++)
 		vec_push(&l.hits, ((struct anchor_hit){ .ticks = number * 1000 - 1 }));
 	for (uint64_t number = first; number < first + 3; number++)
-		count(&l, number, GENERATION);
+		count(&l, &f, number, GENERATION);
+	assert_true(f.holds_unnumbered);
 	assert_true(learn_tell(&l, &f));
+	assert_false(f.holds_unnumbered);
 	assert_int_equal(header.steps.base_generation, GENERATION);
 	levels_free(l.levels);
 	vec_free(&l.counted);

@@ -127,8 +127,9 @@ struct ingest {
 	VEC(struct ingest_thread) threads;
 	struct map thread_of_slot;
 	QUEUE(struct step_mark) marks; /* sorted by ticks; marks[0] began the step under way */
-	bool holds_steps;     /* live: the steps so far may prove wrong, so none is passed on yet */
-	VEC(uint32_t) voided; /* generations of anchors that proved wrong */
+	bool holds_steps; /* live: the steps so far may prove wrong, so none is passed on yet */
+	bool holds_unnumbered; /* live: steps were counted whose numbers are not known yet */
+	VEC(uint32_t) voided;  /* generations of anchors that proved wrong */
 	VEC(struct rec_gpu) works;
 	/* work of the previous step, which was not recorded, that ended after that step's end */
 	VEC(struct rec_gpu) tail;

@@ -148,6 +148,8 @@ static bool has_new_works(const struct ingest *f)
 static size_t count_ready(struct ingest *f)
 {
 	size_t n_past = 0, n_given_up = 0;
+	if (f->holds_unnumbered)
+		return 0;
 	while (n_past + 1 < f->marks.n && is_past(f, f->marks.at[n_past + 1].ticks))
 		n_given_up += is_given_up(f, f->marks.at[++n_past].ticks);
 	if (!n_past || n_past * (f->is_live ? READY_SHARE_LIVE : READY_SHARE) < f->marks.n - 1)
