@@ -81,14 +81,13 @@ class Training(OverdueCase):
     def test_training_begins_once(self):
         """It does not begin again after each evaluation long enough to have its own steps."""
         live, _ = self.trained()
+
+        def is_found(command, generation):
+            live.do(command)
+            return self.journal(live).anchor_generation >= generation and self.is_sure(live)
+
         for command, generation in (("long 20", 2), ("critic 20", 3)):
-            made = 0
-            while self.journal(live).anchor_generation < generation or not self.is_sure(live):
-                live.do(command)
-                time.sleep(0.02)
-                self.let_it_look(live)
-                made += 20
-                self.assertLess(made, 3000, live.err())
+            self.eventually(f"the steps of {command}", lambda: is_found(command, generation))
             live.do(command)
         run = live.end()
         self.assertEqual(len(run.trace_steps()), 2)
