@@ -115,11 +115,12 @@ static void say_host_lines(struct textout *o, const struct report_process *p, co
 			continue;
 		said++;
 		report_host_place(place, sizeof(place), h, cwd);
-		text_say(o, REPORT_UNDER, "%s ms  %s  %s%s, %s samples",
+		text_say(o, REPORT_UNDER, "%s ms  %s  %s%s, %s sample%s",
 			 report_ms(ms, sizeof(ms), h->self_ms),
 			 text_fit(fitted, sizeof(fitted), place, STALL_PLACE, CUT_HEAD), h->kind,
 			 report_host_native(native, sizeof(native), h),
-			 report_count(samples, sizeof(samples), h->samples));
+			 report_count(samples, sizeof(samples), h->samples),
+			 h->samples == 1 ? "" : "s");
 	}
 }
 
