@@ -202,11 +202,11 @@ static inline const void *params_of_node(uintptr_t fifth, uintptr_t sixth)
 		       (uint32_t)(shared), (uint64_t)(uintptr_t)(stream))
 
 /*
- * Counts a launch for step detection, before the real call. While launches are recorded, it also
- * fills `*shape` and prefetches the entry of the shape's table. capture_shape() writes the shape to
- * the journal after the real call, when the entry is in the cache. If another thread starts
- * recording during this call, this launch's shape is not written; the next launch of the same shape
- * writes it.
+ * Counts a launch for step detection, before the real call, unless it is captured. While launches
+ * are recorded, it also fills `*shape` and prefetches the entry of the shape's table.
+ * capture_shape() writes the shape to the journal after the real call, when the entry is in the
+ * cache. If another thread starts recording during this call, this launch's shape is not written;
+ * the next launch of the same shape writes it.
  */
 HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *shape,
 				       uint64_t function, uint32_t gx, uint32_t gy, uint32_t gz,
@@ -217,13 +217,15 @@ HOT static inline void capture_counted(struct rec_call *c, struct launch_shape *
 	bool begins = false;
 	c->arg = token;
 	c->stream = stream;
-	if (hook_begins_by_name()) {
+	bool is_captured = hook_captures() && graphs_is_captured(c);
+	if (hook_begins_by_name() && !is_captured) {
 		*shape = (struct launch_shape){
 			function, { gx, gy, gz }, { bx, by, bz }, shared_bytes
 		};
 		begins = launch_begins_step(token, shape);
 	}
-	steps_token(token, begins, function);
+	if (LIKELY(!is_captured))
+		steps_token(token, begins, function);
 	if (hook_records(CAT_LAUNCH) || hook_captures()) {
 		launch_expect(token);
 		*shape = (struct launch_shape){
@@ -306,20 +308,22 @@ static inline void take_launch_list(struct rec_call *c, struct launch_shape *sha
 			    first->blockDim.z, first->sharedMem, first->stream);
 }
 
-#define take_graph(c, exec, stream_)                                                \
-	do {                                                                        \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_);                       \
-		(c)->arg = (uint64_t)(uintptr_t)(exec);                             \
-		steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg), \
-			    STEPS_NO_FUNCTION);                                     \
+#define take_graph(c, exec, stream_)                                                        \
+	do {                                                                                \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);                               \
+		(c)->arg = (uint64_t)(uintptr_t)(exec);                                     \
+		if (!hook_captures() || !graphs_is_captured(c))                             \
+			steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg), \
+				    STEPS_NO_FUNCTION);                                     \
 	} while (0)
 
-#define take_copy(c, stream_, bytes_, kind_)                  \
-	do {                                                  \
-		(c)->stream = (uint64_t)(uintptr_t)(stream_); \
-		(c)->arg = (uint64_t)(bytes_);                \
-		(c)->detail = (uint32_t)(kind_);              \
-		steps_copy((c)->detail);                      \
+#define take_copy(c, stream_, bytes_, kind_)                    \
+	do {                                                    \
+		(c)->stream = (uint64_t)(uintptr_t)(stream_);   \
+		(c)->arg = (uint64_t)(bytes_);                  \
+		(c)->detail = (uint32_t)(kind_);                \
+		if (!hook_captures() || !graphs_is_captured(c)) \
+			steps_copy((c)->detail);                \
 	} while (0)
 
 static inline uint32_t runtime_copy(enum cudaMemcpyKind kind)

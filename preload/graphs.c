@@ -94,6 +94,21 @@ static bool ask(CUstream stream, struct capture *to)
 	       !driver.info2(stream, &to->status, NULL, &to->graph, &to->nodes, &to->n_nodes);
 }
 
+bool graphs_is_captured(struct rec_call *c)
+{
+	int saved = errno;
+	struct capture capture;
+	CUstream stream = stream_of(c);
+	bool is_captured = stream && ask(stream, &capture) &&
+			   capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	errno = saved;
+	if (is_captured) {
+		c->detail |= REC_CALL_CAPTURED;
+		hook_thread.fills++;
+	}
+	return is_captured;
+}
+
 /* ---- Captures in progress ---- */
 
 enum { CAPTURES = 64 };

@@ -17,6 +17,13 @@
 #include "preload/unwind.h"
 
 /*
+ * Called before each launch or copy while hook_captures() is true. Returns whether the call's
+ * stream captures. If so, marks the call (REC_CALL_CAPTURED) and gives it a `seq`. The caller must
+ * not count it as a launch, because it makes no GPU work.
+ */
+bool graphs_is_captured(struct rec_call *c);
+
+/*
  * Called after each call that may have become a node, while hook_captures() is true. Records the
  * call if its stream captures, and marks it (REC_CALL_CAPTURED). `shape`: of a launch. `regs`: of
  * the wrapper's caller.

@@ -65,8 +65,8 @@ struct hook_thread {
 	 */
 	uint32_t depth;
 	/*
-	 * Calls with GPU work that make no token (core/runtime/token.h): memsets. rec_call's `seq`
-	 * is `fills` + `tokens`.
+	 * Calls with GPU work that make no token (core/runtime/token.h): memsets, and launches and
+	 * copies that are captured into a graph. rec_call's `seq` is `fills` + `tokens`.
 	 */
 	uint32_t fills;
 	/* launches and copies, counted while steps are counted (steps.h) */

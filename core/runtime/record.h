@@ -24,6 +24,7 @@
 #include "core/runtime/step_state.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define JOURNAL_MAGIC	"PROFRUN\n"
@@ -118,6 +119,16 @@ struct rec_call {
 
 /* in `detail` of a struct rec_call */
 #define REC_CALL_CAPTURED 0x80000000u
+
+/*
+ * Returns whether the call became a node of a CUDA graph. It then made no GPU work. The ingest
+ * changes the kind of such calls.
+ */
+static inline bool record_is_captured(const struct rec_call *c, unsigned category)
+{
+	return c->kind == REC_NODE ||
+	       (RECORD_NODES >> category & 1 && c->detail & REC_CALL_CAPTURED);
+}
 
 /* 1,024 cycles of a time-stamp counter of 2 GHz or more are half a microsecond at most. */
 #define REC_POLLED_SHIFT 10

@@ -6,6 +6,8 @@
 
 uint64_t anchor_token(const struct rec_call *c, uint8_t category)
 {
+	if (record_is_captured(c, category))
+		return 0;
 	switch (category) {
 	case CAT_LAUNCH:
 		return c->arg;

@@ -11,7 +11,8 @@
 
 /*
  * Returns the token of this call, the same one that the library pushes into the thread's token
- * window (preload/steps.h). Returns 0 if the library pushes none.
+ * window (preload/steps.h). Returns 0 if the library pushes none: for other calls, and for calls
+ * that became nodes of a CUDA graph.
  */
 uint64_t anchor_token(const struct rec_call *call, uint8_t category);
 

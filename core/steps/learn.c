@@ -223,6 +223,8 @@ static void feed_levels(struct learn *l, struct ingest *f, const struct learn_he
 void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct rec_call *c)
 {
 	uint8_t category = dict_category(&f->dict, c->hook);
+	if (record_is_captured(c, category))
+		return;
 	uint64_t token = anchor_token(c, category);
 	struct learn_thread *t = thread_of(l, slot);
 	t->read_until_ticks = c->begin_ticks + record_duration(c);

@@ -139,7 +139,7 @@ static void take_call(struct ingest *f, struct ingest_thread *t, const struct re
 	uint8_t category = dict_category(&f->dict, record->hook);
 	struct rec_call own = *record;
 	const struct rec_call *c = &own;
-	if (RECORD_NODES >> category & 1 && own.detail & REC_CALL_CAPTURED) {
+	if (record_is_captured(&own, category)) {
 		own.detail &= ~REC_CALL_CAPTURED;
 		own.kind = REC_NODE;
 	}
