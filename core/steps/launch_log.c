@@ -141,6 +141,11 @@ static void add_record(struct launch_log *log, const struct dict *d, uint32_t sl
 		if (sink)
 			sink->thread(sink->context, slot, (const struct rec_thread *)head);
 		break;
+	case REC_NODE:
+	case REC_GRAPH:
+		if (sink)
+			sink->graph(sink->context, slot, head);
+		break;
 	case REC_STEP:
 		add_step(log, (const struct rec_step *)head);
 		break;

@@ -55,6 +55,8 @@ struct launch_log_sink {
 	void *context;
 	void (*call)(void *context, uint32_t slot, const struct rec_call *call);
 	void (*thread)(void *context, uint32_t slot, const struct rec_thread *record);
+	/* `record`: a struct rec_node or rec_graph */
+	void (*graph)(void *context, uint32_t slot, const struct rec_head *record);
 };
 
 /*

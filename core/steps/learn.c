@@ -284,6 +284,13 @@ void learn_feed_thread(struct learn *l, const struct ingest *f, uint32_t slot,
 		learn_loops_feed_thread(&l->loops, f, slot, r);
 }
 
+void learn_feed_graph(struct learn *l, const struct ingest *f, uint32_t slot,
+		      const struct rec_head *record)
+{
+	if (!learn_wants_function(f))
+		learn_loops_feed_graph(&l->loops, f, slot, record);
+}
+
 static void mark_counted(const struct learn *l, struct ingest *f, const struct rec_step *step)
 {
 	const struct anchor a = { .has_base = true,

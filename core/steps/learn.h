@@ -119,6 +119,10 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 void learn_feed_thread(struct learn *l, const struct ingest *f, uint32_t slot,
 		       const struct rec_thread *r);
 
+/* Takes the next record of thread `slot` about CUDA graphs: REC_NODE or REC_GRAPH. */
+void learn_feed_graph(struct learn *l, const struct ingest *f, uint32_t slot,
+		      const struct rec_head *record);
+
 /*
  * Takes a STEP_COUNTED record. Adds the step's mark to `f` once the step's number is known. Until
  * then no step may be passed on: a collector that is late may also have read the mark of the exit.

@@ -4,6 +4,7 @@
 #include "core/steps/loop_anchor.h"
 #include "core/steps/loop_births.h"
 #include "core/steps/loop_names.h"
+#include "core/util/bisect.h"
 
 enum {
 	/*
@@ -68,6 +69,21 @@ void learn_loops_feed_thread(struct learn_loops *x, const struct ingest *f, uint
 		return;
 	start(x, f);
 	loop_tree_feed_thread(&x->tree, slot, r);
+}
+
+static uint64_t graph_ticks(const struct rec_head *record)
+{
+	return record->kind == REC_NODE ? ((const struct rec_node *)record)->begin_ticks
+					: ((const struct rec_graph *)record)->ticks;
+}
+
+void learn_loops_feed_graph(struct learn_loops *x, const struct ingest *f, uint32_t slot,
+			    const struct rec_head *record)
+{
+	if (!is_in_opening(f, graph_ticks(record)))
+		return;
+	start(x, f);
+	loop_tree_feed_graph(&x->tree, slot, record);
 }
 
 static bool choose(struct learn_loops *x, const struct learn_loops_wish *wish)
@@ -273,7 +289,15 @@ static bool has_steps(const struct learn_loops *x, uint32_t slot)
 	return false;
 }
 
-/* Threads without steps of their own, such as those of the backward pass, count with their mean. */
+static size_t launches_before(const struct loop_thread *t, uint64_t ticks)
+{
+	return bisect(t->ticks.n, k, t->ticks.at[k] < ticks);
+}
+
+/*
+ * Threads without steps of their own, such as those of the backward pass, count with their mean
+ * from the first step to the last one.
+ */
 uint32_t learn_loops_calls_per_step(const struct learn_loops *x)
 {
 	size_t n = x->choice.begins.n, n_others = 0;
@@ -285,7 +309,8 @@ uint32_t learn_loops_calls_per_step(const struct learn_loops *x)
 	for (size_t i = 0; i < x->tree.threads.n; i++) {
 		const struct loop_thread *t = &x->tree.threads.at[i];
 		if (!has_steps(x, t->slot))
-			n_others += t->hashes.n;
+			n_others += launches_before(t, x->choice.end_ticks) -
+				    launches_before(t, x->choice.begins.at[0].ticks);
 	}
 	qsort(sorted, n, sizeof(*sorted), by_value);
 	uint32_t median = sorted[n / 2];

@@ -47,6 +47,10 @@ void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t sl
 void learn_loops_feed_thread(struct learn_loops *x, const struct ingest *f, uint32_t slot,
 			     const struct rec_thread *r);
 
+/* Takes the next record of thread `slot` about CUDA graphs: REC_NODE or REC_GRAPH. */
+void learn_loops_feed_graph(struct learn_loops *x, const struct ingest *f, uint32_t slot,
+			    const struct rec_head *record);
+
 /* How the library can count the steps of `choice`: fields of struct level_choice. */
 struct learn_loops_anchor {
 	uint64_t hash;

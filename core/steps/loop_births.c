@@ -35,6 +35,7 @@ static void unlink_all(struct loop_tree *t)
 		l->n_others -= n->others;
 		l->n_waits -= n->waits;
 		l->n_transfers -= n->transfers;
+		l->n_replayed -= n->replayed;
 		l->of_births = (struct loop_counts){ 0 };
 	}
 	for (size_t i = 0; i < t->stacks.places.n; i++)
@@ -109,11 +110,13 @@ static void add_calls(struct loop_tree *t, uint32_t place, const struct loop_cou
 		l->n_others += n->others;
 		l->n_waits += n->waits;
 		l->n_transfers += n->transfers;
+		l->n_replayed += n->replayed;
 		l->of_births.calls += n->calls;
 		l->of_births.steps += n->steps;
 		l->of_births.others += n->others;
 		l->of_births.waits += n->waits;
 		l->of_births.transfers += n->transfers;
+		l->of_births.replayed += n->replayed;
 	}
 }
 

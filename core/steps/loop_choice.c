@@ -264,6 +264,27 @@ static void add_optimizer_begins(const struct loop *l, struct loop_choice *out)
 	out->confidence *= 0.7 + 0.3 * regularity(l);
 }
 
+/*
+ * Returns whether `l` only prepares the work that `best` replays from CUDA graphs, as programs do
+ * before they capture a step: most of its launches were captured, too. `best` makes more steps.
+ */
+static bool warms_up(const struct loop_tree *t, const struct loop *best, const struct loop *l)
+{
+	uint64_t n = 0, n_captured = 0;
+	if (!best->n_replayed || l->n_replayed || l->n_steps >= best->n_steps)
+		return false;
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		const struct loop_iteration *x = &l->iterations.at[i];
+		const uint64_t *thread = map_find(&t->thread_of_slot, x->slot);
+		for (uint32_t k = 0; thread && k < x->n.launches; k++) {
+			uint64_t token = t->threads.at[*thread].tokens.at[x->launch + k];
+			n_captured += map_find(&t->graphs.tokens, token) != NULL;
+		}
+		n += x->n.launches;
+	}
+	return 2 * n_captured > n;
+}
+
 static bool by_optimizer(const struct loop_tree *t, const candidates *all, struct loop_choice *out)
 {
 	candidates inner = { 0 };
@@ -287,7 +308,7 @@ static bool by_optimizer(const struct loop_tree *t, const candidates *all, struc
 	add_optimizer_begins(best, out);
 	for (size_t i = 0; i < inner.n; i++) {
 		const struct loop *l = inner.at[i];
-		if (l == best || is_around(t, best, l))
+		if (l == best || is_around(t, best, l) || warms_up(t, best, l))
 			continue;
 		bool is_phase = l->iterations.n >= ITERATIONS_LEAST && !overlap(best, l);
 		if (is_phase) {

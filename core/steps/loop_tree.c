@@ -1,6 +1,8 @@
 /* See loop_tree.h. */
 #include "core/steps/loop_tree.h"
 
+#include "core/steps/anchors.h"
+
 #include <string.h>
 
 /* 96 MiB of iterations. More are counted and not kept; the opening's budget keeps runs below it. */
@@ -19,12 +21,15 @@ void loop_tree_stop(struct loop_tree *t)
 	for (size_t i = 0; i < t->threads.n; i++) {
 		vec_free(&t->threads.at[i].open);
 		vec_free(&t->threads.at[i].hashes);
+		vec_free(&t->threads.at[i].ticks);
+		vec_free(&t->threads.at[i].tokens);
 	}
 	vec_free(&t->loops);
 	vec_free(&t->threads);
 	vec_free(&t->births);
 	map_free(&t->thread_of_slot);
 	map_free(&t->turn_of_pair);
+	loop_graphs_free(&t->graphs);
 	loop_stacks_free(&t->stacks);
 }
 
@@ -57,6 +62,8 @@ static struct loop_counts difference(const struct loop_counts *a, const struct l
 		.others = a->others - b->others,
 		.waits = a->waits - b->waits,
 		.transfers = a->transfers - b->transfers,
+		.replayed = a->replayed - b->replayed,
+		.replayed_ticks = a->replayed_ticks - b->replayed_ticks,
 	};
 }
 
@@ -80,12 +87,13 @@ static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint6
 	struct loop_iteration i = open->begun;
 	i.end_ticks = ticks;
 	i.n = difference(&thread->n, &open->begun.n);
-	uint64_t took = ticks - i.begin_ticks;
+	uint64_t took = ticks - i.begin_ticks + i.n.replayed_ticks;
 	l->n_calls += i.n.calls;
 	l->n_steps += i.n.steps;
 	l->n_others += i.n.others;
 	l->n_waits += i.n.waits;
 	l->n_transfers += i.n.transfers;
+	l->n_replayed += i.n.replayed;
 	l->ticks += took;
 	if (took > l->longest_ticks)
 		l->longest_ticks = took;
@@ -181,10 +189,25 @@ static bool is_wait(const struct rec_call *c, uint8_t category)
 	return category == CAT_SYNC || (category == CAT_MEMCPY && c->detail == COPY_D2H);
 }
 
-/* Counts a call that has the stack `s`. `begun`: the level of the outermost loop that began. */
-static void count_call(struct loop_thread *thread, const struct loop_stack *s,
-		       const struct rec_call *c, uint8_t category, uint32_t begun)
+/* Counts the captured calls that a launch of a graph stands for. */
+static void count_replay(const struct loop_graph *g, struct loop_counts *n, bool is_in_step,
+			 bool in_optimizer)
 {
+	n->calls += g->n;
+	n->replayed += g->n;
+	n->steps += is_in_step ? 0 : g->steps;
+	n->others += in_optimizer ? 0 : g->others;
+	n->transfers += g->transfers;
+	n->replayed_ticks += loop_graph_ticks(g);
+}
+
+/* Counts a call that has the stack `s`. `begun`: the level of the outermost loop that began. */
+static void count_call(const struct loop_tree *t, struct loop_thread *thread,
+		       const struct loop_stack *s, const struct rec_call *c, uint8_t category,
+		       uint32_t begun)
+{
+	const struct loop_graph *graph =
+		category == CAT_GRAPH ? loop_graphs_exec(&t->graphs, c->arg) : NULL;
 	bool is_in_step = s->step_level != LOOP_NONE;
 	uint32_t step = is_in_step ? s->nodes[s->step_level] : 0;
 	thread->n.calls++;
@@ -194,6 +217,8 @@ static void count_call(struct loop_thread *thread, const struct loop_stack *s,
 	thread->n.transfers += category == CAT_MEMCPY &&
 			       (c->detail == COPY_H2D || c->detail == COPY_D2H);
 	thread->step_node = step;
+	if (graph)
+		count_replay(graph, &thread->n, is_in_step, s->in_optimizer);
 	if (thread->open.n)
 		thread->open.at[thread->open.n - 1].begun.places |=
 			1ull << (s->nodes[s->n - 1] * 0x9E3779B1u >> 26);
@@ -205,9 +230,11 @@ static bool shows_structure(uint8_t category)
 	       category == CAT_MEMSET || category == CAT_SYNC;
 }
 
-static void add_launch(struct loop_thread *thread, uint64_t hash, uint64_t ticks)
+static void add_launch(struct loop_thread *thread, uint64_t hash, uint64_t token, uint64_t ticks)
 {
 	vec_push(&thread->hashes, hash);
+	vec_push(&thread->ticks, ticks);
+	vec_push(&thread->tokens, token);
 	thread->n.launches++;
 	/* if the iteration of a loop has one, so have those of all loops around it */
 	for (size_t i = thread->open.n; i-- > 0 && !thread->open.at[i].begun.launch_ticks;)
@@ -237,14 +264,47 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 		c->stack ? loop_stacks_find(&t->stacks, c->stack, category == CAT_LAUNCH) : NULL;
 	if (s) {
 		uint32_t begun = move_to(t, thread, s, c->begin_ticks);
-		count_call(thread, s, c, category, begun);
+		count_call(t, thread, s, c, category, begun);
 		thread->before = s;
 		thread->last_end_ticks = c->begin_ticks + record_duration(c);
 		note_birth(t, thread);
 	}
 	if (hash)
-		add_launch(thread, hash, c->begin_ticks);
+		add_launch(thread, hash, anchor_token(c, category), c->begin_ticks);
 }
+
+/* ---- Graphs ---- */
+
+/* Returns whether the call with the stack `s` begins an optimizer's step in its capture. */
+static bool begins_step(struct loop_tree *t, struct loop_capture *c, const struct loop_stack *s)
+{
+	uint32_t step = s->step_level != LOOP_NONE ? s->nodes[s->step_level] : 0;
+	struct loop_turn turn = c->before ? turn_of(t, c->before, s) : (struct loop_turn){ 0 };
+	bool is_new = step && (step != c->step_node || (turn.is_any && turn.level < s->step_level));
+	c->step_node = step;
+	c->before = s;
+	return is_new;
+}
+
+static void feed_node(struct loop_tree *t, struct loop_thread *thread, const struct rec_node *n)
+{
+	struct loop_capture *c = &thread->capture;
+	if (c->graph != n->graph)
+		*c = (struct loop_capture){ .graph = n->graph };
+	const struct loop_stack *s =
+		n->stack ? loop_stacks_find(&t->stacks, n->stack, n->type == NODE_KERNEL) : NULL;
+	loop_graphs_add(&t->graphs, n, s && begins_step(t, c, s), s && s->in_optimizer);
+}
+
+void loop_tree_feed_graph(struct loop_tree *t, uint32_t slot, const struct rec_head *record)
+{
+	if (record->kind == REC_NODE)
+		feed_node(t, thread_of(t, slot), (const struct rec_node *)record);
+	else
+		loop_graphs_change(&t->graphs, (const struct rec_graph *)record);
+}
+
+/* ---- Threads ---- */
 
 static void end_all(struct loop_tree *t, struct loop_thread *thread)
 {

@@ -7,11 +7,16 @@
 #define CORE_LOOP_TREE_H
 
 #include "core/runtime/record.h"
+#include "core/steps/loop_graphs.h"
 #include "core/steps/loop_stacks.h"
 #include "core/util/map.h"
 #include "core/util/vec.h"
 
-/* Counts of calls. Of a thread: since its start. Of an iteration: in it. */
+/*
+ * Counts of calls. Of a thread: since its start. Of an iteration: in it. A launch of a CUDA graph
+ * counts as itself, and as the calls that were captured into the graph, but for `launches` and
+ * `waits`.
+ */
 struct loop_counts {
 	uint32_t calls;
 	uint32_t launches;  /* calls that the library pushes into its token window */
@@ -19,6 +24,9 @@ struct loop_counts {
 	uint32_t others;    /* launches of kernels or graphs outside of optimizer steps */
 	uint32_t waits;	    /* synchronizations and copies to the host */
 	uint32_t transfers; /* copies to or from the host */
+	uint32_t replayed;  /* those of `calls` that were captured */
+	/* time that the replayed calls took when they were captured */
+	uint64_t replayed_ticks;
 };
 
 struct loop_iteration {
@@ -36,10 +44,12 @@ struct loop {
 	uint32_t place; /* index in loop_stacks.places; loops have the same numbers as places */
 	VEC(struct loop_iteration) iterations;
 	uint64_t n_runs; /* how often a thread entered the loop */
-	uint64_t n_calls, n_steps, n_others, n_waits, n_transfers; /* see struct loop_counts */
-	uint64_t ticks, longest_ticks; /* of all iterations, and of the longest one */
-	struct loop_counts of_births;  /* the part of the counts that loop_births_link() added */
-	bool is_full;		       /* iterations were left out: too many */
+	/* see struct loop_counts */
+	uint64_t n_calls, n_steps, n_others, n_waits, n_transfers, n_replayed;
+	/* of all iterations, and of the longest one, with their `replayed_ticks` */
+	uint64_t ticks, longest_ticks;
+	struct loop_counts of_births; /* the part of the counts that loop_births_link() added */
+	bool is_full;		      /* iterations were left out: too many */
 };
 
 /* A thread that was created while the tree took calls. */
@@ -57,6 +67,13 @@ struct loop_open {
 	struct loop_iteration begun; /* `n` has the thread's counts at its begin */
 };
 
+/* The calls of a thread that are captured into a graph. */
+struct loop_capture {
+	uint64_t graph;			 /* of the last node; 0: none yet */
+	const struct loop_stack *before; /* of the last node that has one */
+	uint32_t step_node;		 /* see struct loop_thread */
+};
+
 struct loop_thread {
 	uint32_t slot;
 	const struct loop_stack *before; /* of the last call that has one */
@@ -66,6 +83,9 @@ struct loop_thread {
 	uint32_t birth;	      /* index in loop_tree.births + 1; 0: unknown */
 	uint32_t step_node;   /* of the optimizer's step that the last call is in; 0: none */
 	VEC(uint64_t) hashes; /* of its launches: trigrams (core/runtime/token.h) */
+	VEC(uint64_t) ticks;  /* of its launches */
+	VEC(uint64_t) tokens; /* of its launches */
+	struct loop_capture capture;
 };
 
 struct loop_tree {
@@ -73,6 +93,7 @@ struct loop_tree {
 	VEC(struct loop) loops;
 	VEC(struct loop_thread) threads;
 	VEC(struct loop_birth) births;
+	struct loop_graphs graphs;
 	struct map thread_of_slot;
 	/* Results of loop_stacks_turn() by pairs of stacks, which are few, for this n_sites. */
 	struct map turn_of_pair;
@@ -91,6 +112,12 @@ void loop_tree_stop(struct loop_tree *t);
  * pushes it into its token window, else 0.
  */
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash);
+
+/*
+ * Takes the next record of thread `slot` about CUDA graphs: REC_NODE or REC_GRAPH. Same order.
+ * Calls that were captured must not be passed to loop_tree_feed().
+ */
+void loop_tree_feed_graph(struct loop_tree *t, uint32_t slot, const struct rec_head *record);
 
 /* Takes the next record of thread `slot` about the creation of threads. Same order. */
 void loop_tree_feed_thread(struct loop_tree *t, uint32_t slot, const struct rec_thread *r);

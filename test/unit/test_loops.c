@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { LAUNCH = 1, SYNC, COPY }; /* ids of hooks */
+enum { LAUNCH = 1, SYNC, COPY, GRAPH }; /* ids of hooks */
 enum { MAIN, HELPER, STEP, FUNCTIONS };
 
 struct fixture {
@@ -57,6 +57,7 @@ static void start(struct fixture *f, const char *main, const char *helper)
 	add_hook(&f->dict, LAUNCH, CAT_LAUNCH);
 	add_hook(&f->dict, SYNC, CAT_SYNC);
 	add_hook(&f->dict, COPY, CAT_MEMCPY);
+	add_hook(&f->dict, GRAPH, CAT_GRAPH);
 	loop_tree_start(&f->tree, &f->dict);
 	f->flows[MAIN] = flow_of(main);
 	f->flows[HELPER] = flow_of(helper);
@@ -112,7 +113,11 @@ static uint32_t stack(struct fixture *f, const uint64_t *innermost_first, uint16
 /* A call that takes 1 us, by thread `slot`. Launches and copies complete a trigram, `hash`. */
 static void call(struct fixture *f, uint32_t slot, uint16_t hook, uint32_t stack_id, uint64_t hash)
 {
-	struct rec_call c = { .hook = hook, .stack = stack_id, .begin_ticks = f->now };
+	struct rec_call c = { .kind = REC_CALL,
+			      .hook = hook,
+			      .stack = stack_id,
+			      .begin_ticks = f->now,
+			      .arg = hash };
 	if (hook == COPY)
 		c.detail = COPY_D2H;
 	f->now += 1000;
@@ -136,6 +141,41 @@ static void wait(struct fixture *f, uint32_t at)
 {
 	uint64_t frames[] = { frame(f, MAIN, at) };
 	call(f, 1, SYNC, stack(f, frames, 1), 0);
+}
+
+/* A captured call from a place of main, or of the function that main calls there. */
+static void capture(struct fixture *f, uint64_t graph, uint32_t at, uint32_t function)
+{
+	uint64_t main = frame(f, MAIN, at), frames[] = { frame(f, function, 0), main };
+	uint64_t token = function == MAIN ? 100 + at : 1000 * function + 100 * at;
+	struct rec_node n = {
+		.kind = REC_NODE,
+		.hook = LAUNCH,
+		.type = NODE_KERNEL,
+		.stack = function == MAIN ? stack(f, &main, 1) : stack(f, frames, 2),
+		.begin_ticks = f->now,
+		.ticks = 1000,
+		.graph = graph,
+		.arg = token,
+	};
+	f->now += 1000;
+	loop_tree_feed_graph(&f->tree, 1, (const struct rec_head *)&n);
+}
+
+static void change(struct fixture *f, enum graph_event event, uint64_t graph, uint64_t of)
+{
+	struct rec_graph r = { .kind = REC_GRAPH,
+			       .event = (uint16_t)event,
+			       .ticks = f->now++,
+			       .graph = graph,
+			       .of = of };
+	loop_tree_feed_graph(&f->tree, 1, (const struct rec_head *)&r);
+}
+
+static void replay(struct fixture *f, uint32_t at, uint64_t exec)
+{
+	uint64_t frames[] = { frame(f, MAIN, at) };
+	call(f, 1, GRAPH, stack(f, frames, 1), exec);
 }
 
 static const struct loop *loop_of(const struct fixture *f, size_t iterations)
@@ -284,6 +324,134 @@ static void test_c_code_that_calls_again_is_no_iteration(void **state)
 	}
 	loop_tree_end(&f.tree);
 	assert_non_null(loop_of(&f, 20));
+	stop(&f);
+}
+
+/* ---- Graphs ---- */
+
+enum { GRAPH_A = 1, GRAPH_B, EXEC = 10, OUTER_EXEC };
+
+static void test_a_launch_of_a_graph_counts_what_was_captured(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "...[.]", ".");
+	change(&f, GRAPH_MADE, GRAPH_A, 0);
+	capture(&f, GRAPH_A, 0, MAIN);
+	capture(&f, GRAPH_A, 1, MAIN);
+	capture(&f, GRAPH_A, 2, STEP);
+	change(&f, GRAPH_INSTANTIATED, GRAPH_A, EXEC);
+	change(&f, GRAPH_GONE, GRAPH_A, 0);
+	for (int i = 0; i < 5; i++)
+		replay(&f, 4, EXEC);
+	loop_tree_end(&f.tree);
+	const struct loop *l = loop_of(&f, 5);
+	assert_non_null(l);
+	assert_int_equal(l->n_calls, 5 * (1 + 3));
+	assert_int_equal(l->n_steps, 5);
+	assert_int_equal(l->n_others, 5 * (1 + 2));
+	assert_int_equal(l->n_replayed, 5 * 3);
+	/* the fixture's last call has no length */
+	assert_int_equal(l->ticks, 5 * (1000 + 3 * 1000) - 1000);
+	stop(&f);
+}
+
+static void test_a_graph_counts_the_graphs_in_it(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "...[.]", ".");
+	change(&f, GRAPH_MADE, GRAPH_A, 0);
+	capture(&f, GRAPH_A, 2, STEP);
+	change(&f, GRAPH_MADE, GRAPH_B, 0);
+	capture(&f, GRAPH_B, 0, MAIN);
+	struct rec_node child = { .kind = REC_NODE,
+				  .type = NODE_CHILD,
+				  .begin_ticks = f.now,
+				  .graph = GRAPH_B,
+				  .arg = GRAPH_A };
+	loop_tree_feed_graph(&f.tree, 1, (const struct rec_head *)&child);
+	change(&f, GRAPH_INSTANTIATED, GRAPH_B, OUTER_EXEC);
+	change(&f, GRAPH_MADE, GRAPH_A, 0); /* another graph at the same address */
+	change(&f, GRAPH_INSTANTIATED, GRAPH_A, EXEC);
+	for (int i = 0; i < 3; i++)
+		replay(&f, 4, OUTER_EXEC);
+	for (int i = 0; i < 3; i++)
+		replay(&f, 4, EXEC);
+	loop_tree_end(&f.tree);
+	const struct loop *l = loop_of(&f, 6);
+	assert_non_null(l);
+	assert_int_equal(l->n_steps, 3);
+	assert_int_equal(l->n_replayed, 3 * 3);
+	stop(&f);
+}
+
+static void check_choice(struct fixture *f, size_t steps, double least, double most);
+
+/*
+ * A program that warms up a step `n` times, captures and replays it. The first warm-up takes long.
+ * The captured step has the same launches. With `is_other`, the loop before launches other kernels.
+ */
+static void warm_up_and_replay(struct fixture *f, int n, bool is_other)
+{
+	start(f, "[.........]..[..].........", ".");
+	uint32_t shift = is_other ? 16 : 0;
+	for (int i = 0; i < n; i++) {
+		for (uint32_t at = 1; at < 9; at++) {
+			uint64_t frames[] = { frame(f, MAIN, at) };
+			call(f, 1, LAUNCH, stack(f, frames, 1), 100 + shift + at);
+		}
+		launch_in(f, 9, STEP, 0);
+		f->now += i ? 100000 : 10000000;
+	}
+	change(f, GRAPH_MADE, GRAPH_A, 0);
+	for (uint32_t at = 1; at < 9; at++)
+		capture(f, GRAPH_A, at, MAIN);
+	capture(f, GRAPH_A, 9, STEP);
+	change(f, GRAPH_INSTANTIATED, GRAPH_A, EXEC);
+	for (int i = 0; i < 40; i++) {
+		replay(f, 14, EXEC);
+		wait(f, 15);
+	}
+}
+
+static void test_replayed_steps_are_the_steps_and_not_the_warm_up(void **state)
+{
+	struct fixture f;
+	(void)state;
+	warm_up_and_replay(&f, 3, false);
+	check_choice(&f, 40, 0.95, 1);
+	stop(&f);
+}
+
+static void test_training_of_other_kernels_before_the_replays_counts_too(void **state)
+{
+	struct fixture f;
+	(void)state;
+	warm_up_and_replay(&f, 3, true);
+	check_choice(&f, 43, 0.95, 1);
+	stop(&f);
+}
+
+static void test_a_loop_of_replays_outweighs_a_longer_warm_up(void **state)
+{
+	struct fixture f;
+	(void)state;
+	/* without an optimizer: the warm-up takes 20 us, the replays 8 us on the CPU */
+	start(&f, "[..]....[.].", ".");
+	for (int i = 0; i < 10; i++) {
+		launch(&f, 1);
+		launch(&f, 2);
+	}
+	change(&f, GRAPH_MADE, GRAPH_A, 0);
+	capture(&f, GRAPH_A, 4, MAIN);
+	capture(&f, GRAPH_A, 5, MAIN);
+	capture(&f, GRAPH_A, 6, MAIN);
+	change(&f, GRAPH_INSTANTIATED, GRAPH_A, EXEC);
+	for (int i = 0; i < 8; i++)
+		replay(&f, 9, EXEC);
+	wait(&f, 11);
+	check_choice(&f, 8, 0.5, 1);
 	stop(&f);
 }
 
@@ -651,6 +819,11 @@ int main(void)
 		cmocka_unit_test(test_a_missing_stack_is_skipped),
 		cmocka_unit_test(test_a_tree_with_many_missing_stacks_is_not_whole),
 		cmocka_unit_test(test_c_code_that_calls_again_is_no_iteration),
+		cmocka_unit_test(test_a_launch_of_a_graph_counts_what_was_captured),
+		cmocka_unit_test(test_a_graph_counts_the_graphs_in_it),
+		cmocka_unit_test(test_replayed_steps_are_the_steps_and_not_the_warm_up),
+		cmocka_unit_test(test_training_of_other_kernels_before_the_replays_counts_too),
+		cmocka_unit_test(test_a_loop_of_replays_outweighs_a_longer_warm_up),
 		cmocka_unit_test(test_a_plain_loop_is_the_step),
 		cmocka_unit_test(test_epochs_are_not_steps),
 		cmocka_unit_test(test_a_step_of_four_stages),

@@ -134,6 +134,16 @@ bool ingest_takes_call(const struct ingest *f, const struct rec_call *c)
 	       plausible_bytes(c->bytes);
 }
 
+static void take_graph(struct ingest *f, uint32_t slot, const struct rec_head *head)
+{
+	if (head->kind == REC_NODE)
+		graph_table_node(&f->graphs, (const struct rec_node *)head);
+	else
+		graph_table_event(&f->graphs, (const struct rec_graph *)head);
+	if (f->sink.graph)
+		f->sink.graph(f->sink.context, slot, head);
+}
+
 static void take_call(struct ingest *f, struct ingest_thread *t, const struct rec_call *record)
 {
 	uint8_t category = dict_category(&f->dict, record->hook);
@@ -369,10 +379,8 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 		vec_push(&f->works, *(const struct rec_gpu *)head);
 		break;
 	case REC_NODE:
-		graph_table_node(&f->graphs, (const struct rec_node *)head);
-		break;
 	case REC_GRAPH:
-		graph_table_event(&f->graphs, (const struct rec_graph *)head);
+		take_graph(f, t->slot, head);
 		break;
 	case REC_OVERHEAD:
 		vec_push(&f->overheads, *(const struct rec_overhead *)head);

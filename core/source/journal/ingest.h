@@ -91,6 +91,8 @@ struct ingest_sink {
 	void *context;
 	void (*call)(void *context, struct ingest *f, uint32_t thread, const struct rec_call *call);
 	void (*thread)(void *context, uint32_t slot, const struct rec_thread *record);
+	/* `record`: a struct rec_node or rec_graph */
+	void (*graph)(void *context, uint32_t slot, const struct rec_head *record);
 	void (*counted)(void *context, struct ingest *f, uint32_t thread,
 			const struct rec_step *step);
 	void (*triggered)(void *context, struct ingest *f, const struct rec_step *step);

@@ -47,6 +47,13 @@ static void on_thread(void *context, uint32_t slot, const struct rec_thread *rec
 		learn_feed_thread(&d->learn, d->ingest, slot, record);
 }
 
+static void on_graph(void *context, uint32_t slot, const struct rec_head *record)
+{
+	struct driver *d = context;
+	if (driver_is_auto(d))
+		learn_feed_graph(&d->learn, d->ingest, slot, record);
+}
+
 static void on_counted(void *context, struct ingest *f, uint32_t thread,
 		       const struct rec_step *step)
 {
@@ -96,6 +103,7 @@ int driver_open(struct driver **to, const char *path, bool live, const struct dr
 		.context = d,
 		.call = on_call,
 		.thread = on_thread,
+		.graph = on_graph,
 		.counted = on_counted,
 		.triggered = driver_triggered,
 		.no_trace = sink->no_trace,

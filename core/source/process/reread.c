@@ -41,9 +41,17 @@ static void feed_thread(void *context, uint32_t slot, const struct rec_thread *r
 	learn_feed_thread(r->learn, r->d->ingest, slot, record);
 }
 
+static void feed_graph(void *context, uint32_t slot, const struct rec_head *record)
+{
+	struct reread *r = context;
+	learn_feed_graph(r->learn, r->d->ingest, slot, record);
+}
+
 static int read_first(struct reread *r, struct err *e)
 {
-	const struct launch_log_sink sink = { .context = r, .call = feed, .thread = feed_thread };
+	const struct launch_log_sink sink = {
+		.context = r, .call = feed, .thread = feed_thread, .graph = feed_graph
+	};
 	r->has_log = true;
 	return launch_log_read(&r->log, r->d->path, r->learn ? &sink : NULL, e);
 }
