@@ -6,7 +6,9 @@
  *
  * CUPTI runs during the opening and is taken down afterwards. cuptiFinalize() breaks executable
  * graphs, and CUPTI cannot be taken down once there are graphs. So GPU timing ends before the first
- * graph is captured or made; calls and stacks are still recorded.
+ * graph is captured or made; calls and stacks are still recorded. Once graphs are launched again
+ * and again, GPU timing begins again, because the program may end before the schedule's steps.
+ * CUPTI then stays, as it would after these steps.
  */
 #ifndef PRELOAD_OPENING_H
 #define PRELOAD_OPENING_H
@@ -17,8 +19,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum opening_gpu {
+	OPENING_GPU_OFF,
+	OPENING_GPU_UNTIL_GRAPH,
+	OPENING_GPU_WAITS, /* for graphs that are launched again and again */
+	OPENING_GPU_STAYS,
+};
+
 struct opening {
-	_Atomic bool has_gpu; /* GPU timing is not over yet */
+	_Atomic uint8_t gpu; /* enum opening_gpu */
+	/* launches of graphs since the last call that captured, made or changed one */
+	_Atomic uint32_t n_replays;
 	uint64_t most_ticks, most_chunks;
 	uint64_t gap_ticks; /* the most that the time between two looks counts */
 	_Atomic uint64_t used_ticks, looked_ticks;
@@ -30,6 +41,22 @@ struct opening {
  */
 bool opening_start(struct opening *o, const struct opening_limits *limits, uint64_t ticks_per_s,
 		   uint32_t chunk_bytes);
+
+/* Returns whether the opening has GPU timing. */
+static inline bool opening_has_gpu(const struct opening *o)
+{
+	enum opening_gpu gpu =
+		(enum opening_gpu)atomic_load_explicit(&o->gpu, memory_order_relaxed);
+	return gpu == OPENING_GPU_UNTIL_GRAPH || gpu == OPENING_GPU_STAYS;
+}
+
+enum opening_change { OPENING_KEEPS, OPENING_STOPS, OPENING_STARTS };
+
+/*
+ * Returns what the caller must do with GPU timing before a call that captures, makes, changes or
+ * launches a graph. `replays`: it launches a graph, and no stream captures. Any thread.
+ */
+enum opening_change opening_before_graph(struct opening *o, bool replays);
 
 /*
  * Returns whether a limit is reached at time `ticks`, with `chunks` of the journal taken so

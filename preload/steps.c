@@ -275,8 +275,7 @@ void steps_see(uint64_t number)
 /* Returns whether a step with this action has GPU times. */
 static bool wants_gpu(enum sched_action action)
 {
-	return action != SCHED_NONE &&
-	       (action != SCHED_OPENING || atomic_load(&g->opening.has_gpu));
+	return action != SCHED_NONE && (action != SCHED_OPENING || opening_has_gpu(&g->opening));
 }
 
 /*
@@ -311,7 +310,7 @@ static bool is_opening_over(uint64_t number)
 {
 	if (!g->arm.is_opening || steps_still_learning())
 		return false;
-	if (!atomic_load(&g->opening.has_gpu))
+	if (!opening_has_gpu(&g->opening))
 		return true;
 	return !g->agree.waits && arm_is_done(&g->arm, number) &&
 	       (!atomic_load(&journal_header()->collector) || atomic_load(&g->shared->has_enough));
@@ -570,10 +569,15 @@ void steps_capture_over(void)
 
 /* ---- CUPTI in the opening ---- */
 
-void steps_before_graph(void)
+void steps_before_graph(bool is_launch)
 {
-	if (atomic_load_explicit(&g->opening.has_gpu, memory_order_relaxed) &&
-	    atomic_exchange(&g->opening.has_gpu, false) && g->action == SCHED_OPENING)
+	enum opening_change change =
+		opening_before_graph(&g->opening, is_launch && !hook_captures());
+	if (LIKELY(change == OPENING_KEEPS) || g->action != SCHED_OPENING)
+		return;
+	if (change == OPENING_STARTS)
+		gpu_start();
+	else
 		gpu_stop_and_wait();
 }
 
@@ -604,7 +608,7 @@ static void start_opening(const struct schedule *schedule, const struct opening_
 	g->arm.is_opening = opening_start(&g->opening, limits, ticks_of_ns(1000000000),
 					  journal_header()->chunk_bytes);
 	if (gpu_teardown_has_graphs())
-		atomic_store(&g->opening.has_gpu, false);
+		opening_before_graph(&g->opening, false);
 }
 
 void steps_start(const struct config_step *step, const struct schedule *schedule,

@@ -124,7 +124,7 @@ static void begin_with_peers(void)
 /* Returns whether the opening has recorded the steps so far, GPU times included. */
 static bool has_recorded_all(void)
 {
-	return g->arm.is_opening && atomic_load_explicit(&g->opening.has_gpu, memory_order_relaxed);
+	return g->arm.is_opening && opening_has_gpu(&g->opening);
 }
 
 /* Returns whether the opening is over, and has recorded the first window of the schedule. */
@@ -132,9 +132,7 @@ static bool has_recorded_first(void)
 {
 	const struct schedule *s = &g->arm.schedule;
 	uint64_t first = schedule_first_recorded(s);
-	return !g->arm.is_opening &&
-	       atomic_load_explicit(&g->opening.has_gpu, memory_order_relaxed) &&
-	       first != SCHEDULE_NEVER &&
+	return !g->arm.is_opening && opening_has_gpu(&g->opening) && first != SCHEDULE_NEVER &&
 	       first + s->active <
 		       atomic_load_explicit(&g->shared->opening_steps, memory_order_relaxed);
 }

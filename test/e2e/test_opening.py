@@ -124,7 +124,7 @@ class Opening(Case):
         self.assertIn("first_10us", self.kernels_per_step(run))
 
     def test_steps_of_graphs_are_recorded_after_the_opening(self):
-        """With graphs, the opening has no GPU times. The schedule starts when steps are known."""
+        """Only while graphs are made, the opening has no GPU times."""
         run = self.loop(4000, "graph")
         self.assertEqual(len(run.trace_steps()), 3, run.err)
         self.assertEqual(self.kernels_per_step(run), STEP_KERNELS)

@@ -54,6 +54,37 @@ static void test_room_in_the_journal(void **state)
 	assert_true(opening_is_used_up(&o, 2, 1024));
 }
 
+static void test_gpu_timing_ends_before_the_first_graph(void **state)
+{
+	(void)state;
+	struct opening o = started("10s");
+	assert_true(opening_has_gpu(&o));
+	assert_int_equal(opening_before_graph(&o, false), OPENING_STOPS);
+	assert_false(opening_has_gpu(&o));
+	assert_int_equal(opening_before_graph(&o, false), OPENING_KEEPS);
+	assert_int_equal(opening_before_graph(&o, true), OPENING_KEEPS);
+	o = started("off");
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(opening_before_graph(&o, i > 0), OPENING_KEEPS);
+}
+
+/* A launch between two captures is no sign that the captures are over. */
+static void test_gpu_timing_begins_again_when_graphs_are_launched_again(void **state)
+{
+	(void)state;
+	struct opening o = started("10s");
+	opening_before_graph(&o, false);
+	for (int i = 0; i < 9; i++) {
+		assert_int_equal(opening_before_graph(&o, false), OPENING_KEEPS);
+		assert_int_equal(opening_before_graph(&o, true), OPENING_KEEPS);
+	}
+	assert_int_equal(opening_before_graph(&o, true), OPENING_STARTS);
+	assert_true(opening_has_gpu(&o));
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(opening_before_graph(&o, i % 3), OPENING_KEEPS);
+	assert_true(opening_has_gpu(&o));
+}
+
 static void test_clocks_of_two_threads(void **state)
 {
 	(void)state;
@@ -71,7 +102,7 @@ static void test_off(void **state)
 	struct opening o;
 	assert_int_equal(opening_parse("off", &limits, NULL), 0);
 	assert_false(opening_start(&o, &limits, TICKS_PER_S, CHUNK_BYTES));
-	assert_false(o.has_gpu);
+	assert_false(opening_has_gpu(&o));
 }
 
 int main(void)
@@ -80,6 +111,8 @@ int main(void)
 		cmocka_unit_test(test_time_counts_while_the_program_launches),
 		cmocka_unit_test(test_a_pause_counts_as_a_second),
 		cmocka_unit_test(test_room_in_the_journal),
+		cmocka_unit_test(test_gpu_timing_ends_before_the_first_graph),
+		cmocka_unit_test(test_gpu_timing_begins_again_when_graphs_are_launched_again),
 		cmocka_unit_test(test_clocks_of_two_threads),
 		cmocka_unit_test(test_off),
 	};
