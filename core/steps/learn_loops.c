@@ -1,6 +1,7 @@
 /* See learn_loops.h. */
 #include "core/steps/learn_loops.h"
 
+#include "core/runtime/token.h"
 #include "core/steps/loop_anchor.h"
 #include "core/steps/loop_births.h"
 #include "core/steps/loop_names.h"
@@ -141,15 +142,6 @@ bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out)
 	return is_found;
 }
 
-static uint64_t count_steps(const struct loop_tree *t, const struct anchor_counts *counted)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < t->threads.n; i++)
-		for (size_t k = 0; k < t->threads.at[i].hashes.n; k++)
-			n += t->threads.at[i].hashes.at[k] == counted->anchor;
-	return counted->every ? n / counted->every : n;
-}
-
 /*
  * Returns whether `n` anchors count `all` iterations on `n_threads` threads. The first and the last
  * iteration of each thread may differ, but at most one in ENDS_PART, and one in MISSES others.
@@ -175,12 +167,38 @@ struct hits {
 	uint64_t n_other;	  /* parts that do not have the anchor as often as a step has */
 };
 
+/* Counts the TOKEN_EXCHANGE of a part. The last copy before it may be the first half of one. */
+static uint64_t count_exchanges(const struct loop_thread *t, struct launches part)
+{
+	const uint64_t fed = token_copy(COPY_H2D), read = token_copy(COPY_D2H);
+	struct token_window w = { 0 };
+	uint64_t n = 0;
+	size_t before = part.first;
+	while (before && t->tokens.at[before - 1] != fed && t->tokens.at[before - 1] != read)
+		before--;
+	w.was_read = before && t->tokens.at[before - 1] == read;
+	for (size_t k = part.first; k < (size_t)part.first + part.n && k < t->tokens.n; k++)
+		n += token_window_exchanges(&w, t->tokens.at[k]);
+	return n;
+}
+
 static uint64_t count_hits(const struct loop_thread *t, struct launches part, uint64_t anchor)
 {
 	uint64_t n = 0;
+	if (anchor == TOKEN_EXCHANGE)
+		return count_exchanges(t, part);
 	for (size_t k = part.first; k < (size_t)part.first + part.n && k < t->hashes.n; k++)
 		n += t->hashes.at[k] == anchor;
 	return n;
+}
+
+static uint64_t count_steps(const struct loop_tree *t, const struct anchor_counts *counted)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < t->threads.n; i++)
+		n += count_hits(&t->threads.at[i], (struct launches){ .n = UINT32_MAX },
+				counted->anchor);
+	return counted->every ? n / counted->every : n;
 }
 
 static void add_part(const struct loop_tree *t, const struct anchor_counts *counted,

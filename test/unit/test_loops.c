@@ -2,6 +2,7 @@
  * Loops from the stacks of calls: loop_stacks.h, loop_tree.h, loop_choice.h. A
  * function is a text: '.' is a call, '[' and ']' are a loop. Its control flow is a real one.
  */
+#include "core/runtime/token.h"
 #include "core/steps/learn_loops.h"
 #include "core/steps/loop_anchor.h"
 #include "core/steps/loop_births.h"
@@ -712,6 +713,32 @@ static void test_an_anchor_counts_the_loop_that_has_it_in_each_iteration(void **
 	stop(&f);
 }
 
+/* A server's iterations have only the copies in common: to the device, and of the result back. */
+static void test_exchanges_count_a_loop(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[...]", ".");
+	for (uint64_t i = 0; i < 20; i++)
+		for (uint32_t at = 1; at < 4; at++) {
+			uint64_t frames[] = { frame(&f, MAIN, at) };
+			struct rec_call c = { .kind = REC_CALL,
+					      .hook = at == 2 ? LAUNCH : COPY,
+					      .stack = stack(&f, frames, 1),
+					      .detail = at == 1 ? COPY_H2D : COPY_D2H,
+					      .begin_ticks = f.now += 1000,
+					      .arg = 1000 + i };
+			c.detail = at == 2 ? 0 : c.detail;
+			loop_tree_feed(&f.tree, 1, &c, 5000 + 10 * i + at);
+		}
+	loop_tree_end(&f.tree);
+	struct learn_loops x = { .tree = f.tree, .is_started = true };
+	int64_t match = learn_loops_match(&x, &(struct anchor_counts){ .anchor = TOKEN_EXCHANGE });
+	assert_true(match >= 0);
+	assert_int_equal(f.tree.loops.at[match].iterations.n, 20);
+	stop(&f);
+}
+
 /* As many as a loop has iterations, but all of them in its first half. */
 static void test_an_anchor_of_some_iterations_counts_no_loop(void **state)
 {
@@ -837,6 +864,7 @@ int main(void)
 		cmocka_unit_test(test_one_anchor_in_several_ends_a_step),
 		cmocka_unit_test(test_rounds_that_differ_are_no_anchor),
 		cmocka_unit_test(test_an_anchor_counts_the_loop_that_has_it_in_each_iteration),
+		cmocka_unit_test(test_exchanges_count_a_loop),
 		cmocka_unit_test(test_an_anchor_of_some_iterations_counts_no_loop),
 		cmocka_unit_test(test_threads_belong_to_the_loop_that_joins_them),
 		cmocka_unit_test(test_threads_of_a_pool_belong_to_no_loop),
