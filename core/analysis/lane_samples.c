@@ -104,6 +104,9 @@ static void sweep(struct sweep *w)
 		vec_push(&w->out->at, w->out->tail.at[i]);
 	for (size_t i = w->step->first_sample; i < t->samples.n; i++) {
 		const struct timeline_sample *s = &t->samples.at[i];
+		/* a run without steps ends with its last call, and may have samples after it */
+		if (s->ns >= w->step->end_ns)
+			continue;
 		for (; call < t->calls.n && t->calls.at[call].begin_ns <= s->ns; call++) {
 			const struct timeline_call *c = &t->calls.at[call];
 			uint64_t *until_ns = &w->until_ns[w->lanes->of_thread[c->thread]];

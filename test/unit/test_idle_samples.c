@@ -1,4 +1,5 @@
 /* Causes of idle time that samples of the launching threads show. */
+#include "core/analysis/lane_samples.h"
 #include "test/unit/idle_made.h"
 
 /* A kernel to 100, then 497 us in which the CPU was sampled, then the copy of a batch. */
@@ -277,6 +278,27 @@ static void time_between_two_lines(void **state)
 	assert_int_equal(last->before, frames_site(NULL, 1));
 }
 
+/* A run without steps ends with its last call. */
+static void samples_after_the_end_have_no_part(void **state)
+{
+	struct fixture *f = *state;
+	struct lanes lanes = { 0 };
+	struct lane_samples samples = { 0 };
+	sampled_pause(f);
+	sb_sample(&f->b, 200, 0, SAMPLE_RUNNING, 11);
+	sb_sample(&f->b, 500, 0, SAMPLE_RUNNING, 11);
+	sb_sample(&f->b, 1200, 0, SAMPLE_RUNNING, 4);
+	sb_sample(&f->b, 1400, 0, SAMPLE_RUNNING, 4);
+	finish(f);
+	lanes_find(&lanes, &f->a.timeline);
+	lane_samples_find(&samples, &f->a.timeline, &lanes);
+	assert_int_equal(samples.n, 2);
+	for (size_t i = 0; i < samples.at.n; i++)
+		assert_true(samples.at.at[i].weight_ns < 1000000);
+	lane_samples_free(&samples);
+	lanes_free(&lanes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +318,7 @@ int main(void)
 		TEST(no_input_by_copy_among_samples),
 		TEST(time_between_calls),
 		TEST(time_between_two_lines),
+		TEST(samples_after_the_end_have_no_part),
 	};
 	fake_kind = FRAME_KIND_PYTHON;
 	return cmocka_run_group_tests(tests, NULL, NULL);
