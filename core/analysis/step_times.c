@@ -186,8 +186,10 @@ double step_times_work(const struct timeline *t, double usual)
 		free(n);
 		return 0;
 	}
-	for (size_t i = 0; i < t->calls.n; i++)
-		n[t->calls.at[i].step] += RECORD_TOKENS >> t->calls.at[i].category & 1;
+	for (size_t i = 0; i < t->calls.n; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		n[c->step] += RECORD_TOKENS >> c->category & 1 && !c->is_captured;
+	}
 	sample_sort(n, t->steps.n);
 	double median = sample_percentile_of(n, t->steps.n, 0.5);
 	free(n);

@@ -339,7 +339,7 @@ static void slow_steps_that_are_recorded(void **state)
 	free(recorded);
 }
 
-/* Launches and copies count, waits and events do not. */
+/* Launches and copies count. Waits, events and calls that were captured do not. */
 static void work_of_recorded_steps(void **state)
 {
 	struct timeline t = { 0 };
@@ -351,6 +351,9 @@ static void work_of_recorded_steps(void **state)
 						   .step = step,
 						   .category = i == 3 ? CAT_SYNC : CAT_LAUNCH });
 		vec_push(&t.calls, (struct timeline_call){ .step = step, .category = CAT_MEMCPY });
+		vec_push(&t.calls, (struct timeline_call){ .step = step,
+							   .category = CAT_LAUNCH,
+							   .is_captured = true });
 	}
 	assert_float_equal(step_times_work(&t, 10), 2.1, 1e-6);
 	assert_float_equal(step_times_work(&t, 0), 0, 1e-6);
