@@ -312,6 +312,7 @@ static inline void take_launch_list(struct rec_call *c, struct launch_shape *sha
 	do {                                                                                \
 		(c)->stream = (uint64_t)(uintptr_t)(stream_);                               \
 		(c)->arg = (uint64_t)(uintptr_t)(exec);                                     \
+		steps_before_launch((c)->arg);                                              \
 		if (!hook_captures() || !graphs_is_captured(c))                             \
 			steps_token(token_graph((c)->arg), steps_is_anchor_graph((c)->arg), \
 				    STEPS_NO_FUNCTION);                                     \

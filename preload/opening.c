@@ -1,12 +1,6 @@
 /* See opening.h. */
 #include "preload/opening.h"
 
-/*
- * Programs that capture several graphs may launch each of them once in between. A second launch
- * without a capture in between belongs to the work itself.
- */
-enum { REPLAYS = 2 };
-
 bool opening_start(struct opening *o, const struct opening_limits *limits, uint64_t ticks_per_s,
 		   uint32_t chunk_bytes)
 {
@@ -34,18 +28,20 @@ static bool moves(struct opening *o, uint8_t from, uint8_t to)
 	return atomic_compare_exchange_strong(&o->gpu, &from, to);
 }
 
-enum opening_change opening_before_graph(struct opening *o, bool replays)
+bool opening_before_graph(struct opening *o)
 {
-	uint8_t gpu = atomic_load_explicit(&o->gpu, memory_order_relaxed);
-	if (gpu == OPENING_GPU_UNTIL_GRAPH)
-		return moves(o, gpu, OPENING_GPU_WAITS) ? OPENING_STOPS : OPENING_KEEPS;
-	if (gpu != OPENING_GPU_WAITS)
-		return OPENING_KEEPS;
-	if (!replays) {
-		atomic_store_explicit(&o->n_replays, 0, memory_order_relaxed);
-		return OPENING_KEEPS;
-	}
-	if (atomic_fetch_add_explicit(&o->n_replays, 1, memory_order_relaxed) + 1 < REPLAYS)
-		return OPENING_KEEPS;
-	return moves(o, gpu, OPENING_GPU_STAYS) ? OPENING_STARTS : OPENING_KEEPS;
+	return atomic_load_explicit(&o->gpu, memory_order_relaxed) == OPENING_GPU_UNTIL_GRAPH &&
+	       moves(o, OPENING_GPU_UNTIL_GRAPH, OPENING_GPU_WAITS);
+}
+
+/*
+ * A program may launch each graph once when it has captured it, and then capture the next one. A
+ * second launch belongs to the work itself.
+ */
+bool opening_before_launch(struct opening *o, uint64_t exec)
+{
+	if (atomic_load_explicit(&o->gpu, memory_order_relaxed) != OPENING_GPU_WAITS)
+		return false;
+	_Atomic uint64_t *at = &o->launched[exec * 0x9E3779B97F4A7C15ull >> 58];
+	return atomic_exchange(at, exec) == exec && moves(o, OPENING_GPU_WAITS, OPENING_GPU_STAYS);
 }

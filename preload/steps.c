@@ -569,16 +569,17 @@ void steps_capture_over(void)
 
 /* ---- CUPTI in the opening ---- */
 
-void steps_before_graph(bool is_launch)
+void steps_before_graph(void)
 {
-	enum opening_change change =
-		opening_before_graph(&g->opening, is_launch && !hook_captures());
-	if (LIKELY(change == OPENING_KEEPS) || g->action != SCHED_OPENING)
-		return;
-	if (change == OPENING_STARTS)
-		gpu_start();
-	else
+	if (opening_before_graph(&g->opening) && g->action == SCHED_OPENING)
 		gpu_stop_and_wait();
+}
+
+void steps_before_launch(uint64_t exec)
+{
+	if (!hook_captures() && opening_before_launch(&g->opening, exec) &&
+	    g->action == SCHED_OPENING)
+		gpu_start();
 }
 
 bool steps_before_context(void)
@@ -608,7 +609,7 @@ static void start_opening(const struct schedule *schedule, const struct opening_
 	g->arm.is_opening = opening_start(&g->opening, limits, ticks_of_ns(1000000000),
 					  journal_header()->chunk_bytes);
 	if (gpu_teardown_has_graphs())
-		opening_before_graph(&g->opening, false);
+		opening_before_graph(&g->opening);
 }
 
 void steps_start(const struct config_step *step, const struct schedule *schedule,

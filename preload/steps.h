@@ -106,12 +106,13 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
 
 /*
  * steps_before_graph: called before each call that captures, makes or launches a graph. The first
- * call ends the opening's GPU timing, and waits until CUPTI is down. Later launches may begin it
- * again (opening_before_graph()). steps_before_context: called
+ * call ends the opening's GPU timing, and waits until CUPTI is down. steps_before_launch: called
+ * before each launch of a graph, which may begin GPU timing again. steps_before_context: called
  * before each call that creates a context. If the opening's GPU timing is on, waits until CUPTI is
  * down, and returns true; then steps_after_context() must be called after the call.
  */
-void steps_before_graph(bool is_launch);
+void steps_before_graph(void);
+void steps_before_launch(uint64_t exec);
 bool steps_before_context(void);
 void steps_after_context(void);
 

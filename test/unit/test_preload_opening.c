@@ -59,29 +59,27 @@ static void test_gpu_timing_ends_before_the_first_graph(void **state)
 	(void)state;
 	struct opening o = started("10s");
 	assert_true(opening_has_gpu(&o));
-	assert_int_equal(opening_before_graph(&o, false), OPENING_STOPS);
+	assert_false(opening_before_launch(&o, 8));
+	assert_true(opening_before_graph(&o));
 	assert_false(opening_has_gpu(&o));
-	assert_int_equal(opening_before_graph(&o, false), OPENING_KEEPS);
-	assert_int_equal(opening_before_graph(&o, true), OPENING_KEEPS);
-	o = started("off");
-	for (int i = 0; i < 9; i++)
-		assert_int_equal(opening_before_graph(&o, i > 0), OPENING_KEEPS);
+	assert_false(opening_before_graph(&o));
+	opening_start(&o, &(struct opening_limits){ 0 }, TICKS_PER_S, CHUNK_BYTES);
+	assert_false(opening_before_graph(&o));
+	assert_false(opening_before_launch(&o, 8) || opening_before_launch(&o, 8));
 }
 
-/* A launch between two captures is no sign that the captures are over. */
-static void test_gpu_timing_begins_again_when_graphs_are_launched_again(void **state)
+/* The first launch of each of several graphs may only test it. */
+static void test_gpu_timing_begins_again_when_a_graph_is_launched_again(void **state)
 {
 	(void)state;
 	struct opening o = started("10s");
-	opening_before_graph(&o, false);
-	for (int i = 0; i < 9; i++) {
-		assert_int_equal(opening_before_graph(&o, false), OPENING_KEEPS);
-		assert_int_equal(opening_before_graph(&o, true), OPENING_KEEPS);
-	}
-	assert_int_equal(opening_before_graph(&o, true), OPENING_STARTS);
+	opening_before_graph(&o);
+	for (uint64_t exec = 4096; exec < 4096 + 64 * 200; exec += 64)
+		assert_false(opening_before_launch(&o, exec));
+	assert_true(opening_before_launch(&o, 4096 + 64 * 199));
 	assert_true(opening_has_gpu(&o));
-	for (int i = 0; i < 9; i++)
-		assert_int_equal(opening_before_graph(&o, i % 3), OPENING_KEEPS);
+	assert_false(opening_before_graph(&o));
+	assert_false(opening_before_launch(&o, 4096 + 64 * 199));
 	assert_true(opening_has_gpu(&o));
 }
 
@@ -112,7 +110,7 @@ int main(void)
 		cmocka_unit_test(test_a_pause_counts_as_a_second),
 		cmocka_unit_test(test_room_in_the_journal),
 		cmocka_unit_test(test_gpu_timing_ends_before_the_first_graph),
-		cmocka_unit_test(test_gpu_timing_begins_again_when_graphs_are_launched_again),
+		cmocka_unit_test(test_gpu_timing_begins_again_when_a_graph_is_launched_again),
 		cmocka_unit_test(test_clocks_of_two_threads),
 		cmocka_unit_test(test_off),
 	};
