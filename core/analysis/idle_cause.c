@@ -29,7 +29,10 @@
 
 enum {
 	LATENCY_NS = IDLE_LATENCY_NS,
-	/* A launch on an idle device takes this long only if the driver has to load code. */
+	/*
+	 * A launch on an idle device takes this long only if the driver has to load code. But the
+	 * time of a graph's launch depends on the number of its nodes.
+	 */
 	LONG_LAUNCH_NS = 300000,
 	SAMPLED_NS = 50000, /* in a shorter time between two calls the CPU launches */
 	INPUT_NS = 50000,   /* shorter times between two calls are not data loading */
@@ -522,7 +525,7 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
 {
 	const char *name = strtab_text(&h->t->tables->names, c->name);
-	if (c->category == CAT_LAUNCH || c->category == CAT_GRAPH)
+	if (c->category == CAT_LAUNCH || (c->category == CAT_GRAPH && c->is_first_replay))
 		return c->end_ns - c->begin_ns >= LONG_LAUNCH_NS;
 	return c->category == CAT_CONTROL &&
 	       (strstr(name, "Module") || strstr(name, "Library") || strstr(name, "Kernel"));

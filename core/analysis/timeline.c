@@ -151,6 +151,7 @@ static struct timeline_call make_call(struct timeline *t, const struct model_cal
 		.device = c->device,
 		.copy = c->copy,
 		.is_captured = c->is_captured,
+		.is_first_replay = c->is_first_replay,
 	};
 }
 

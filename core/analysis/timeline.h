@@ -43,8 +43,8 @@ struct timeline_call {
 	uint16_t status;
 	uint8_t category; /* enum record_category; CAT_SYNC for a polling loop */
 	uint8_t space, device, copy, wait;
-	uint16_t about; /* enum stack_about bits of its stack */
-	bool is_captured;
+	uint16_t about;			   /* enum stack_about bits of its stack */
+	bool is_captured, is_first_replay; /* as in struct model_call */
 	/* What the CPU did since the lane's call before: enum host_kind, and the line that was
 	 * sampled. HOST_UNKNOWN: no sample shows it. */
 	uint8_t before_kind;

@@ -40,7 +40,8 @@ struct model_call {
 	/* values of enums in kinds.h: record_category, record_space, record_entry_point,
 	 * record_copy; but `device` is the device's number or DEVICE_UNKNOWN */
 	uint8_t category, space, entry_point, device, copy;
-	bool is_captured; /* captured into a graph instead of executed */
+	bool is_captured;     /* captured into a graph instead of executed */
+	bool is_first_replay; /* the first launch of an executable graph */
 };
 
 enum host_memory { HOST_PAGEABLE = 1, HOST_PINNED = 2 }; /* as in CUpti_ActivityMemoryKind */

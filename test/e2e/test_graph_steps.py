@@ -49,6 +49,14 @@ class GraphSteps(Case):
                 kernels = {k["name"]: k["per_step"] for k in process["kernels"]}
                 self.assertEqual(sum(kernels.values()), 5, kernels)
 
+    def test_slow_launches_of_a_graph_load_no_code(self):
+        """The time of a launch depends on the number of nodes. Only the first one loads code."""
+        _, process = self.process("one_stream", 40, PROFSIM_LAUNCH_US="500")
+        idle_ms = {row["cause"]: row["ms_per_step"] for row in process["idle"]}
+        self.assertNotIn("module", idle_ms)
+        # on a busy machine, other programs take CPU time while the CPU launches
+        self.assertGreater(idle_ms["launch"] + idle_ms.get("contention", 0), 0.2)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -444,6 +444,32 @@ static double seconds_of(size_t n)
 	return (double)(clock() - began) / CLOCKS_PER_SEC;
 }
 
+static bool is_first(struct setting *s, uint64_t unseen_ticks)
+{
+	graph_table_settle(&s->table, ++s->now);
+	return graph_table_launch(&s->table, EXEC, s->now, unseen_ticks);
+}
+
+static void test_the_first_launch_of_a_graph(void **state)
+{
+	struct setting *s = *state;
+	assert_false(is_first(s, 0)); /* an unknown graph may have been launched before */
+	capture(s);
+	event(s, GRAPH_INSTANTIATED, GRAPH, EXEC);
+	assert_true(is_first(s, 0));
+	assert_false(is_first(s, 0));
+	event(s, GRAPH_UPDATED, GRAPH, EXEC);
+	assert_false(is_first(s, 0));
+	event(s, GRAPH_INSTANTIATED, GRAPH, EXEC);
+	assert_true(is_first(s, 0));
+	/* launches after the recording ended are not seen */
+	event(s, GRAPH_INSTANTIATED, GRAPH, EXEC);
+	assert_false(is_first(s, s->now + 1));
+	uint64_t unseen_ticks = s->now++;
+	event(s, GRAPH_INSTANTIATED, GRAPH, EXEC);
+	assert_true(is_first(s, unseen_ticks));
+}
+
 static void test_steps_that_were_read_ahead_cost_no_more(void **state)
 {
 	(void)state;
@@ -470,6 +496,7 @@ int main(void)
 		TEST(test_an_unknown_graph),
 		TEST(test_a_number_of_two_nodes_is_not_used),
 		TEST(test_new_parameters),
+		TEST(test_the_first_launch_of_a_graph),
 		TEST(test_steps_that_were_read_ahead_cost_no_more),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

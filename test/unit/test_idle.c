@@ -291,6 +291,32 @@ static void cause_module_by_a_long_launch(void **state)
 	assert_float_equal(idle_us(f, IDLE_LAUNCH), 25, 1e-6);
 }
 
+/* Only the first launch of a graph loads code. Later ones take as long as the graph has nodes. */
+static void causes_by_long_launches_of_a_graph(void **state)
+{
+	for (int is_first = 0; is_first < 2; is_first++) {
+		struct fixture *f = *state;
+		sb_launch(&f->b, 0, 0, 100, 1);
+		uint32_t number = sb_call(&f->b, (struct sb_call){ .name = "cudaGraphLaunch",
+								   .category = CAT_GRAPH,
+								   .begin_us = 120,
+								   .end_us = 620,
+								   .stack = 2 });
+		f->b.m.calls.at[number].is_first_replay = is_first;
+		sb_work(&f->b, (struct sb_work){ .name = "k",
+						 .begin_us = 625,
+						 .end_us = 1000,
+						 .call = number,
+						 .stream = 7,
+						 .graph = 3 });
+		finish(f);
+		assert_float_equal(idle_us(f, IDLE_MODULE), is_first ? 500 : 0, 1e-6);
+		assert_float_equal(idle_us(f, IDLE_LAUNCH), is_first ? 25 : 525, 1e-6);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
 static void overhead(struct fixture *f, double begin, double end, uint16_t what)
 {
 	vec_push(&f->b.m.overheads, (struct model_overhead){ (uint64_t)(begin * 1000),
@@ -653,6 +679,7 @@ int main(void)
 		TEST(cause_copy_from_pageable_memory),
 		TEST(reading_a_value),
 		TEST(cause_module_by_a_long_launch),
+		TEST(causes_by_long_launches_of_a_graph),
 		TEST(causes_by_overheads),
 		TEST(cause_collective),
 		TEST(cause_unknown),

@@ -187,6 +187,7 @@ static void update(struct graph_table *t, const struct rec_graph *r)
 		return;
 	struct graph_exec *e = add_exec(t, r);
 	e->chain = before->chain;
+	e->is_launched = before->is_launched;
 	e->id = before->id;
 	*map_at(&t->exec_of_chain, e->chain, NULL) = (uintptr_t)e;
 	e->numbers = nodes_use(before->numbers);
@@ -236,6 +237,15 @@ void graph_table_forget(struct graph_table *t, uint64_t ticks)
 		free_exec(t, t->over.at[n]);
 	}
 	vec_shift(&t->over, n);
+}
+
+bool graph_table_launch(struct graph_table *t, uint64_t exec, uint64_t ticks, uint64_t unseen_ticks)
+{
+	struct graph_exec *e = graph_table_exec(t, exec, ticks);
+	if (!e || e->is_launched)
+		return false;
+	e->is_launched = true;
+	return !unseen_ticks || e->from_ticks >= unseen_ticks || ticks < unseen_ticks;
 }
 
 /* ---- Records ---- */

@@ -70,6 +70,7 @@ struct graph_exec {
 	uint32_t id;		   /* CUPTI's number; 0: unknown */
 	struct graph_exec *older;  /* the one before of the same handle */
 	uint32_t chain;		   /* the same for all updates of an executable graph, from 1 */
+	bool is_launched;	   /* graph_table_launch() was called for it */
 	struct graph_nodes *nodes; /* NULL: the graph is unknown */
 	size_t n;
 	/* whose numbers the node ids have: those of the graph that was instantiated */
@@ -112,6 +113,13 @@ void graph_table_settle(struct graph_table *t, uint64_t ticks);
 void graph_table_forget(struct graph_table *t, uint64_t ticks);
 
 void graph_table_free(struct graph_table *t);
+
+/*
+ * Notes a launch of an executable graph. Returns whether it is the first one. `unseen_ticks`: at
+ * this time the library stopped recording launches; 0: it did not.
+ */
+bool graph_table_launch(struct graph_table *t, uint64_t exec, uint64_t ticks,
+			uint64_t unseen_ticks);
 
 /* A piece of work of a graph. */
 struct graph_work {

@@ -101,6 +101,9 @@ static void build_thread(struct build *b, size_t i)
 					  (t->is_capturing && !hook->ends_capture);
 		}
 		bool is_expected = ingest_expects_work(b->f, c);
+		bool is_first_replay = category == CAT_GRAPH && c->kind != REC_NODE &&
+				       graph_table_launch(&b->f->graphs, c->arg, c->begin_ticks,
+							  b->f->opening.end_ticks);
 		uint32_t number = named->first + (uint32_t)k;
 		bool is_missing = is_expected && !t->is_capturing && !b->has_work[number];
 		b->f->counts.paired += b->has_work[number] && category_has_work(category);
@@ -119,6 +122,7 @@ static void build_thread(struct build *b, size_t i)
 			call.begin_ns = b->m->begin_ns;
 		call.is_captured = is_node ||
 				   (t->is_capturing && is_expected && !b->has_work[number]);
+		call.is_first_replay = is_first_replay;
 		if (category == CAT_GRAPH)
 			ingest_graphs_launch(&b->graphs, (uint32_t)b->m->calls.n, c);
 		vec_push(&b->m->calls, call);
