@@ -140,6 +140,14 @@ struct report_graph {
 	const char *module;
 	struct report_place place; /* that captured it */
 	struct report_place *launched_from;
+	double interval_ms;
+};
+
+/* As struct finding_graph_steps. */
+struct report_graph_steps {
+	int64_t steps, least, most;
+	double step_ms;
+	LIST(int64_t) graphs;
 };
 
 struct report_line {
@@ -286,6 +294,7 @@ struct report_process {
 	LIST(struct report_operator) operators;
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_graph) graphs;
+	LIST(struct report_graph_steps) graph_steps;
 	LIST(struct report_line) lines;
 	LIST(struct report_host) host;
 	const char *

@@ -335,7 +335,26 @@ static void fill_graphs(struct filler *x, struct report_process *p)
 			.place = place_of_frame(x, from->captured),
 			.module = fill_text(x, from->module),
 			.launched_from = place_or_null(x, from->launch_site),
+			.interval_ms = from->interval_ms > 0 ? from->interval_ms : NAN,
 		};
+	}
+}
+
+static void fill_graph_steps(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->graph_steps, x->f->graph_steps.n);
+	for (size_t i = 0; i < p->graph_steps.n; i++) {
+		const struct finding_graph_steps *from = &x->f->graph_steps.at[i];
+		struct report_graph_steps *to = &p->graph_steps.at[i];
+		*to = (struct report_graph_steps){
+			.steps = from->n_steps,
+			.least = from->least,
+			.most = from->most,
+			.step_ms = from->step_ms > 0 ? from->step_ms : NAN,
+		};
+		list_make(x->arena, &to->graphs, from->n_graphs);
+		for (size_t k = 0; k < to->graphs.n; k++)
+			to->graphs.at[k] = x->f->step_graphs.at[from->first_graph + k];
 	}
 }
 
@@ -579,6 +598,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_operators(&x, p);
 	fill_kernels(&x, p);
 	fill_graphs(&x, p);
+	fill_graph_steps(&x, p);
 	fill_lines(&x, p);
 	fill_host(&x, p);
 	fill_modules(&x, p);

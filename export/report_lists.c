@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4, LEGEND_LINES = 3 };
+enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4, LEGEND_LINES = 3, GRAPHS_SAID = 6 };
 
 struct row {
 	const struct report_view *v;
@@ -564,15 +564,20 @@ TABLE(kernels, report_kernel);
 static void note_of_graph(const struct row *r)
 {
 	const struct report_graph *x = (const struct report_graph *)(const void *)r->item;
-	char place[PLACE_BYTES] = "", note[TEXT_BYTES];
+	char place[PLACE_BYTES] = "", every[NUMBER_BYTES + 16] = "", ms[NUMBER_BYTES];
+	char note[TEXT_BYTES];
 	if (x->launched_from)
 		report_place(place, sizeof(place), x->launched_from, r->v->cwd);
-	snprintf(note, sizeof(note), "%s%s%s%s", x->module, *x->module && *place ? "   " : "",
-		 *place ? "launched from " : "", place);
+	if (isfinite(x->interval_ms))
+		snprintf(every, sizeof(every), ", every %s ms",
+			 report_ms(ms, sizeof(ms), x->interval_ms));
+	snprintf(note, sizeof(note), "%s%s%s%s%s", x->module, *x->module && *place ? "   " : "",
+		 *place ? "launched from " : "", place, *place ? every : "");
 	table_note(r->t, note);
 }
 
 static const struct list_column graphs_columns[] = {
+	{ "graph", COLUMN_NUMBER, cell_integer, AT(graph) },
 	{ "captured at", COLUMN_PLACE, cell_place_or_dash, AT(place) },
 	{ "launches", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "nodes", COLUMN_NUMBER, cell_integer, AT(nodes) },
@@ -584,6 +589,47 @@ static const struct list_column graphs_columns[] = {
 TABLE(graphs, report_graph, .note = note_of_graph,
       .legend = "launches: per step; GPU ms, idle ms (between nodes): per launch; steps: number of "
 		"recorded steps that launch the graph; step ms: their median");
+
+#undef AT
+#define AT(m) offsetof(struct report_graph_steps, m)
+
+static void cell_launches(const struct row *r, size_t member)
+{
+	const struct report_graph_steps *x =
+		(const struct report_graph_steps *)(const void *)r->item;
+	(void)member;
+	if (x->least < x->most)
+		table_cell(r->t, "%lld to %lld", (long long)x->least, (long long)x->most);
+	else
+		table_cell(r->t, "%lld", (long long)x->least);
+}
+
+/* Writes the first numbers of a list of graphs. */
+static void cell_graphs(const struct row *r, size_t member)
+{
+	const struct report_graph_steps *x =
+		(const struct report_graph_steps *)(const void *)r->item;
+	char text[TEXT_BYTES] = "none";
+	int n = 0;
+	(void)member;
+	for (size_t i = 0; i < x->graphs.n && i < GRAPHS_SAID; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%lld", i ? ", " : "",
+			      (long long)x->graphs.at[i]);
+	if (x->graphs.n > GRAPHS_SAID)
+		snprintf(text + n, sizeof(text) - (size_t)n, " and %zu more",
+			 x->graphs.n - GRAPHS_SAID);
+	table_cell(r->t, "%s", text);
+}
+
+static const struct list_column graph_steps_columns[] = {
+	{ "steps", COLUMN_NUMBER, cell_integer, AT(steps) },
+	{ "step ms", COLUMN_NUMBER, cell_ms, AT(step_ms) },
+	{ "launches", COLUMN_NUMBER, cell_launches, AT(least) },
+	{ "graphs", COLUMN_TEXT, cell_graphs, AT(graphs) },
+};
+TABLE(graph_steps, report_graph_steps,
+      .legend = "steps: number of recorded steps that launch exactly these graphs; step ms: their "
+		"median; launches: of graphs, in each of these steps");
 
 #undef AT
 #define AT(m) offsetof(struct report_copy, m)

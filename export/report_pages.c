@@ -276,6 +276,15 @@ static void say_gaps(const struct report_view *v)
 	}
 }
 
+/* One group of steps that launch the only graph once says no more than the table of graphs. */
+static void say_graph_steps(const struct report_view *v)
+{
+	const struct report_process *p = v->process;
+	if (p->graph_steps.n > 1 || (p->graph_steps.n && p->graph_steps.at[0].most > 1))
+		report_list_say(v, &report_list_graph_steps, p->graph_steps.at, p->graph_steps.n,
+				"Steps by the CUDA graphs that they launch");
+}
+
 /* ---- All parts ---- */
 
 /* A part that is a list: its offset in struct report_process, its title and its columns. */
@@ -303,6 +312,7 @@ static const struct part {
 	LISTED(kernels, report_list_kernels, "Kernels, ms per step"),
 	{ .say = say_arithmetic },
 	LISTED(graphs, report_list_graphs, "CUDA graphs"),
+	{ .say = say_graph_steps },
 	LISTED(copies, report_list_copies, "Copies, per step"),
 	LISTED(collectives, report_list_collectives, "Collectives, per step"),
 	{ .say = say_memory },

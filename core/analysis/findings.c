@@ -28,6 +28,8 @@ void findings_free(struct findings *f)
 	vec_free(&f->operators);
 	vec_free(&f->kernels);
 	vec_free(&f->graphs);
+	vec_free(&f->graph_steps);
+	vec_free(&f->step_graphs);
 	vec_free(&f->lines);
 	vec_free(&f->host);
 	vec_free(&f->modules);

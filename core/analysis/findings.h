@@ -200,6 +200,17 @@ struct finding_graph {
 	double gpu_ms, idle_ms; /* a node ran; the GPU ran none between the first and the last */
 	uint32_t n_steps;	/* number of recorded steps that launched it */
 	double step_ms;		/* median length of these steps */
+	/* If a step launches it several times: median time from the start of one launch's work to
+	 * that of the next in the same step. 0: no step does. */
+	double interval_ms;
+};
+
+/* The recorded steps that launched the same graphs, each once or several times. */
+struct finding_graph_steps {
+	size_t first_graph, n_graphs; /* in step_graphs; none: the steps launched no graph */
+	uint32_t n_steps;
+	uint32_t least, most; /* launches of graphs in one of these steps */
+	double step_ms;	      /* median */
 };
 
 /* CPU time between CUDA calls, by the line and function that was sampled (summary_between.c). */
@@ -381,6 +392,8 @@ struct findings {
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_graph) graphs;
+	VEC(struct finding_graph_steps) graph_steps; /* the most frequent first */
+	VEC(uint32_t) step_graphs;		     /* as in finding_graph.graph, ascending */
 	VEC(struct finding_line) lines;
 	VEC(struct finding_module) modules;
 	/* GPU time of the backward pass: all of it, and the part whose forward line is known */

@@ -92,6 +92,7 @@ void summary_fill(struct findings *f, struct timeline *t)
 	summary_fill_kernels(f);
 	summary_fill_copies(f);
 	summary_fill_graphs(f);
+	summary_fill_graph_steps(f);
 	summary_fill_lines(f);
 	summary_fill_operators(f);
 	summary_fill_modules(f);

@@ -5,8 +5,9 @@
 
 #include "core/analysis/findings.h"
 
-/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, kernels, copies, graphs, lines, operators,
- * modules, collectives, arrivals and phases, which must be zero before. Adds to `unavailable`. */
+/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, kernels, copies, graphs, graph_steps,
+ * lines, operators, modules, collectives, arrivals and phases, which must be zero before. Adds to
+ * `unavailable`. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
@@ -18,6 +19,11 @@ void summary_fill_copies(struct findings *f);
 /* ---- summary_graphs.c ---- */
 
 void summary_fill_graphs(struct findings *f);
+
+/* ---- summary_graph_steps.c ---- */
+
+/* Fills f->graph_steps and step_graphs, unless no step launched a graph. */
+void summary_fill_graph_steps(struct findings *f);
 
 /* ---- summary_libraries.c: needs lines, operators and kernels, and adds their arithmetic ---- */
 

@@ -1,5 +1,4 @@
-/* Sums the launches of executable CUDA graphs. Steps that launch different graphs, such as the
- * prefill and the decoding steps of a server, differ in these rows. */
+/* Sums the launches of executable CUDA graphs. */
 #include "core/analysis/summary.h"
 
 struct graph_sum {
@@ -13,7 +12,8 @@ struct graph_sum {
 	bool is_of_function;
 	struct map launches; /* site -> number of launches from it */
 	uint32_t site;	     /* the one with most launches */
-	struct sample *step_ms;
+	struct sample *step_ms, *interval_ms;
+	uint64_t last_begin_ns; /* of the work of the last launch */
 };
 
 struct graph_sums {
@@ -29,6 +29,7 @@ static struct graph_sum *sum_of(struct graph_sums *s, uint32_t graph)
 		*at = s->at.n;
 		vec_push(&s->at, (struct graph_sum){ .graph = graph, .last_step = UINT32_MAX });
 		s->at.at[*at].step_ms = mem_zero(sizeof(struct sample));
+		s->at.at[*at].interval_ms = mem_zero(sizeof(struct sample));
 	}
 	return &s->at.at[*at];
 }
@@ -113,8 +114,13 @@ static void add_launch(struct graph_sum *s, struct timeline *t, const struct tim
 	if (!s->n++ || *n > *most)
 		s->site = c->site;
 	add_works(s, t, c);
-	if (s->last_step == c->step)
+	uint64_t before_ns = s->last_begin_ns;
+	s->last_begin_ns = t->works.at[t->work_of_call.at[c->first_work]].begin_ns;
+	if (s->last_step == c->step) {
+		if (!step->is_whole_run && s->last_begin_ns > before_ns)
+			sample_add(s->interval_ms, (double)(s->last_begin_ns - before_ns) / 1e6);
 		return;
+	}
 	s->last_step = c->step;
 	s->n_steps++;
 	if (!step->is_whole_run)
@@ -163,9 +169,11 @@ void summary_fill_graphs(struct findings *f)
 				 .idle_ms = (double)s->idle_ns / 1e6 / (double)s->n,
 				 .n_steps = s->n_steps,
 				 .step_ms = sample_percentile(s->step_ms, 0.5),
+				 .interval_ms = sample_percentile(s->interval_ms, 0.5),
 			 });
 		map_free(&s->launches);
 		free(s->step_ms);
+		free(s->interval_ms);
 	}
 	if (f->graphs.n)
 		qsort(f->graphs.at, f->graphs.n, sizeof(*f->graphs.at), by_time);

@@ -54,7 +54,7 @@ class GraphAnalysis(Case):
         self.assertIn("nearest line with a call", answer.err)
 
     def test_tables_of_graphs(self):
-        _, process = self.record("twice")
+        run, process = self.record("twice")
         graphs = process["graphs"]
         self.assertEqual(len(graphs), 3)
         self.assertEqual(sorted(row["nodes"] for row in graphs), [5, 5, 5])
@@ -64,6 +64,28 @@ class GraphAnalysis(Case):
             self.assertAlmostEqual(row["launches_per_step"], 1, delta=0.1)
             self.assertIn("launch_all", row["launched_from"]["function"])
             self.assertGreater(row["gpu_ms_per_launch"], 3 * NODE_US / 1000)
+            self.assertIsNone(row["ms_between_launches"])
+        self.assertEqual(process["graph_steps"][0]["launches_most"], 3)
+
+    def test_requests_and_steps_without_graphs(self):
+        """Each fourth step launches no graph, the others one for the prompt and one to three for
+        the tokens."""
+        run, process = self.record("requests", 40)
+        token, prompt = sorted(process["graphs"], key=lambda row: -row["launches_per_step"])
+        self.assertIsNone(prompt["ms_between_launches"])
+        self.assertGreater(token["ms_between_launches"], 0.99 * token["gpu_ms_per_launch"])
+        with_graphs, without = process["graph_steps"]
+        self.assertEqual(with_graphs["graphs"], sorted((token["graph"], prompt["graph"])))
+        self.assertEqual((with_graphs["launches_least"], with_graphs["launches_most"]), (2, 4))
+        self.assertEqual((without["graphs"], without["launches_most"]), ([], 0))
+        self.assertAlmostEqual(with_graphs["steps"], 3 * without["steps"], delta=3)
+        self.assertGreater(with_graphs["step_ms"], without["step_ms"])
+        text = self.tool("report", run.folder).out
+        numbers = ", ".join(map(str, with_graphs["graphs"]))
+        self.assertRegex(text, rf"Steps by the CUDA graphs that they launch\n(.*\n)+?"
+                               rf" *{with_graphs['steps']} +[\d.]+ +2 to 4 +{numbers}\n"
+                               rf" *{without['steps']} +[\d.]+ +0 +none\n")
+        self.assertRegex(text, r"launched from .*, every [\d.]+ ms\n")
 
     def test_folded_stacks_are_those_of_the_capture(self):
         run, _ = self.record("one_stream")

@@ -231,6 +231,15 @@ static void replay_twice(int steps)
 		launch_all(execs, 3, i);
 }
 
+/* A server whose requests launch one graph for the prompt, and another one for each token. */
+static void replay_requests(int steps)
+{
+	cudaGraphExec_t execs[4] = { made(two_streams()), made(one_stream()) };
+	execs[2] = execs[3] = execs[1];
+	for (int i = 0; i < steps; i++)
+		launch_all(execs, i % 4 == 0 ? 0 : 1 + i % 4, i);
+}
+
 /* Half of the steps replay one graph, and half of them another one with the same handles. */
 static void replay_anew(int steps)
 {
@@ -284,7 +293,7 @@ int main(int n, char **arguments)
 		{ "added_child", added_child, NULL }, { "cloned", cloned, NULL },
 		{ "twice", NULL, replay_twice }, { "anew", NULL, replay_anew },
 		{ "updated", NULL, replay_updated }, { "broken", NULL, replay_broken },
-		{ "many", NULL, replay_many },
+		{ "many", NULL, replay_many }, { "requests", NULL, replay_requests },
 	};
 	int steps = n > 2 ? atoi(arguments[2]) : 40;
 	CHECK(cudaMalloc(&x, 1 << 20));

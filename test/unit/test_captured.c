@@ -340,6 +340,24 @@ static void launch_graph(struct run *r, double at, uint32_t graph, size_t n, con
 						 .origin = origin[i] });
 }
 
+/* Checks the groups of the server's steps. */
+static void expect_groups(const struct findings *f)
+{
+	const struct finding_graph_steps *decode = &f->graph_steps.at[0],
+					 *prefill = &f->graph_steps.at[1];
+	assert_int_equal(f->graph_steps.n, 2);
+	assert_int_equal(decode->n_steps, 3);
+	assert_int_equal(decode->n_graphs, 1);
+	assert_int_equal(f->step_graphs.at[decode->first_graph], 8);
+	assert_int_equal(decode->least, 2);
+	assert_int_equal(decode->most, 2);
+	assert_float_equal(decode->step_ms, 1, 1e-6);
+	assert_int_equal(prefill->n_steps, 1);
+	assert_int_equal(f->step_graphs.at[prefill->first_graph], 5);
+	assert_int_equal(prefill->most, 1);
+	assert_float_equal(prefill->step_ms, 0.9, 1e-6);
+}
+
 /* A server: one step of prefill, three steps of decoding, each of which launches its graph twice.
  * Prefill was captured by a function of its own, with another module. */
 static void graphs_of_a_server(void **state)
@@ -391,6 +409,46 @@ static void graphs_of_a_server(void **state)
 	assert_int_equal(p->n_steps, 1);
 	assert_float_equal(p->per_step, 0.25, 1e-9);
 	assert_float_equal(p->step_ms, 0.9, 1e-6);
+	assert_float_equal(d->interval_ms, 0.2, 1e-6);
+	assert_float_equal(p->interval_ms, 0, 1e-9);
+	expect_groups(&r->f);
+	finish(r);
+}
+
+/* Adds a step that launches the graphs; 0: a launch whose work is not known. */
+static void add_graph_step(struct run *r, uint32_t number, const uint32_t *graphs, size_t n)
+{
+	double at = 10000 + 1000 * number;
+	sb_step(&r->b, number, at, at + 1000);
+	for (size_t i = 0; i < n; i++)
+		launch_graph(r, at + 200 * (double)i, graphs[i], graphs[i] != 0,
+			     (const uint32_t[]){ 0 });
+	sb_launch(&r->b, at + 700, at + 710, at + 720, 0);
+	sb_end(&r->b, &r->a);
+}
+
+/* Only the set of graphs matters. */
+static void steps_by_their_graphs(void **state)
+{
+	(void)state;
+	struct run *r = start();
+	add_graph_step(r, 0, (const uint32_t[]){ 5, 8, 5 }, 3);
+	add_graph_step(r, 1, (const uint32_t[]){ 8, 5 }, 2);
+	add_graph_step(r, 2, (const uint32_t[]){ 5 }, 1);
+	add_graph_step(r, 3, (const uint32_t[]){ 5, 0 }, 2);
+	add_graph_step(r, 4, NULL, 0);
+	summary_fill(&r->f, &r->a.timeline);
+	assert_int_equal(r->f.graph_steps.n, 3);
+	const struct finding_graph_steps *g = r->f.graph_steps.at;
+	assert_int_equal(g[0].n_steps, 2);
+	assert_int_equal(g[0].n_graphs, 2);
+	assert_int_equal(r->f.step_graphs.at[g[0].first_graph], 5);
+	assert_int_equal(r->f.step_graphs.at[g[0].first_graph + 1], 8);
+	assert_int_equal(g[0].least, 2);
+	assert_int_equal(g[0].most, 3);
+	assert_int_equal(g[1].n_steps + g[2].n_steps, 2);
+	assert_int_equal(g[1].n_graphs + g[2].n_graphs, 1);
+	assert_int_equal(g[1].most + g[2].most, 1);
 	finish(r);
 }
 
@@ -425,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup(phases_and_kernels, set_up),
 		cmocka_unit_test_setup(without_a_captured_line, set_up),
 		cmocka_unit_test_setup(graphs_of_a_server, set_up),
+		cmocka_unit_test_setup(steps_by_their_graphs, set_up),
 	};
 	return cmocka_run_group_tests_name("captured", tests, NULL, NULL);
 }
