@@ -112,6 +112,22 @@ void timeline_find_sites(struct timeline *t)
 
 /* ---- Calls ---- */
 
+bool timeline_is_user_line(struct timeline *t, uint32_t site)
+{
+	const struct site *s = frames_site_at(t->frames, site);
+	return s->is_user && s->line;
+}
+
+bool timeline_calls_backward(struct timeline *t, uint32_t site, uint16_t about)
+{
+	return about & ABOUT_BACKWARD && timeline_is_user_line(t, site);
+}
+
+bool timeline_lacks_line(struct timeline *t, uint32_t site, uint16_t about)
+{
+	return about & ABOUT_WORKER && !timeline_is_user_line(t, site);
+}
+
 /*
  * Returns the site of a call. A thread of the autograd engine has no user frames, so its calls get
  * the line that called backward(). This line is known from the thread that called backward(): its
@@ -119,11 +135,9 @@ void timeline_find_sites(struct timeline *t)
  */
 static uint32_t site_of_call(struct timeline *t, const struct timeline_stack *stack)
 {
-	const struct site *site = frames_site_at(t->frames, stack->site);
-	bool is_user = site->is_user && site->line;
-	if (is_user && stack->about & ABOUT_BACKWARD)
+	if (timeline_calls_backward(t, stack->site, stack->about))
 		t->backward_site = stack->site;
-	bool is_lent = !is_user && stack->about & ABOUT_WORKER && t->backward_site;
+	bool is_lent = t->backward_site && timeline_lacks_line(t, stack->site, stack->about);
 	return is_lent ? t->backward_site : stack->site;
 }
 
@@ -180,26 +194,18 @@ static void add_calls(struct timeline *t, const struct model_step *m, uint32_t *
 	free(keys);
 }
 
-/* Appends the captured calls, in the model's order. Their sites are found in order of time, because
- * the site of a call of autograd's threads depends on the calls before it. */
+/* Appends the captured calls, in the model's order. timeline_lend_sites() completes their sites. */
 static void add_captured(struct timeline *t, const struct model_step *m)
 {
-	struct order_key *keys = mem_resize(NULL, m->captured.n * sizeof(*keys));
-	size_t first = t->captured.n;
 	uint32_t backward_site = t->backward_site;
-	for (size_t i = 0; i < m->captured.n; i++)
-		keys[i] = (struct order_key){ m->captured.at[i].begin_ns, (uint32_t)i };
-	order_sort(keys, m->captured.n);
 	vec_reserve(&t->captured, m->captured.n);
-	t->captured.n += m->captured.n;
-	t->backward_site = 0;
 	for (size_t i = 0; i < m->captured.n; i++) {
-		struct timeline_call *to = &t->captured.at[first + keys[i].index];
-		*to = make_call(t, &m->captured.at[keys[i].index], TIMELINE_NO_THREAD);
-		to->is_captured = true;
+		t->backward_site = 0; /* make_call() must not use that of other calls */
+		struct timeline_call c = make_call(t, &m->captured.at[i], TIMELINE_NO_THREAD);
+		c.is_captured = true;
+		vec_push(&t->captured, c);
 	}
 	t->backward_site = backward_site;
-	free(keys);
 }
 
 /* ---- Works ---- */
@@ -465,6 +471,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 	add_calls(t, m, call_of);
 	add_captured(t, m);
 	add_works(t, m, call_of, first_captured);
+	timeline_lend_sites(t, first_captured, step.first_work);
 	for (size_t i = 0; i < m->libraries.n; i++)
 		add_library(t, m, &m->libraries.at[i], call_of);
 	step.overhead_ns = add_overheads(t, m);

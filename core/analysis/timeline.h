@@ -272,6 +272,16 @@ bool timeline_has_room(const struct timeline *t, const struct model_step *m);
  * index in the timeline's calls; the caller frees it. */
 uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m);
 
+bool timeline_is_user_line(struct timeline *t, uint32_t site);
+/* Returns true if the site is a user's line, and the call was made within backward(). */
+bool timeline_calls_backward(struct timeline *t, uint32_t site, uint16_t about);
+/* Returns true if a thread of the autograd engine made the call, and the site is no user's line. */
+bool timeline_lacks_line(struct timeline *t, uint32_t site, uint16_t about);
+
+/* timeline_captured.c: completes the sites of the captured calls from `first_captured` on. The
+ * works from `first_work` on are those of the same step. */
+void timeline_lend_sites(struct timeline *t, uint32_t first_captured, uint32_t first_work);
+
 enum timeline_overhead_kind {
 	OVERHEAD_PROFILER, /* CUPTI's own work */
 	OVERHEAD_MODULE,   /* the driver loading or compiling code */

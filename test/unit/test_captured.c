@@ -474,6 +474,33 @@ static void without_a_captured_line(void **state)
 	finish(without);
 }
 
+/*
+ * Two graphs of which only the first has a user's call within backward(). The calls of autograd's
+ * threads in the second one get the line that launches it.
+ */
+static void lines_of_the_autograd_threads(void **state)
+{
+	(void)state;
+	struct run *r = start();
+	const uint32_t stacks[] = { STACK(BACK, "at::_ops::ones_like"),
+				    STACK(ENGINE, "at::_ops::mm"), STACK(ENGINE, "at::_ops::sum") };
+	uint32_t origin[3];
+	sb_step(&r->b, 1, 10000, 11000);
+	for (size_t i = 0; i < 3; i++)
+		origin[i] = sb_captured(&r->b, (struct sb_call){ .name = "cudaLaunchKernel",
+								 .category = CAT_LAUNCH,
+								 .begin_us = (double)i,
+								 .end_us = (double)i + 0.5,
+								 .stack = stacks[i] });
+	launch_graph(r, 10000, 5, 2, origin);
+	launch_graph(r, 10200, 6, 1, origin + 2);
+	sb_end(&r->b, &r->a);
+	summary_fill(&r->f, &r->a.timeline);
+	assert_float_equal(line_of(r, "train.py", 12)->gpu_ms, 0.04, 1e-9);
+	assert_float_equal(line_of(r, "train.py", 40)->gpu_ms, 0.02, 1e-9);
+	finish(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +509,7 @@ int main(void)
 		cmocka_unit_test_setup(modules, set_up),
 		cmocka_unit_test_setup(phases_and_kernels, set_up),
 		cmocka_unit_test_setup(without_a_captured_line, set_up),
+		cmocka_unit_test_setup(lines_of_the_autograd_threads, set_up),
 		cmocka_unit_test_setup(graphs_of_a_server, set_up),
 		cmocka_unit_test_setup(steps_by_their_graphs, set_up),
 	};
