@@ -281,15 +281,22 @@ static bool yields_to_existing(struct judge *j, uint32_t site, double gain_ms)
 	return false;
 }
 
+/* Returns true if the replay's work is a copy that the line made or captured. */
+static bool is_copy_of(const struct judge *j, const struct replay_work *w, uint32_t site)
+{
+	const struct timeline *t = j->w.timeline;
+	const struct timeline_work *work = &t->works.at[w->work];
+	const struct timeline_call *code = timeline_code(t, work);
+	return work->kind == WORK_MEMCPY && code && code->site == site;
+}
+
 /* Returns true if a stream runs copies of the line and also other work. */
 static bool shares_stream(const struct judge *j, uint32_t site)
 {
 	const struct replay *r = &j->w.replay;
 	bool *copies = mem_zero(r->streams.n * sizeof(*copies)), shares = false;
-	for (uint32_t i = 0; i < r->ops.n; i++)
-		for (uint32_t k = 0; k < r->ops.at[i].n_work; k++)
-			copies[r->works.at[r->ops.at[i].first_work + k].stream] |= j->w.site[i] ==
-										   site;
+	for (size_t i = 0; i < r->works.n; i++)
+		copies[r->works.at[i].stream] |= is_copy_of(j, &r->works.at[i], site);
 	for (size_t i = 0; i < r->works.n; i++)
 		shares |= copies[r->works.at[i].stream] &&
 			  j->w.timeline->works.at[r->works.at[i].work].kind != WORK_MEMCPY;
@@ -297,19 +304,45 @@ static bool shares_stream(const struct judge *j, uint32_t site)
 	return shares;
 }
 
+/* Where the line's copies run. */
+enum copy_place { COPY_IN_STREAM, COPY_OUT_OF_GRAPH, COPY_INTO_GRAPH };
+
+static enum copy_place place_of_copies(const struct judge *j, uint32_t site)
+{
+	const struct timeline *t = j->w.timeline;
+	for (size_t i = 0; i < j->w.replay.works.n; i++) {
+		const struct replay_work *w = &j->w.replay.works.at[i];
+		const struct timeline_work *work = &t->works.at[w->work];
+		if (is_copy_of(j, w, site) && work->origin != MODEL_NO_CALL)
+			return work->target == HOST_PINNED ? COPY_OUT_OF_GRAPH : COPY_INTO_GRAPH;
+	}
+	return COPY_IN_STREAM;
+}
+
 /*
  * A copy between the device and pinned memory cannot be made faster. What can be saved is the time
  * in which other work of its stream waits for it. On a stream of its own, the next step's copy runs
- * during this step's work.
+ * during this step's work. In a graph, this needs another branch, or a copy outside the graph.
  */
 static void advise_pinned(struct judge *j, uint32_t site)
 {
+	static const struct {
+		const char *what, *savings;
+	} by_place[] = {
+		[COPY_IN_STREAM] = { "copy less, or copy on a separate stream", "a separate "
+										"stream" },
+		[COPY_OUT_OF_GRAPH] = { "copy less, or capture the copy on a second stream",
+					"a second branch in the graph" },
+		[COPY_INTO_GRAPH] = { "copy less, or copy outside the graph on a separate stream",
+				      "a copy during the step before" },
+	};
 	const struct whatif_change change = { .kind = WHATIF_ASIDE, .site = site };
+	enum copy_place place = place_of_copies(j, site);
 	if (shares_stream(j, site) && judge_gain_ms(j, &change, 1) >= judge_worth_ms(j))
-		advise(j, site, &change, 1, "copy less, or copy on a separate stream",
+		advise(j, site, &change, 1, by_place[place].what,
 		       "the memory is pinned already, so the copy cannot be faster; the savings "
-		       "are "
-		       "those of a separate stream, which needs a second buffer");
+		       "are those of %s, which needs a second buffer",
+		       by_place[place].savings);
 }
 
 static void advise_general(struct judge *j, const struct general *g)

@@ -86,6 +86,14 @@ static double submit(struct play *p, const struct replay_op *op, double issued, 
 			begin = w->overlaps ? begin + w->latency_ns : end + w->after_ns;
 		double scale = p->edit->scale ? p->edit->scale[i] : 1;
 		uint8_t node = p->edit->node ? p->edit->node[i] : 0;
+		if (node & (NODE_BRANCH | NODE_ASIDE)) {
+			end = begin; /* for the nodes after it */
+			double done = later(begin, p->aside[at]) + w->duration_ns * scale;
+			p->r->work_end[i] = p->aside[at] = done;
+			stream[at] = node & NODE_BRANCH ? later(stream[at], done) : stream[at];
+			last = node & NODE_BRANCH ? later(last, done) : last;
+			continue;
+		}
 		if (node && w->is_chained && !w->overlaps)
 			begin = node == NODE_HALF_GAP ? (begin + end) / 2 : end;
 		scale = node & NODE_GONE ? 0 : scale;

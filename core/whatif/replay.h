@@ -149,6 +149,10 @@ enum replay_node_flag {
 	NODE_GONE = 1,	   /* it is not run, and the gap before it goes */
 	NODE_NO_GAP = 2,   /* the gap before it goes */
 	NODE_HALF_GAP = 4, /* the gap before it is half as long */
+	/* It runs on another branch: the nodes after it do not wait for it, but the end of the
+	 * graph does. NODE_ASIDE: the end of the graph does not wait, either. */
+	NODE_BRANCH = 8,
+	NODE_ASIDE = 16,
 };
 
 /* Changes for one play. A NULL array means no changes of its kind. */

@@ -421,6 +421,7 @@ static void put_aside(struct whatif *w, uint32_t site)
 		if (c && c->category == CAT_MEMCPY && w->site[i] == site)
 			w->edit.op[i] |= EDIT_ASIDE | EDIT_NO_WAIT;
 	}
+	whatif_branch_copies(w, site);
 }
 
 /* ---- Host time around removed calls ---- */

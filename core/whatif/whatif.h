@@ -43,7 +43,8 @@ enum whatif_kind {
 	/* A part of the machine, `what`, works twice as fast. */
 	WHATIF_TWICE,
 	/* The copies of `site` run alongside the other work of their stream, as on a stream of
-	 * their own, and nobody waits for them. They take as long as before. */
+	 * their own, and nobody waits for them. They take as long as before. The end of a graph
+	 * waits for the copies from the device that were captured into it. */
 	WHATIF_ASIDE,
 	/* The host functions that `site` captured into graphs are removed; `site` 0: those of all
 	 * lines. The nodes after them follow the nodes before them without a gap. */

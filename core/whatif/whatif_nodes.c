@@ -23,6 +23,20 @@ bool whatif_remove_nodes(struct whatif *w, struct whatif_place *p, bool counts_o
 	return found;
 }
 
+void whatif_branch_copies(struct whatif *w, uint32_t site)
+{
+	const struct timeline *t = w->timeline;
+	for (size_t i = 0; i < w->replay.works.n; i++) {
+		const struct timeline_work *work = &t->works.at[w->replay.works.at[i].work];
+		if (work->kind != WORK_MEMCPY || work->origin == MODEL_NO_CALL ||
+		    timeline_code(t, work)->site != site)
+			continue;
+		bool is_to_host = work->target == HOST_PINNED || work->target == HOST_PAGEABLE;
+		w->edit.node[i] |= is_to_host ? NODE_BRANCH : NODE_ASIDE;
+		w->has_nodes = true;
+	}
+}
+
 void whatif_change_host_nodes(struct whatif *w, uint32_t site, uint8_t flag)
 {
 	const struct timeline *t = w->timeline;

@@ -49,6 +49,9 @@ struct whatif_place;
 /* Removes the GPU work that the changed line captured into graphs. With `counts_only` it only
  * looks. Returns whether there is any. */
 bool whatif_remove_nodes(struct whatif *w, struct whatif_place *p, bool counts_only);
+/* Lets the copies that `site` captured into graphs run next to the nodes after them: copies from
+ * the device on another branch of the graph, and copies to the device outside the graph. */
+void whatif_branch_copies(struct whatif *w, uint32_t site);
 /* Changes the gaps of host functions that `site` captured into graphs; `site` 0: those of all
  * lines. `flag`: NODE_NO_GAP or NODE_HALF_GAP. */
 void whatif_change_host_nodes(struct whatif *w, uint32_t site, uint8_t flag);

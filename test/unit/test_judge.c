@@ -571,6 +571,25 @@ static void a_captured_copy_is_named(void **state)
 	forget();
 }
 
+/* The advice fits a graph: the copy can only move to another branch, or out of the graph. */
+static void a_captured_pinned_copy_is_advised_for_a_branch(void **state)
+{
+	(void)state;
+	judge(pinned_out_node, false, 5);
+	const struct finding_advice *a = advice_at(COPY_NODE);
+	assert_non_null(a);
+	assert_string_equal(a->what, "copy less, or capture the copy on a second stream");
+	assert_near(a->expected_ms, truth_ms(pinned_out_node), 0.02);
+	assert_null(advice_at(REPLAY));
+	forget();
+	judge(pinned_in_node, false, 5);
+	a = advice_at(COPY_NODE);
+	assert_non_null(a);
+	assert_non_null(strstr(a->what, "outside the graph on a separate stream"));
+	assert_near(a->expected_ms, truth_ms(pinned_in_node), 0.02);
+	forget();
+}
+
 static void recoverable_is_what_the_fix_saves(void **state)
 {
 	(void)state;
@@ -1088,6 +1107,7 @@ int main(void)
 		cmocka_unit_test(launches_of_a_backward_pass_are_their_lines),
 		cmocka_unit_test(recoverable_is_what_the_fix_saves),
 		cmocka_unit_test(graphs_are_not_advised_for_graphs),
+		cmocka_unit_test(a_captured_pinned_copy_is_advised_for_a_branch),
 		cmocka_unit_test(a_host_node_is_named),
 		cmocka_unit_test(a_captured_copy_is_named),
 		cmocka_unit_test(hidden_waits_are_named_together),

@@ -64,6 +64,9 @@ static void keep_order(struct twin *tw, int stream)
 		tw->stream[TWIN_LEGACY] = fmax(tw->stream[TWIN_LEGACY], tw->stream[i]);
 }
 
+enum { PAGEABLE = 1, PINNED = 2, DEVICE = 3 }; /* as in CUpti_ActivityMemoryKind */
+enum { NODES_MOST = 16 };		       /* of a graph */
+
 static double enqueue(struct twin *tw, int stream, double issued, double us, double *begin)
 {
 	keep_order(tw, stream);
@@ -90,31 +93,48 @@ void twin_launch(struct twin *tw, int stream, double us, const char *name, uint3
 						  .stream = (uint32_t)stream });
 }
 
-static void run_node(struct twin *tw, const struct twin_node *n, double *at, uint32_t call,
+static uint8_t category_of(const struct twin_node *n)
+{
+	return (uint8_t)n->category;
+}
+
+static void run_node(struct twin *tw, const struct twin_node *n, double at, uint32_t call,
 		     uint32_t origin, int stream)
 {
-	if (tw->is_recording && n->category != CAT_HOSTFUNC)
-		sb_work(&tw->b,
-			(struct sb_work){ .name = n->category == CAT_MEMCPY ? "copy" : "node",
-					  .kind = n->category == CAT_MEMCPY ? WORK_MEMCPY
-									    : WORK_KERNEL,
-					  .begin_us = *at,
-					  .end_us = *at + n->us,
+	bool is_copy = category_of(n) == CAT_MEMCPY, is_out = n->category & TWIN_PINNED_OUT;
+	if (!tw->is_recording || category_of(n) == CAT_HOSTFUNC)
+		return;
+	sb_work(&tw->b, (struct sb_work){ .name = is_copy ? "copy" : "node",
+					  .kind = is_copy ? WORK_MEMCPY : WORK_KERNEL,
+					  .begin_us = at,
+					  .end_us = at + n->us,
 					  .call = call,
 					  .stream = (uint32_t)stream,
-					  .source = 1,
-					  .target = 3,
+					  .source = is_out			   ? DEVICE
+						    : n->category & TWIN_PINNED_IN ? PINNED
+										   : PAGEABLE,
+					  .target = is_out ? PINNED : DEVICE,
 					  .graph = 1,
 					  .origin = origin });
-	*at += n->us;
+}
+
+/* Sets when each node begins, from the graph's begin on. Returns when all have ended. */
+static double place_nodes(const struct twin_node *nodes, size_t n, double *begin)
+{
+	double at = 0, side = 0;
+	for (size_t i = 0; i < n; i++, at += TWIN_NODE_US) {
+		bool is_branch = nodes[i].category & TWIN_BRANCH;
+		begin[i] = is_branch ? fmax(at, side) : at;
+		*(is_branch ? &side : &at) = begin[i] + nodes[i].us;
+	}
+	return fmax(at - TWIN_NODE_US, side);
 }
 
 void twin_graph(struct twin *tw, int stream, const struct twin_node *nodes, size_t n,
 		uint32_t stack)
 {
-	double at = *now(tw), work = 0, begin;
-	for (size_t i = 0; i < n; i++)
-		work += nodes[i].us + (i ? TWIN_NODE_US : 0);
+	double at = *now(tw), node_at[NODES_MOST], begin;
+	double work = place_nodes(nodes, n, node_at);
 	*now(tw) += TWIN_ISSUE_US;
 	enqueue(tw, stream, *now(tw), work, &begin);
 	uint32_t id = call(tw, (struct sb_call){ .name = "cudaGraphLaunch",
@@ -126,21 +146,19 @@ void twin_graph(struct twin *tw, int stream, const struct twin_node *nodes, size
 	for (size_t i = 0; i < n; i++) {
 		uint32_t origin = 0;
 		if (tw->is_recording)
-			origin =
-				sb_captured(&tw->b, (struct sb_call){ .name = "cudaLaunchKernel",
-								      .category = nodes[i].category,
-								      .begin_us = 10 * (double)i,
-								      .end_us = 10 * (double)i + 3,
-								      .stack = nodes[i].stack });
-		run_node(tw, &nodes[i], &begin, id, origin, stream);
-		begin += TWIN_NODE_US;
+			origin = sb_captured(&tw->b,
+					     (struct sb_call){ .name = "cudaLaunchKernel",
+							       .category = category_of(&nodes[i]),
+							       .begin_us = 10 * (double)i,
+							       .end_us = 10 * (double)i + 3,
+							       .stack = nodes[i].stack });
+		run_node(tw, &nodes[i], begin + node_at[i], id, origin, stream);
 	}
 }
 
 void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double us, bool blocks,
 	       uint32_t stack)
 {
-	enum { PAGEABLE = 1, PINNED = 2, DEVICE = 3 };
 	double at = *now(tw), begin, end = enqueue(tw, stream, at + TWIN_ISSUE_US, us, &begin);
 	uint8_t host = blocks && !tw->is_pinned ? PAGEABLE : PINNED;
 	*now(tw) = blocks ? end + TWIN_EXIT_US : at + TWIN_ISSUE_US;

@@ -61,9 +61,15 @@ void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double
 /* A node of a graph, captured at `stack`: a kernel or copy, or a host function, which the device
  * waits for. */
 struct twin_node {
-	uint8_t category; /* CAT_LAUNCH, CAT_MEMCPY, CAT_HOSTFUNC */
+	unsigned category; /* CAT_LAUNCH, CAT_MEMCPY, CAT_HOSTFUNC; and twin_node_flag */
 	double us;
 	uint32_t stack;
+};
+/* Without the first two, a copy is from pageable memory to the device. */
+enum twin_node_flag {
+	TWIN_PINNED_IN = 256,  /* a copy from pinned memory to the device */
+	TWIN_PINNED_OUT = 512, /* the opposite */
+	TWIN_BRANCH = 1024,    /* the nodes after it do not wait for it */
 };
 /* Launches a graph whose nodes run one after the other, TWIN_NODE_US apart. */
 void twin_graph(struct twin *tw, int stream, const struct twin_node *nodes, size_t n,

@@ -672,6 +672,31 @@ void copy_node(struct twin *tw)
 	graph_step(tw, nodes, 3);
 }
 
+/* A pinned copy inside the graph. Fixed, it is captured on a second stream. */
+void pinned_out_node(struct twin *tw)
+{
+	unsigned branch = tw->is_fixed ? TWIN_BRANCH : 0;
+	const struct twin_node nodes[] = {
+		{ CAT_LAUNCH, 50, NODE },
+		{ CAT_MEMCPY | TWIN_PINNED_OUT | branch, 200, COPY_NODE },
+		{ CAT_LAUNCH, 150, NODE },
+	};
+	graph_step(tw, nodes, 3);
+}
+
+/* A graph begins with a pinned copy of the input. Fixed, the copy runs during the step before. */
+void pinned_in_node(struct twin *tw)
+{
+	static const struct twin_node nodes[] = {
+		{ CAT_MEMCPY | TWIN_PINNED_IN, 200, COPY_NODE },
+		{ CAT_LAUNCH, 150, NODE },
+		{ CAT_LAUNCH, 150, NODE },
+	};
+	if (tw->is_fixed)
+		twin_copy(tw, 2, COPY_H2D, 1 << 20, 200, false, COPY_NODE);
+	graph_step(tw, nodes + tw->is_fixed, 3 - tw->is_fixed);
+}
+
 /* The CPU launches small graphs more slowly than the device runs them. */
 void many_graphs(struct twin *tw)
 {

@@ -67,6 +67,8 @@ void slow_first_node(struct twin *tw);
 void faster_nodes(struct twin *tw);
 void host_node(struct twin *tw);
 void copy_node(struct twin *tw);
+void pinned_out_node(struct twin *tw);
+void pinned_in_node(struct twin *tw);
 void many_graphs(struct twin *tw);
 void held_up(struct twin *tw);
 void checkpoint(struct twin *tw);
