@@ -14,10 +14,11 @@ class Case:
     verdicts: tuple  # the first is the key; the others are accepted, too
     # An unclear verdict must name these (in bound.between); others may be named, too.
     between: tuple = dataclasses.field(default=(), kw_only=True)
-    # The list of the report whose first row must name the line: sync, advice, line, leak.
+    # The list of the report whose first row must name the line: sync, advice, line, gpu (lines by
+    # GPU time), leak.
     row: str = ""
     # The figure that must equal what the fix saves: recoverable (without the wait), line (without
-    # the line), advice.
+    # the line), advice, whatif (whatif --without with the line).
     gain: str = ""
     folder: str = "programs"
     kernel_us: int = 0  # duration of each kernel, in PyTorch on the simulated GPU
@@ -85,6 +86,15 @@ CASES = [
     Case("leak", ("gpu",), "leak"),
     # what makes the batch is no data loader: it is CPU work
     Case("mix", ("unclear",), "advice", between=("host", "sync")),
+    # CUDA graphs. The first line by GPU time is that of the captured work.
+    Case("graph_extra_kernel", ("gpu",), "gpu", "whatif"),
+    Case("graph_small_kernels", ("gpu",), "gpu", "whatif"),
+    Case("graph_one_stream", ("gpu",), "gpu"),
+    Case("graph_host_function", ("host",), "advice", "advice"),
+    Case("graph_copy_out", ("copy",), "advice", "advice", environment=SLOW_COPIES,
+         gpu_environment=(("COPY_KIB", "8192"),)),
+    Case("graph_sync_each", ("sync", "gpu"), "sync", "line"),
+    Case("graph_clean_decode", ("gpu",)),
     # nothing wrong
     Case("clean_gpu", ("gpu",)),
     Case("clean_prefetch", ("gpu",)),

@@ -50,6 +50,8 @@ def place(row):
 def rows(process, kind):
     return {"sync": process.get("syncs"), "advice": process.get("advice"),
             "line": process.get("lines"),
+            "gpu": sorted(process.get("lines") or [],
+                          key=lambda row: -(row["gpu_ms_per_step"] or 0)),
             "leak": (process.get("memory") or {}).get("leaks")}[kind] or []
 
 
@@ -113,9 +115,10 @@ def verdict_of(case, bound):
     return bound["verdict"]
 
 
-def judge(case, report, steps, slow_ms, fixed_ms):
+def judge(case, report, steps, slow_ms, fixed_ms, promised_ms=None):
     """Returns the Outcome. case: of cases.py; steps: the number of steps that the program ran;
-    slow_ms, fixed_ms: per step, measured without profrun."""
+    slow_ms, fixed_ms: per step, measured without profrun; promised_ms: the case's gain, if it is
+    not in the report."""
     process = main_process(report)
     verdict, gain, lines = verdict_of(case, process["bound"]), slow_ms - fixed_ms, case.planted()
     outcome = Outcome(case.name, case.verdicts[0],
@@ -130,7 +133,8 @@ def judge(case, report, steps, slow_ms, fixed_ms):
         outcome.line_right = bool(top) and is_planted(process, top[0], case.source, lines)
         outcome.file_right = outcome.line_right or same_file(file, case.source)
     if case.gain:
-        outcome.predicted_ms = predicted(process, case.gain, case.source, lines)
+        outcome.predicted_ms = (promised_ms if case.gain == "whatif" else
+                                predicted(process, case.gain, case.source, lines))
         outcome.near = abs(outcome.predicted_ms - gain) <= max(NEAR * abs(gain), NOISE * slow_ms)
     if case.is_clean and not {"host", "launch"} & set(case.verdicts):
         outcome.alarms = alarms(process, slow_ms)

@@ -132,6 +132,32 @@ template <typename Step> int measure(Step step)
 	puts("}");
 	return 0;
 }
+
+/* make(stream) makes the calls to capture. */
+template <typename Make> cudaGraphExec_t captured(cudaStream_t stream, Make make)
+{
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+	check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	make(stream);
+	check(cudaStreamEndCapture(stream, &graph));
+	check(cudaGraphInstantiate(&exec, graph, 0));
+	check(cudaGraphDestroy(graph));
+	return exec;
+}
+
+/* A step is one launch of the graph that make(stream, fixed) makes. */
+template <typename Make> int measure_graphs(cudaStream_t stream, Make make)
+{
+	cudaGraphExec_t slow = captured(stream, [&](cudaStream_t s) { make(s, false); });
+	cudaGraphExec_t good = captured(stream, [&](cudaStream_t s) { make(s, true); });
+	pace pace;
+	return measure([&](int i, bool fixed) {
+		pace.wait(i);
+		check(cudaGraphLaunch(fixed ? good : slow, stream));
+		pace.mark(i, stream);
+	});
+}
 } // namespace kit
 
 /* A macro, so that the line of the call is the program's. */

@@ -143,6 +143,14 @@ def profiled(case, folder, gpu, slow_ms=LEARNED_MS / SKIPPED):
         raise Broken(f"no report: {error}") from None
 
 
+def without_line(case, folder):
+    """Returns what whatif promises for removing the first planted line, in ms per step."""
+    place = f"{os.path.basename(case.source)}:{case.planted()[0]}"
+    out = execute([os.path.join(ROOT, "profrun.sh"), "whatif", folder, "--without", place,
+                   "--json"], environment(case, True))
+    return json.loads(out)["whole_line"]["gain_ms"]
+
+
 def answer(case, folder, gpu):
     try:
         slow_ms, fixed_ms = alone(case, gpu)
@@ -152,7 +160,8 @@ def answer(case, folder, gpu):
             recorded_ms = (replay.get("measured_ms") or 0) - (replay.get("contention_ms") or 0)
             if recorded_ms <= DISTURBED * slow_ms:
                 break
-        outcome = judge.judge(case, report, steps, slow_ms, fixed_ms)
+        promised_ms = without_line(case, folder) if case.gain == "whatif" else None
+        outcome = judge.judge(case, report, steps, slow_ms, fixed_ms, promised_ms)
         outcome.repeated = attempt
         return outcome
     except Broken as problem:

@@ -78,6 +78,34 @@ class AnswersTest(unittest.TestCase):
                 self.assertTrue(judge.same_file(row["file"], case.source), row)
                 self.assertIn(row["line"], case.planted())
 
+    def test_captured_work_is_on_its_line(self):
+        for name in ("graph_extra_kernel", "graph_small_kernels", "graph_one_stream"):
+            with self.subTest(name):
+                case, process = self.process(name)
+                row = judge.rows(process, "gpu")[0]
+                self.assertTrue(judge.is_planted(process, row, case.source, case.planted()), row)
+                self.assertEqual(row["graph_gpu_ms_per_step"], row["gpu_ms_per_step"])
+                self.assertNotIn("CUDA graph", json.dumps(process["advice"]))
+
+    def test_a_host_function_in_a_graph_is_the_cause_of_its_gap(self):
+        case, process = self.process("graph_host_function")
+        gap = max(process["idle"], key=lambda row: row["ms_per_step"])
+        self.assertEqual(gap["cause"], "graph_host")
+        self.assertTrue(judge.is_planted(process, gap, case.source, case.planted()), gap)
+
+    def test_savings_in_a_graph(self):
+        """Savings depend on times, so a disturbed run is repeated."""
+        for name in ("graph_extra_kernel", "graph_host_function", "graph_copy_out"):
+            with self.subTest(name):
+                case, = (case for case in cases.CASES if case.name == name)
+                if not os.path.exists(run.command(case)[-1]):
+                    self.skipTest(f"{name} is not built")
+                for _ in range(TRIES):
+                    outcome = run.answer(case, os.path.join(self.base, name), gpu=False)
+                    if outcome.line_right and outcome.near:
+                        break
+                self.assertTrue(outcome.line_right and outcome.near, outcome)
+
     def test_leak_is_on_its_line(self):
         case, process = self.process("leak")
         row = process["memory"]["leaks"][0]

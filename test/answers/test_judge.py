@@ -48,6 +48,18 @@ class JudgeTest(unittest.TestCase):
         self.assertFalse(elsewhere.file_right or elsewhere.line_right)
         self.assertFalse(self.judged(SYNC, report()).line_right)
 
+    def test_lines_by_gpu_time(self):
+        """The first line by all time is the wait for the graph."""
+        lines = [{"file": SOURCE, "line": LINE + 1, "gpu_ms_per_step": None},
+                 {"file": SOURCE, "line": LINE + 2, "gpu_ms_per_step": 0.4},
+                 {"file": SOURCE, "line": LINE, "gpu_ms_per_step": 0.5}]
+        case = cases.Case("explicit_sync", ("gpu",), "gpu", "whatif")
+        found = report("gpu", lines=lines)
+        for promised, is_near in ((1.1, True), (1.3, False)):
+            outcome = judge.judge(case, found, 60, 3.0, 2.0, promised)
+            self.assertTrue(outcome.line_right)
+            self.assertEqual(outcome.right, is_near)
+
     def test_another_verdict_is_wrong(self):
         self.assertFalse(self.judged(SYNC, report("gpu", syncs=[wait()])).right)
 

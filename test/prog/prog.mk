@@ -16,8 +16,7 @@ PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin
 	plugin_other.so leaving.so slots_at_exit.so slots_caller.so slots_other.so \
 	interposer_next.so interposer_handle.so interposer_name.so life_unload.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
-PROG_GRAPHS := $(if $(NVCC),$(patsubst test/graphs/%.cu,graphs/%,$(wildcard test/graphs/*.cu))) \
-	$(patsubst test/graphs/%.cpp,graphs/%,$(wildcard test/graphs/*.cpp))
+PROG_GRAPHS := $(if $(NVCC),$(patsubst test/graphs/%.cu,graphs/%,$(wildcard test/graphs/*.cu)))
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
 
 # Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
@@ -114,11 +113,6 @@ $(PROG)/case_%: test/cases/%.cu
 $(PROG)/graphs/%: test/graphs/%.cu test/graphs/known.h
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< -o $@
-
-$(PROG)/graphs/%: test/graphs/%.cpp test/answers/kit.h $(BUILD)/sim/libcudart.so.13
-	$(call say,CXX,$@)
-	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -g -Wall -Wextra -isystem $(CUDA_INCLUDE) \
-		-Itest/answers $< $(BUILD)/sim/libcudart.so.13 -lpthread -o $@
 
 $(PROG)/fresh/O2/%: PROG_NVCC_FLAGS := -O2
 $(PROG)/fresh/O3/%: PROG_NVCC_FLAGS := -O3
