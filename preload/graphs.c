@@ -357,6 +357,7 @@ void graphs_called(struct rec_call *c, const struct launch_shape *shape,
 	r.type = (uint8_t)type_of(category);
 	r.flags |= category == CAT_GRAPH ? NODE_IS_LAUNCH : 0;
 	r.copy = category == CAT_MEMCPY ? (uint8_t)c->detail : 0;
+	r.product = hook_thread.product;
 	learn_shape(c->arg, shape);
 	if (stack_masks().recorded >> category & 1)
 		r.stack = stack_take(regs);

@@ -101,6 +101,7 @@ struct hook_thread {
 	/* index in host.c's table of threads, plus 1; 0: none */
 	uint16_t host_entry;
 	char name[16];	  /* the thread's name at its first recorded call; empty: unknown */
+	uint32_t product; /* the matrix product that the thread captures: as in struct rec_node */
 	bool is_helper;	  /* the thread is CUPTI's own, which has no calls: lanes.h */
 	bool calls_cupti; /* the thread calls CUPTI for profrun: gpu_yield.h */
 	/*
@@ -153,7 +154,7 @@ struct hook_switch {
 	_Atomic bool begins_by_name;
 	_Atomic bool push;	   /* GPU timing is on: calls with GPU work are announced */
 	_Atomic bool ranges;	   /* the application's own ranges are journaled */
-	_Atomic uint8_t libraries; /* libraries whose calls are journaled: 1 << LIB_* */
+	_Atomic uint8_t libraries; /* libraries whose calls are journaled: libs.c */
 	_Atomic uint8_t blocks;	   /* enum blocks_mode */
 	/* number of streams that began a capture and have not ended it: graphs.h */
 	_Atomic uint16_t captures;

@@ -12,6 +12,7 @@
 
 #include "preload/comms.h"
 #include "preload/libs_facts.h"
+#include "preload/products.h"
 #include "preload/ranges.h"
 
 #include <string.h>
@@ -51,29 +52,56 @@ void libs_configure(bool nccl, bool blas)
 	wanted = (uint8_t)((nccl ? 1u << LIB_NCCL : 0) | (blas ? all_blas : 0));
 }
 
+/*
+ * Bits of hook_switch.libraries: 1 << LIB_*: the library's calls are journaled; CAPTURED << LIB_*:
+ * its products get a number while a stream captures. The latter stay set after the first capture,
+ * so that later captures need no plt_follow(), which takes some 100 us.
+ */
+enum { CAPTURED = 16, ALL_RECORDED = CAPTURED - 1 };
+_Static_assert(LIBRARIES <= 4, "bits of hook_switch.libraries");
+
 void libs_record(bool recorded)
 {
-	atomic_store_explicit(&hook_switch.libraries, recorded ? wanted : 0, memory_order_relaxed);
+	if (recorded)
+		atomic_fetch_or_explicit(&hook_switch.libraries, wanted, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(&hook_switch.libraries, (uint8_t)~ALL_RECORDED,
+					  memory_order_relaxed);
+}
+
+bool libs_watch_captures(void)
+{
+	uint8_t before = libs_watched(), products = wanted & (1u << LIB_BLAS | 1u << LIB_BLASLT);
+	atomic_fetch_or(&hook_switch.libraries, (uint8_t)(products * CAPTURED));
+	return libs_watched() != before;
 }
 
 uint8_t libs_watched(void)
 {
 	static const uint8_t always = ALWAYS_NCCL << LIB_NCCL | ALWAYS_BLAS << LIB_BLAS |
 				      ALWAYS_BLASLT << LIB_BLASLT | ALWAYS_DNN << LIB_DNN;
-	return always | atomic_load(&hook_switch.libraries);
+	uint8_t now = atomic_load(&hook_switch.libraries);
+	return always | (now & ALL_RECORDED) | now / CAPTURED;
 }
 
-static inline bool may_record(enum record_library family)
+/* Returns the library's bits of hook_switch.libraries: 1, CAPTURED. */
+static inline unsigned switch_of(enum record_library family)
 {
-	return atomic_load_explicit(&hook_switch.libraries, memory_order_relaxed) >> family & 1;
+	return atomic_load_explicit(&hook_switch.libraries, memory_order_relaxed) >> family &
+	       (1 | CAPTURED);
 }
 
 static inline bool is_recorded(enum record_library family)
 {
-	return may_record(family) && !hook_thread.depth;
+	return switch_of(family) & 1 && !hook_thread.depth;
 }
 
-HOT static void write_library(struct rec_library *from)
+static inline bool is_captured(enum record_library family)
+{
+	return switch_of(family) & CAPTURED && hook_captures() && !hook_thread.depth;
+}
+
+HOT void libs_write(const struct rec_library *from)
 {
 	struct journal_writer *w = &hook_thread.writer;
 	uint32_t depth = hook_thread.depth;
@@ -98,7 +126,7 @@ HOT static void write_library(struct rec_library *from)
 	{                                                                                          \
 		int(*next) params = (__typeof__(next))atomic_load_explicit(                        \
 			&library_real[LIBRARY_ID_##symbol], memory_order_relaxed);                 \
-		if (ALWAYS_##family || UNLIKELY(!next) || UNLIKELY(may_record(LIB_##family)) ||    \
+		if (ALWAYS_##family || UNLIKELY(!next) || UNLIKELY(switch_of(LIB_##family)) ||     \
 		    UNLIKELY(!libs_is_caller(library_callers[LIB_##family],                        \
 					     __builtin_return_address(0))))                        \
 			return watched_##symbol args;                                              \
@@ -111,14 +139,20 @@ HOT static void write_library(struct rec_library *from)
 		if (UNLIKELY(!next))                                                               \
 			return MISSING_##family;                                                   \
 		bool recorded = is_recorded(LIB_##family);                                         \
+		bool captured = FACTS_##facts_ == FACTS_GEMM && is_captured(LIB_##family);         \
 		uint8_t outside = hook_thread.libraries;                                           \
-		if (LIKELY(!recorded && !ALWAYS_##family) || outside & INSIDE_##family)            \
+		if (LIKELY(!recorded && !captured && !ALWAYS_##family) ||                          \
+		    outside & INSIDE_##family)                                                     \
 			return next args;                                                          \
 		struct rec_library record = { .kind = REC_LIBRARY,                                 \
 					      .words = sizeof(record) / 8,                         \
 					      .function = LIBRARY_ID_##symbol },                   \
 				   *l = &record;                                                   \
 		hook_thread.libraries = outside | INSIDE_##family;                                 \
+		if (UNLIKELY(captured)) {                                                          \
+			facts;                                                                     \
+			hook_thread.product = products_number(l);                                  \
+		}                                                                                  \
 		before;                                                                            \
 		if (recorded)                                                                      \
 			l->begin_ticks = hook_ticks();                                             \
@@ -127,9 +161,11 @@ HOT static void write_library(struct rec_library *from)
 			l->end_ticks = hook_ticks();                                               \
 			l->status = (uint16_t)status;                                              \
 			facts;                                                                     \
-			write_library(l);                                                          \
+			libs_write(l);                                                             \
 		}                                                                                  \
 		after;                                                                             \
+		if (UNLIKELY(captured))                                                            \
+			hook_thread.product = 0;                                                   \
 		hook_thread.libraries = outside;                                                   \
 		return status;                                                                     \
 	}

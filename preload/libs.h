@@ -41,6 +41,13 @@ void libs_describe(void);
 /* Switches recording on or off. Called when the recording of steps begins or ends. */
 void libs_record(bool recorded);
 
+/* Lets the captured calls of matrix products get a number (products.h). Called when the first
+ * capture begins. Returns whether libs_watched() has changed. */
+bool libs_watch_captures(void);
+
+/* Writes a record into the thread's journal. */
+void libs_write(const struct rec_library *from);
+
 /*
  * Returns the families whose wrappers have something to do at present, as bits 1 << enum
  * record_library.

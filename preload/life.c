@@ -25,6 +25,7 @@
 #include "preload/libs.h"
 #include "preload/lookup.h"
 #include "preload/plt.h"
+#include "preload/products.h"
 #include "preload/ranges.h"
 #include "preload/rank.h"
 #include "preload/stack.h"
@@ -436,6 +437,7 @@ static void forget_all(void)
 	stack_thread_free(hook_thread.stacks);
 	stack_forget();
 	graphs_forget();
+	products_forget();
 	hook_thread = (struct hook_thread){ .device = hook_thread.device };
 	lanes_forget();
 	blocks_forget();

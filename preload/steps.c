@@ -545,11 +545,12 @@ bool steps_want_graphs(void)
 	return g->shared && !arm_is_off(&g->arm) && atomic_load(&g->watch);
 }
 
-static void follow_captures(void)
+/* `has_changed`: the switch has changed already. */
+static void follow_captures(bool has_changed)
 {
 	uint32_t before = atomic_load(&hook_switch.watch);
 	set_watch();
-	if (atomic_load(&hook_switch.watch) != before)
+	if (has_changed || atomic_load(&hook_switch.watch) != before)
 		plt_follow();
 }
 
@@ -558,13 +559,13 @@ void steps_capture_begun(void)
 	atomic_fetch_add(&hook_switch.captures, 1);
 	atomic_store(&g->has_captured, true);
 	atomic_store(&hook_switch.steps.passes, false);
-	follow_captures();
+	follow_captures(libs_watch_captures());
 }
 
 void steps_capture_over(void)
 {
 	atomic_fetch_sub(&hook_switch.captures, 1);
-	follow_captures();
+	follow_captures(false);
 }
 
 /* ---- CUPTI in the opening ---- */

@@ -472,6 +472,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 	add_captured(t, m);
 	add_works(t, m, call_of, first_captured);
 	timeline_lend_sites(t, first_captured, step.first_work);
+	timeline_add_products(t, m, first_captured, step.first_work);
 	for (size_t i = 0; i < m->libraries.n; i++)
 		add_library(t, m, &m->libraries.at[i], call_of);
 	step.overhead_ns = add_overheads(t, m);

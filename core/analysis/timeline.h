@@ -282,6 +282,11 @@ bool timeline_lacks_line(struct timeline *t, uint32_t site, uint16_t about);
  * works from `first_work` on are those of the same step. */
 void timeline_lend_sites(struct timeline *t, uint32_t first_captured, uint32_t first_work);
 
+/* timeline_products.c: adds a timeline_library for each launch of each product that was captured
+ * into a graph. The arguments are those of timeline_lend_sites(), which comes first. */
+void timeline_add_products(struct timeline *t, const struct model_step *m, uint32_t first_captured,
+			   uint32_t first_work);
+
 enum timeline_overhead_kind {
 	OVERHEAD_PROFILER, /* CUPTI's own work */
 	OVERHEAD_MODULE,   /* the driver loading or compiling code */

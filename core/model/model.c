@@ -75,6 +75,8 @@ size_t model_bytes(const struct model_step *m)
 	size_t bytes =
 		sizeof(*m) + m->threads.room * sizeof(*m->threads.at) +
 		m->calls.room * sizeof(*m->calls.at) + m->captured.room * sizeof(*m->captured.at) +
+		m->products.room * sizeof(*m->products.at) +
+		m->product_of.room * sizeof(*m->product_of.at) +
 		m->streams.room * sizeof(*m->streams.at) + m->works.room * sizeof(*m->works.at) +
 		m->links.room * sizeof(*m->links.at) + m->ranges.room * sizeof(*m->ranges.at) +
 		m->libraries.room * sizeof(*m->libraries.at) +
@@ -97,6 +99,8 @@ void model_free(struct model_step *m)
 	vec_free(&m->threads);
 	vec_free(&m->calls);
 	vec_free(&m->captured);
+	vec_free(&m->products);
+	vec_free(&m->product_of);
 	vec_free(&m->streams);
 	vec_free(&m->works);
 	vec_free(&m->links);

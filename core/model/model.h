@@ -249,6 +249,11 @@ struct model_step {
 	/* The calls whose captured nodes ran in the step, in capture order within a graph. They may
 	 * have been made long before the step, and have no links. */
 	VEC(struct model_call) captured;
+	/* Matrix products of libraries that were captured. Of their fields only those that describe
+	 * the product are set. `product_of`: for each of the first calls in `captured`, its index
+	 * in `products` + 1, or 0. */
+	VEC(struct model_library) products;
+	VEC(uint32_t) product_of;
 	VEC(struct model_stream) streams;
 	VEC(struct model_work) works;
 	VEC(uint32_t) links; /* see first_link of struct model_call */

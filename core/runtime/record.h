@@ -333,6 +333,8 @@ struct rec_range {
 	uint32_t color;	 /* ARGB; 0: no color */
 };
 
+enum { REC_SHAPES_MOST = 0xFFFF };
+
 /* One call of a library. Written when the call returns. */
 struct rec_library {
 	uint8_t kind, words;
@@ -344,7 +346,9 @@ struct rec_library {
 	union {
 		struct {
 			uint64_t m, n, k;
-			uint32_t batch, reserved;
+			/* `shape`: not 0: this is no call, but describes the products whose
+			 * captured calls have this number, at most REC_SHAPES_MOST */
+			uint32_t batch, shape;
 		} gemm; /* C (m by n) = A (m by k) * B (k by n), `batch` times */
 		struct {
 			uint64_t count; /* elements, as the function counts them */
@@ -484,7 +488,10 @@ struct rec_node {
 	uint8_t flags;	/* enum node_flag */
 	uint8_t device; /* 255: unknown */
 	uint8_t copy;	/* enum record_copy */
-	uint32_t reserved;
+	/* The library's matrix product that made the call: number of its shape (rec_library), and
+	 * above these 16 bits a number of the product, which differs from those of other products
+	 * that were captured at about the same time. 0: none. */
+	uint32_t product;
 };
 
 enum graph_event {

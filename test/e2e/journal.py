@@ -213,8 +213,8 @@ class Journal:
             r.update(name=row.name, family=row.family, status=status, type=of, begin=begin, end=end,
                      stream=stream)
             if row.facts == 1:
-                r.update(
-                    zip("m n k batch".split(), struct.unpack_from("<QQQI", self.data, at + 32)))
+                r.update(zip("m n k batch shape".split(),
+                             struct.unpack_from("<QQQII", self.data, at + 32)))
             elif row.facts in (2, 3):
                 r.update(zip("count comm sequence peer rank ranks".split(),
                              struct.unpack_from("<QQIiHH", self.data, at + 32)))

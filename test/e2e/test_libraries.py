@@ -48,6 +48,21 @@ class Libraries(Case):
     def test_by_dlsym(self):
         self.check_facts("dlsym")
 
+    def test_products_in_a_graph(self):
+        """They were captured before the recorded steps, and count once per replay."""
+        folder = self.folder()
+        line = [LAUNCHER, "--sim", "-o", folder, "--", prog("libraries"), "graph", "60"]
+        run = self.execute(line, folder, environment(
+            PROF_STEP="sync", PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=8,repeat=1"))
+        self.assertEqual(run.status, 0, run.err)
+        with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
+            process, = json.load(file)["processes"]
+        products = 2 * 64 * 32 * (16 + 16 + 8)
+        self.assertEqual(sum(row["flops"] or 0 for row in process["kernels"]), products)
+        self.assertEqual(sum(row["flops"] or 0 for row in process["lines"]), products)
+        shapes = [(c.shape, c.m, c.n, c.k) for c in run.journal().of(LIBRARY) if c.shape]
+        self.assertEqual(shapes, [(1, 64, 32, 16), (2, 64, 32, 8)])
+
     def test_launches_inside_are_recorded_once(self):
         run, journal = self.check("plt")
         launches = [c for c in journal.calls() if c.category == "launch"]

@@ -1,7 +1,8 @@
 /*
  * Calls cuBLAS, cuBLASLt, cuDNN and NCCL, as a program that is linked to them does (plt) or one
  * that looks them up (dlsym). Prints a line with each result. `hollow`: asks for functions of
- * libraries that are not there. `ranks N`: N processes that meet in NCCL.
+ * libraries that are not there. `ranks N`: N processes that meet in NCCL. `graph N`: captures
+ * products into a graph, of which two are alike, and replays it N times.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -95,6 +96,28 @@ static int work(int by_name, struct id id, int rank, int ranks)
 	return use_nccl(by_name, stream, memory, id, rank, ranks);
 }
 
+static int replay(int times)
+{
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+	float *memory, one = 1;
+	void *handle;
+	cudaStreamCreate(&stream);
+	cudaMalloc((void **)&memory, 1 << 20);
+	cublasCreate_v2(&handle);
+	cublasSetStream_v2(handle, stream);
+	cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+	for (int i = 0; i < 3; i++)
+		cublasSgemm_v2(handle, 0, 0, 64, 32, i < 2 ? 16 : 8, &one, memory, 64, memory, 16,
+			       &one, memory, 64);
+	cudaMemsetAsync(memory, 0, 64, stream);
+	int status = cudaStreamEndCapture(stream, &graph) || cudaGraphInstantiate(&exec, graph, 0);
+	for (int i = 0; i < times && !status; i++)
+		status = cudaGraphLaunch(exec, stream) || cudaStreamSynchronize(stream);
+	return status;
+}
+
 static int hollow(void)
 {
 	static const char *const names[] = { "cublasSgemm_v2", "cublasLtMatmul", "ncclAllReduce",
@@ -112,6 +135,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "hollow"))
 		return hollow();
+	if (!strcmp(argv[1], "graph"))
+		return replay(ranks);
 	if (ncclGetUniqueId(&id))
 		return 1;
 	for (int rank = 1; rank < ranks; rank++)

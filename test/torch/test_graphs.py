@@ -31,6 +31,16 @@ def line_times(process):
     return times
 
 
+def flops(process):
+    """Returns the operations per step of each operator, line and kernel."""
+    rows = [(row["name"], row) for kind in ("operators", "kernels") for row in process[kind]]
+    rows += [((row["file"], row["line"]), row) for row in process["lines"]]
+    counts = {}
+    for key, row in rows:
+        counts[key] = counts.get(key, 0) + (row["flops"] or 0)
+    return {key: count for key, count in counts.items() if count}
+
+
 class Graphs(SimCase):
     def run_once(self, command, skip, active):
         """Returns a run all of whose recorded launches have their GPU work."""
@@ -73,6 +83,8 @@ class Graphs(SimCase):
         run, graphed = self.run_once(graph_command, skip, active)
         self.assert_work_is_named(run)
         self.assertGreater(sum(module_times(plain).values()), 0)
+        self.assertGreater(len(flops(plain)), 0)
+        self.assertEqual(flops(graphed), flops(plain))
         more_ms = self.copied_inputs_ms(graphed)
         self.assert_same(module_times(plain), module_times(graphed), "modules", more_ms)
         return plain, graphed

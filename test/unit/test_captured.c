@@ -501,6 +501,42 @@ static void lines_of_the_autograd_threads(void **state)
 	finish(r);
 }
 
+/* The graph has two products: one is a memset and a kernel, the other one a kernel. Each of the two
+ * launches runs both. */
+static void products_of_libraries(void **state)
+{
+	(void)state;
+	struct run *r = start();
+	const uint32_t nodes[] = { STACK(LINEAR, "at::_ops::addmm"),
+				   STACK(LINEAR, "at::_ops::addmm"), STACK(NET, "at::_ops::mm"),
+				   STACK(NET, "at::_ops::relu") };
+	uint32_t origin[4];
+	sb_step(&r->b, 1, 10000, 11000);
+	for (size_t i = 0; i < 4; i++)
+		origin[i] = sb_captured(&r->b, (struct sb_call){ .name = "cudaLaunchKernel",
+								 .category = CAT_LAUNCH,
+								 .begin_us = (double)i,
+								 .end_us = (double)i + 0.5,
+								 .stack = nodes[i] });
+	for (uint32_t i = 1; i <= 2; i++)
+		vec_push(&r->b.m.products,
+			 (struct model_library){
+				 .facts = FACTS_GEMM, .m = 10, .n = 10, .k = 10 * i, .batch = 1 });
+	vec_push(&r->b.m.product_of, 1);
+	vec_push(&r->b.m.product_of, 1);
+	vec_push(&r->b.m.product_of, 2);
+	launch_graph(r, 10000, 5, 4, origin);
+	launch_graph(r, 10300, 5, 4, origin);
+	sb_end(&r->b, &r->a);
+	summary_fill(&r->f, &r->a.timeline);
+	const struct finding_line *linear = line_of(r, "lin.py", 5), *net = line_of(r, "m.py", 3);
+	assert_float_equal(linear->arithmetic.flops, 2 * 2000, 1e-9);
+	assert_float_equal(linear->arithmetic.tflops, 2000 / 40e-6 / 1e12, 1e-9);
+	assert_float_equal(net->arithmetic.flops, 2 * 4000, 1e-9);
+	assert_float_equal(net->arithmetic.tflops, 4000 / 20e-6 / 1e12, 1e-9);
+	finish(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -510,6 +546,7 @@ int main(void)
 		cmocka_unit_test_setup(phases_and_kernels, set_up),
 		cmocka_unit_test_setup(without_a_captured_line, set_up),
 		cmocka_unit_test_setup(lines_of_the_autograd_threads, set_up),
+		cmocka_unit_test_setup(products_of_libraries, set_up),
 		cmocka_unit_test_setup(graphs_of_a_server, set_up),
 		cmocka_unit_test_setup(steps_by_their_graphs, set_up),
 	};

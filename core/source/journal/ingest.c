@@ -48,6 +48,7 @@ void ingest_close(struct ingest *f)
 	vec_free(&f->drops);
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
+	vec_free(&f->shapes);
 	graph_table_free(&f->graphs);
 	vec_free(&f->gpu_switches);
 	vec_free(&f->recorded);
@@ -340,8 +341,22 @@ static void take_range(struct ingest *f, uint32_t slot, const struct rec_range *
 	range_log_take(&f->ranges, slot, r);
 }
 
+static void take_shape(struct ingest *f, const struct rec_library *l)
+{
+	if (l->gemm.shape > REC_SHAPES_MOST)
+		return;
+	while (f->shapes.n <= l->gemm.shape)
+		vec_push(&f->shapes, (struct rec_library){ 0 });
+	f->shapes.at[l->gemm.shape] = *l;
+}
+
+/* `shape` lies where other kinds of calls have a reserved field, which is 0. */
 static void take_library(struct ingest *f, uint32_t slot, const struct rec_library *l)
 {
+	if (l->gemm.shape) {
+		take_shape(f, l);
+		return;
+	}
 	saw(f, l->begin_ticks);
 	saw(f, l->end_ticks);
 	library_log_take(&f->libraries, slot, l);

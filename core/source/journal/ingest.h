@@ -152,6 +152,7 @@ struct ingest {
 	VEC(struct rec_dropped) drops;
 	struct range_log ranges;
 	struct library_log libraries;
+	VEC(struct rec_library) shapes; /* of captured products, by number; `kind` 0: unknown */
 	struct graph_table graphs;
 	/*
 	 * Sorted by ticks. The journal does not keep this order, because it is read thread by

@@ -74,11 +74,29 @@ static void add_host_functions(const struct ingest *f, struct nodes *nodes,
 	}
 }
 
+/* Adds the product that made the newest captured call, if it is known. `products`: its number ->
+ * index in m->products + 1. */
+static void add_product(const struct ingest *f, uint32_t product, struct map *products,
+			struct model_step *m)
+{
+	uint32_t shape = product & REC_SHAPES_MOST;
+	struct model_library to = { .work = MODEL_NO_WORK };
+	bool is_known = product && shape < f->shapes.n && f->shapes.at[shape].kind &&
+			library_log_describe(&f->dict, &f->shapes.at[shape], &to);
+	uint64_t *at = is_known ? map_at(products, product, NULL) : NULL;
+	if (at && !*at) {
+		vec_push(&m->products, to);
+		*at = m->products.n;
+	}
+	vec_push(&m->product_of, at ? (uint32_t)*at : 0);
+}
+
 /* Adds each node's call to the step once. `calls` gets the index of each node's call. */
 static void add_calls(const struct ingest *f, const struct ingest_graphs *s, struct map *calls,
 		      struct model_step *m)
 {
 	struct nodes found = { 0 };
+	struct map products = { 0 };
 	for (size_t i = 0; i < s->works.n; i++) {
 		const struct graph_work *work = &s->works.at[i];
 		if (!work->node)
@@ -91,7 +109,9 @@ static void add_calls(const struct ingest *f, const struct ingest_graphs *s, str
 	for (size_t i = 0; i < found.list.n; i++) {
 		*map_at(calls, (uintptr_t)found.list.at[i], NULL) = m->captured.n;
 		vec_push(&m->captured, captured_call(f, &found.list.at[i]->call));
+		add_product(f, found.list.at[i]->call.product, &products, m);
 	}
+	map_free(&products);
 	vec_free(&found.list);
 	map_free(&found.known);
 }

@@ -51,34 +51,40 @@ static void set_facts(struct model_library *to, const struct rec_library *l)
 	}
 }
 
+bool library_log_describe(const struct dict *d, const struct rec_library *l,
+			  struct model_library *to)
+{
+	if (l->function >= d->libraries.n || !d->libraries.at[l->function].is_known)
+		return false;
+	const struct library_entry *function = &d->libraries.at[l->function];
+	to->name = function->name;
+	to->status = l->status;
+	to->family = function->family;
+	to->facts = function->facts;
+	to->type = l->type;
+	to->compute = l->compute;
+	set_facts(to, l);
+	return true;
+}
+
 static void build_one(const struct log_cut *cut, const struct library_entry_of *e,
 		      struct model_step *m)
 {
 	const struct rec_library *l = &e->call;
 	const uint64_t *thread = map_find(cut->thread_of_slot, e->slot);
-	if (!thread || l->function >= cut->dict->libraries.n)
-		return;
-	const struct library_entry *function = &cut->dict->libraries.at[l->function];
-	if (!function->is_known)
-		return;
 	struct model_library to = {
 		.begin_ns = m->begin_ns,
 		.end_ns = timebase_ns(cut->time, l->end_ticks),
-		.name = function->name,
-		.thread = (uint32_t)*thread,
 		.work = MODEL_NO_WORK,
-		.status = l->status,
-		.family = function->family,
-		.facts = function->facts,
-		.type = l->type,
-		.compute = l->compute,
 		.begins_before = l->begin_ticks < cut->begin_ticks,
 	};
+	if (!thread || !library_log_describe(cut->dict, l, &to))
+		return;
+	to.thread = (uint32_t)*thread;
 	if (!to.begins_before)
 		to.begin_ns = timebase_ns(cut->time, l->begin_ticks);
 	if (to.end_ns < to.begin_ns)
 		to.end_ns = to.begin_ns;
-	set_facts(&to, l);
 	vec_push(&m->libraries, to);
 }
 

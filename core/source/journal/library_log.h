@@ -24,6 +24,11 @@ void library_log_take(struct library_log *log, uint32_t slot, const struct rec_l
 void library_log_drop(struct library_log *log, uint64_t ticks);
 void library_log_free(struct library_log *log);
 
+/* Sets the fields of `to` that do not depend on when and where the call was made. Returns false if
+ * its function is not in the dictionary. */
+bool library_log_describe(const struct dict *d, const struct rec_library *l,
+			  struct model_library *to);
+
 /*
  * Adds the calls that ended in the step to m->libraries. They may have begun before the step,
  * because the launch that begins a step may be inside a library call.
