@@ -278,13 +278,9 @@ static void disabled_nodes()
 	replay(exec, 3);
 }
 
-// A child process runs between capture and replay. It may not use CUDA.
-static void forked()
+// The child may not use CUDA.
+static void run_child()
 {
-	BEGIN(stream);
-	KERNEL(stream);
-	KERNEL(stream);
-	cudaGraphExec_t exec = made(end(stream));
 	pid_t child = fork();
 	if (!child)
 		_exit(0);
@@ -292,6 +288,17 @@ static void forked()
 	waitpid(child, &status, 0);
 	if (status)
 		exit(1);
+}
+
+// A child process runs during the capture, and another one between capture and replay.
+static void forked()
+{
+	BEGIN(stream);
+	KERNEL(stream);
+	run_child();
+	KERNEL(stream);
+	cudaGraphExec_t exec = made(end(stream));
+	run_child();
 	replay(exec, 2);
 }
 

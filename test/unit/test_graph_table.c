@@ -403,6 +403,62 @@ static void test_a_number_of_two_nodes_is_not_used(void **state)
 	assert_line(second, 11);
 }
 
+/* Captures four equal kernels, destroys the second node and adds a node. */
+static void capture_with_a_destroyed_node(struct setting *s)
+{
+	event(s, GRAPH_MADE, GRAPH, 0);
+	for (uint32_t line = 10; line < 14; line++)
+		node(s, 0, line);
+	event(s, GRAPH_NODE_GONE, 0, GRAPH * 1000 + 1);
+	const struct rec_node added = { .stack = 14,
+					.begin_ticks = ++s->now,
+					.graph = GRAPH,
+					.node = GRAPH * 1000 + 1, /* handles are used again */
+					.arg = 1,
+					.type = NODE_KERNEL,
+					.local = 3 };
+	graph_table_node(&s->table, &added);
+}
+
+static void expect_no_destroyed_node(struct setting *s, uint32_t graph)
+{
+	struct graph_work *w[4];
+	const uint32_t ids[] = { 0, 2, 3, 4 }, lines[] = { 10, 12, 13, 14 };
+	launch(s);
+	for (uint32_t i = 0; i < 4; i++)
+		w[i] = work_in(s, EXEC, graph, graph, ids[i], 0);
+	resolve(s);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_line(w[i], lines[i]);
+}
+
+static void test_a_destroyed_node_leaves_its_number(void **state)
+{
+	struct setting *s = *state;
+	capture_with_a_destroyed_node(s);
+	event(s, GRAPH_INSTANTIATED, GRAPH, EXEC);
+	expect_no_destroyed_node(s, 5);
+	event(s, GRAPH_CLONED, OTHER, GRAPH);
+	event(s, GRAPH_EXEC_GONE, 0, EXEC);
+	event(s, GRAPH_INSTANTIATED, OTHER, EXEC);
+	expect_no_destroyed_node(s, 6);
+}
+
+/* If work has the number of a destroyed node, the numbers follow another rule. */
+static void test_numbers_that_close_up_are_not_used(void **state)
+{
+	struct setting *s = *state;
+	struct graph_work *w[4];
+	capture_with_a_destroyed_node(s);
+	event(s, GRAPH_INSTANTIATED, GRAPH, EXEC);
+	launch(s);
+	for (uint32_t i = 0; i < 4; i++)
+		w[i] = work(s, i, 0);
+	resolve(s);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_lacks(w[i], GRAPH_LACK_IDS);
+}
+
 static void test_new_parameters(void **state)
 {
 	struct setting *s = *state;
@@ -495,6 +551,8 @@ int main(void)
 		TEST(test_graphs_within_each_other),
 		TEST(test_an_unknown_graph),
 		TEST(test_a_number_of_two_nodes_is_not_used),
+		TEST(test_a_destroyed_node_leaves_its_number),
+		TEST(test_numbers_that_close_up_are_not_used),
 		TEST(test_new_parameters),
 		TEST(test_the_first_launch_of_a_graph),
 		TEST(test_steps_that_were_read_ahead_cost_no_more),

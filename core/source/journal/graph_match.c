@@ -68,6 +68,14 @@ static const struct graph_slot *slot_of(const struct graph_view *v, uint32_t loc
 	return i < v->slots.n && v->slots.at[i].local == local ? &v->slots.at[i] : NULL;
 }
 
+static bool is_gone(const struct graph_view *v, uint32_t local)
+{
+	for (size_t i = 0; i < v->gone.n; i++)
+		if (v->gone.at[i] == local)
+			return true;
+	return false;
+}
+
 /* ---- Readings ---- */
 
 static int by_launch_and_index(const void *a, const void *b)
@@ -137,7 +145,7 @@ static bool fits(const struct match *m, struct graph_reading r)
 		uint32_t local = (uint32_t)g->node - r.offset;
 		const struct graph_slot *slot = slot_of(v, local);
 		if (!slot) {
-			is_good = v->is_exact || local <= v->last;
+			is_good = v->is_exact || (local <= v->last && !is_gone(v, local));
 			continue;
 		}
 		const struct graph_node *node = &v->nodes->list.at[slot->index];

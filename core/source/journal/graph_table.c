@@ -79,6 +79,9 @@ static void add_node(struct graph_table *t, const struct rec_node *n)
 	struct graph_node node = { .call = *n };
 	if (!nodes) /* it was made before the library was set up */
 		return;
+	/* without the driver's number, it is that of the nodes that the graph still had */
+	if (!(n->flags & NODE_ID_IS_EXACT))
+		node.call.local += nodes->n_gone;
 	if (n->type == NODE_CHILD && n->flags & NODE_IS_LAUNCH) {
 		struct graph_exec *e = graph_table_exec(t, n->arg, n->begin_ticks);
 		node.child = e ? nodes_use(e->nodes) : NULL;
@@ -94,11 +97,16 @@ static void add_node(struct graph_table *t, const struct rec_node *n)
 	*map_at(&t->node_graphs, n->node, NULL) = n->graph;
 }
 
+static struct graph_nodes *nodes_with(const struct graph_table *t, uint64_t handle)
+{
+	const uint64_t *graph = map_find(&t->node_graphs, handle);
+	return graph ? nodes_of(t, *graph) : NULL;
+}
+
 /* Returns the newest node with this handle; NULL: unknown. */
 static struct graph_node *node_of(struct graph_table *t, uint64_t handle)
 {
-	const uint64_t *graph = map_find(&t->node_graphs, handle);
-	struct graph_nodes *nodes = graph ? nodes_of(t, *graph) : NULL;
+	struct graph_nodes *nodes = nodes_with(t, handle);
 	for (size_t i = nodes ? nodes->list.n : 0; i; i--)
 		if (nodes->list.at[i - 1].call.node == handle)
 			return &nodes->list.at[i - 1];
@@ -113,11 +121,10 @@ static void clone_graph(struct graph_table *t, uint64_t to, uint64_t from)
 		return;
 	}
 	nodes = nodes_new(t);
+	nodes->n_gone = of->n_gone;
 	vec_reserve(&nodes->list, of->list.n);
 	for (size_t i = 0; i < of->list.n; i++) {
 		struct graph_node node = of->list.at[i];
-		if (node.gone_ticks)
-			continue;
 		nodes_use(node.child);
 		node.call.node = 0; /* unknown */
 		vec_push(&nodes->list, node);
@@ -202,6 +209,7 @@ static void free_exec(struct graph_table *t, struct graph_exec *e)
 	for (size_t i = 0; i < e->views.n; i++) {
 		nodes_drop(t, e->views.at[i].nodes);
 		vec_free(&e->views.at[i].slots);
+		vec_free(&e->views.at[i].gone);
 	}
 	for (size_t i = 0; i < e->groups.n; i++)
 		vec_free(&e->groups.at[i].left);
@@ -274,8 +282,10 @@ static void apply_event(struct graph_table *t, const struct rec_graph *r)
 		end_exec(t, newest(t, r->of), r->ticks);
 		break;
 	case GRAPH_NODE_GONE:
-		if ((node = node_of(t, r->of)))
+		if ((node = node_of(t, r->of)) && !node->gone_ticks) {
 			node->gone_ticks = r->ticks;
+			nodes_with(t, r->of)->n_gone++;
+		}
 		break;
 	case GRAPH_NODE_CHANGED:
 		if ((node = node_of(t, r->of)))
@@ -394,8 +404,10 @@ static void list_slots(struct graph_view *v, const struct graph_nodes *nodes, si
 		const struct graph_node *node = &nodes->list.at[i];
 		if (node->call.begin_ticks > ticks)
 			break;
-		if (node->gone_ticks && node->gone_ticks <= ticks)
+		if (node->gone_ticks && node->gone_ticks <= ticks) {
+			vec_push(&v->gone, node->call.local);
 			continue;
+		}
 		v->is_exact &= node->call.flags & NODE_ID_IS_EXACT;
 		vec_push(&v->slots, (struct graph_slot){ node->call.local, (uint32_t)i });
 	}
@@ -423,6 +435,9 @@ static void renumber(struct graph_view *v, const struct graph_view *by)
 		v->slots.at[i].local = by->slots.at[i].local;
 	v->last = by->last;
 	v->is_exact = by->is_exact;
+	v->gone.n = 0;
+	for (size_t i = 0; i < by->gone.n; i++)
+		vec_push(&v->gone, by->gone.at[i]);
 }
 
 static void add_view(struct graph_exec *e, struct graph_nodes *nodes, size_t n,
@@ -444,6 +459,7 @@ static void add_view(struct graph_exec *e, struct graph_nodes *nodes, size_t n,
 				 depth + 1);
 	}
 	vec_free(&by.slots);
+	vec_free(&by.gone);
 }
 
 void graph_exec_view(struct graph_exec *e)

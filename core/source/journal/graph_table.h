@@ -5,9 +5,10 @@
  * CUPTI gives a replayed piece of work the id of its node: the number of the executable graph (or
  * of a graph nested in it) in the upper half, and the node's number within its graph in the lower
  * half. Drivers from 13.1 on say each node's number (NODE_ID_IS_EXACT). For older ones this file
- * assumes that numbers follow the order in which the nodes were made, from 0 or from 1. The work of
- * each graph must confirm that: every kernel's name, grid and block, every copy's and memset's
- * bytes, and the order in time of the nodes that one stream captured. If they disagree, the graph's
+ * assumes that numbers follow the order in which the nodes were made, from 0 or from 1, and that
+ * the number of a destroyed node is not used again. The work of each graph must confirm that: every
+ * kernel's name, grid and block, every copy's and memset's bytes, the order in time of the nodes
+ * that one stream captured, and that destroyed nodes have no work. If they disagree, the graph's
  * work gets no calls.
  *
  * Handles are used again once a graph is destroyed. So all lookups are by handle and time. The
@@ -36,6 +37,7 @@ struct graph_node {
 struct graph_nodes {
 	struct graph_nodes *next, **link; /* of all lists of the table */
 	uint32_t n_users;
+	uint32_t n_gone; /* how many of them were destroyed */
 	VEC(struct graph_node) list;
 };
 
@@ -48,6 +50,7 @@ struct graph_slot {
 struct graph_view {
 	struct graph_nodes *nodes;
 	VEC(struct graph_slot) slots; /* sorted by `local` */
+	VEC(uint32_t) gone;	      /* numbers of the nodes that were destroyed before */
 	uint32_t last;		      /* the highest number */
 	bool is_exact;		      /* all numbers are the driver's */
 };
