@@ -172,8 +172,8 @@ bool learn_loops_decide(struct learn *l, const struct ingest *f, uint64_t anchor
 struct learn_named {
 	const struct loop_choice *loop; /* owned by struct learn; NULL: unknown */
 	/*
-	 * The steps counted are not those of the loop that the stacks clearly show, or the stacks
-	 * show no loop at all.
+	 * The steps counted are the iterations of no loop although the stacks show one, or they are
+	 * not those of the loop that the stacks clearly show, or the stacks show no loop at all.
 	 */
 	bool is_contradicted;
 	/* Then `loop` is that loop: the steps counted are the iterations of no loop. */

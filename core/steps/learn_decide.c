@@ -154,11 +154,12 @@ struct learn_named learn_loop(struct learn *l, const struct ingest *f,
 	if (x->has_choice && !learn_loops_contradict(x, counted))
 		return (struct learn_named){ .loop = &x->choice };
 	int64_t match = learn_loops_match(x, counted);
+	bool is_other = is_clear || learn_loops_is_possible(x);
 	if (match < 0)
 		return (struct learn_named){
-			.loop = is_clear ? &x->choice : NULL,
-			.is_contradicted = is_clear || learn_loops_see_none(x),
-			.is_other = is_clear,
+			.loop = is_other ? &x->choice : NULL,
+			.is_contradicted = is_other || learn_loops_see_none(x),
+			.is_other = is_other,
 		};
 	uint32_t clear = is_clear ? x->choice.loop : LOOP_NONE;
 	loop_choice_free(&x->choice);
