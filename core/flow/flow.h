@@ -127,6 +127,13 @@ struct flow_callee {
 	bool is_slot;	  /* `address` is that of a pointer to the function */
 };
 
+/* A part of a function that stands elsewhere. */
+struct flow_part {
+	const uint8_t *at;
+	size_t bytes;
+	uint64_t address;
+};
+
 /* The machine code of a function. */
 struct flow_code {
 	enum flow_machine machine;
@@ -143,6 +150,16 @@ struct flow_code {
 	 * instruction does not follow. The function pointer may be NULL: then all calls return.
 	 */
 	bool (*never_returns)(void *context, struct flow_callee callee);
+	/*
+	 * Returns where an exception leads that a call raises, or 0: out of the function. `address`
+	 * is in the call. The function pointer may be NULL: then no call raises one.
+	 */
+	uint64_t (*handler)(void *context, uint64_t address);
+	/*
+	 * Returns whether `address` is in a part of the function that the compiler has moved away,
+	 * because it is seldom executed. The function pointer may be NULL: then there is none.
+	 */
+	bool (*moved)(void *context, uint64_t address, struct flow_part *out);
 	void *context;
 };
 

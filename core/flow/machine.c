@@ -186,6 +186,9 @@ static void read_instruction(struct reading *r, const cs_insn *i)
 			 .falls_through = !e.ends && (!e.is_jump || e.is_conditional),
 			 .is_check = is_check,
 			 .leaves = e.is_jump && !e.is_conditional && !is_inside(code, e.target),
+			 .handler = e.is_call && code->handler
+					    ? code->handler(code->context, i->address)
+					    : 0,
 		 });
 }
 
@@ -226,18 +229,80 @@ static void close_cursor(struct cursor *c)
 	cs_close(&c->handle);
 }
 
-struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse)
+static struct flow_instructions read_rows(const struct flow_code *code)
 {
 	struct cursor c;
 	struct reading r = { .code = code };
 	if (!open_cursor(code, &c))
-		return NULL;
+		return r.rows;
 	while (next(&c))
 		read_instruction(&r, c.i);
 	close_cursor(&c);
 	switch_tables_resolve(&r.tables, code, &r.rows);
-	struct flow *f = flow_new(r.rows.at, r.rows.n, is_coarse);
-	vec_free(&r.rows);
+	return r.rows;
+}
+
+/* Finds the part of the function that was moved away: jumps or exceptions lead there. */
+static bool find_moved(const struct flow_code *code, const struct flow_instructions *rows,
+		       struct flow_part *out)
+{
+	for (size_t i = 0; code->moved && i < rows->n; i++) {
+		const uint64_t to[] = { rows->at[i].target, rows->at[i].handler };
+		for (size_t k = 0; k < sizeof(to) / sizeof(*to); k++)
+			if (to[k] && to[k] != FLOW_NO_TARGET && !is_inside(code, to[k]) &&
+			    code->moved(code->context, to[k], out))
+				return true;
+	}
+	return false;
+}
+
+/* Appends rows of one part, which does not run on into the next one. */
+static void add_part(struct flow_instructions *to, const struct flow_instructions *rows,
+		     const struct flow_code *other)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct flow_instruction row = rows->at[i];
+		row.leaves = row.leaves && !is_inside(other, row.target);
+		row.falls_through = row.falls_through && i + 1 < rows->n;
+		vec_push(to, row);
+	}
+}
+
+/*
+ * Replaces the instructions of the function's first part by those of both parts. If the moved part
+ * comes first, an instruction before it jumps to the function's entry.
+ */
+static void add_moved(const struct flow_code *code, const struct flow_part *part,
+		      struct flow_instructions *rows)
+{
+	struct flow_code moved = *code;
+	struct flow_instructions both = { 0 };
+	moved.at = part->at;
+	moved.bytes = part->bytes;
+	moved.address = part->address;
+	struct flow_instructions others = read_rows(&moved);
+	bool is_before = part->address < code->address;
+	if (is_before) {
+		vec_push(&both, (struct flow_instruction){ .at = part->address - 1,
+							   .target = code->address });
+		add_part(&both, &others, code);
+	}
+	add_part(&both, rows, &moved);
+	if (!is_before)
+		add_part(&both, &others, code);
+	vec_free(&others);
+	vec_free(rows);
+	*rows = both;
+}
+
+struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse)
+{
+	struct flow_part part;
+	struct flow_instructions rows = read_rows(code);
+	if (find_moved(code, &rows, &part))
+		add_moved(code, &part, &rows);
+	struct flow *f = flow_new(rows.at, rows.n, is_coarse);
+	vec_free(&rows);
 	return f;
 }
 

@@ -278,8 +278,11 @@ static bool passes_others(const struct loop_stacks *x, const struct loop_stack *
 	return passes;
 }
 
+/* Why a function may have been called again without an iteration of the loop around its call. */
+enum repeats { BY_BUILTIN, BY_RETRY };
+
 static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
-				     size_t level);
+				     size_t level, enum repeats by);
 
 /*
  * After the place `from` in the loop `number` of frame `level`, the program came to another place
@@ -295,25 +298,28 @@ static struct loop_turn came_again(const struct loop_stacks *x, const struct loo
 	if (flow_may_repeat(flow, number, from))
 		return here;
 	int outer = flow_outer_loop(flow, number);
-	struct loop_turn other = outer < 0 ? called_again(x, s, level)
+	struct loop_turn other = outer < 0 ? called_again(x, s, level, BY_RETRY)
 				 : passes_others(x, s, (uint32_t)level, (uint32_t)outer)
 					 ? here
 					 : came_again(x, s, level, (uint32_t)outer, from);
 	return other.is_any ? other : here;
 }
 
-/* The function at or outside of frame `level` was called again. */
+/*
+ * The function at or outside of frame `level` was called again: by the loop around its call, or in
+ * the same iteration of that loop, by a built-in function of Python or by a loop of retries.
+ */
 static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
-				     size_t level)
+				     size_t level, enum repeats by)
 {
 	while (level-- > 0) {
 		const struct loop_frame *f = frame_at(x, s, level);
 		uint32_t number;
 		if (!f->flow || !flow_loops_around(f->flow, f->at, &number, 1))
 			continue;
-		bool is_python = f->is & LOOP_FRAME_PYTHON,
+		bool may_be_same = f->is & LOOP_FRAME_PYTHON || by == BY_RETRY,
 		     may_repeat = flow_may_repeat(f->flow, number, f->at);
-		if (is_python && may_repeat && passes_others(x, s, (uint32_t)level, number))
+		if (may_be_same && may_repeat && passes_others(x, s, (uint32_t)level, number))
 			break;
 		return came_again(x, s, level, number, f->at);
 	}
@@ -362,15 +368,16 @@ struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop
 	const struct loop_frame *f = level < n ? frame_at(x, a, level) : NULL,
 				*g = level < n ? frame_at(x, b, level) : NULL;
 	if (!f || f->function != g->function)
-		return may_go_on(x, a, b, level) ? none : called_again(x, b, level);
+		return may_go_on(x, a, b, level) ? none : called_again(x, b, level, BY_BUILTIN);
 	if (!f->flow)
-		return f->is & LOOP_FRAME_PYTHON && g->at > f->at ? none
-								  : called_again(x, b, level);
+		return f->is & LOOP_FRAME_PYTHON && g->at > f->at
+			       ? none
+			       : called_again(x, b, level, BY_BUILTIN);
 	if (flow_is_forward(f->flow, f->at, g->at))
 		return none;
 	int loop = flow_common_loop(f->flow, f->at, g->at);
 	return loop >= 0 ? came_again(x, b, level, (uint32_t)loop, f->at)
-			 : called_again(x, b, level);
+			 : called_again(x, b, level, BY_BUILTIN);
 }
 
 bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p)

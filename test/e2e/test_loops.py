@@ -37,6 +37,10 @@ def right_loop(name):
     return int(line), int(iterations)
 
 
+EXCEPTIONS = ["retries", "callees", "skipped", "nested", "halved", "guarded", "attempted",
+              "inside_handler", "until_thrown"]
+
+
 class Loops(Case):
     def steps(self, command, **settings):
         run = self.profiled(command, **settings)
@@ -67,6 +71,31 @@ class Loops(Case):
                 _, count = right_loop(os.path.basename(name))
                 _, steps, _ = self.steps([prog("fresh/" + name)])
                 self.assertEqual((steps["count"], steps["loop"]["iterations"]), (count, count))
+
+    def check_exceptions(self, kind, check):
+        """Calls check(steps, line) for the kind, built without optimization and with it."""
+        with open(os.path.join(ROOT, "test", "cases", "exceptions.cu")) as file:
+            lines = file.read().splitlines()
+        (line,) = [n for n, text in enumerate(lines, 1) if text.endswith("// step of " + kind)]
+        for name in "case_exceptions", "case_O2/exceptions":
+            with self.subTest(name, kind=kind):
+                check(self.steps([prog(name), kind])[1], line)
+
+    def check_right(self, steps, line):
+        loop = steps["loop"]
+        self.assertEqual((steps["count"], loop["iterations"], loop["line"]), (60, 60, line))
+
+    def check_not_sure(self, steps, line):
+        if steps["count"] != 60:
+            self.assertLess(steps["confidence"], 0.7)
+            self.assertEqual(steps["loop"]["instead"]["line"], line)
+
+    def test_a_handler_is_in_the_loop_that_it_continues(self):
+        for kind in EXCEPTIONS:
+            self.check_exceptions(kind, self.check_right)
+
+    def test_launches_that_count_no_loop_are_not_sure(self):
+        self.check_exceptions("epochs", self.check_not_sure)
 
     def report_by(self, run, place):
         return self.execute([LAUNCHER, "report", run.folder, "--json", "--step", "loop:" + place],

@@ -3,6 +3,7 @@
  * an input choose among versions and processors.
  */
 #include "core/flow/flow.h"
+#include "core/flow/landing_pads.h"
 #include "core/source/journal/pylines.h"
 #include "test/fuzz/fuzz.h"
 
@@ -52,6 +53,7 @@ struct constants {
 	const uint8_t *at;
 	size_t bytes;
 	uint64_t address;
+	struct landing_pads *pads;
 };
 
 static const uint8_t *constants_at(void *context, uint64_t address, size_t bytes)
@@ -61,18 +63,51 @@ static const uint8_t *constants_at(void *context, uint64_t address, size_t bytes
 	return offset < c->bytes && bytes <= c->bytes - offset ? c->at + offset : NULL;
 }
 
+static const uint8_t *bytes_from(void *context, uint64_t address, size_t *n)
+{
+	const struct constants *c = context;
+	uint64_t offset = address - c->address;
+	*n = offset < c->bytes ? c->bytes - offset : 0;
+	return offset < c->bytes ? c->at + offset : NULL;
+}
+
+static uint64_t handler_at(void *context, uint64_t address)
+{
+	struct constants *c = context;
+	return landing_pads_find(c->pads, address);
+}
+
+/* The latter half of the code is a moved part of the function. */
+static bool moved(void *context, uint64_t address, struct flow_part *out)
+{
+	const struct constants *c = context;
+	uint64_t half = c->bytes / 2;
+	*out = (struct flow_part){ c->at + half, c->bytes - half, c->address + half };
+	return address - c->address < c->bytes;
+}
+
+/* The same bytes are code, constants, and tables of exceptions. */
 void fuzz_machine(const uint8_t *data, size_t size)
 {
 	if (size < 2)
 		return;
-	struct constants constants = { data, size, 0x1000 };
+	struct constants constants = { data, size, 0x1000, NULL };
+	const struct landing_image image = { .frames = data + 1,
+					     .frames_bytes = size - 1,
+					     .frames_address = 0x1001,
+					     .bytes_from = bytes_from,
+					     .context = &constants };
+	constants.pads = landing_pads_new(&image);
 	const struct flow_code code = {
 		.machine = data[0] & 1 ? FLOW_AARCH64 : FLOW_X86_64,
 		.at = data + 1,
-		.bytes = size - 1,
+		.bytes = data[0] & 8 ? size - 1 : size / 2,
 		.address = 0x1001,
 		.constants = data[0] & 2 ? NULL : constants_at,
+		.handler = handler_at,
+		.moved = data[0] & 8 ? NULL : moved,
 		.context = &constants,
 	};
 	ask(flow_of_machine_code(&code, data[0] & 4), code.address, code.bytes);
+	landing_pads_free(constants.pads);
 }

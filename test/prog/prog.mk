@@ -17,7 +17,8 @@ PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin
 	interposer_next.so interposer_handle.so interposer_name.so life_unload.so
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_GRAPHS := $(if $(NVCC),$(patsubst test/graphs/%.cu,graphs/%,$(wildcard test/graphs/*.cu)))
-PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)))
+PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)) \
+	case_O2/exceptions)
 
 # Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
 PROG_FRESH := $(if $(NVCC),fresh/O2/sensor_ring $(addprefix fresh/O3/,sensor_ring multigrid) \
@@ -109,6 +110,10 @@ $(PROG)/case_contexts_migrate: PROG_CASE_LIBS := -lcuda
 $(PROG)/case_%: test/cases/%.cu
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< $(PROG_CASE_LIBS) -o $@
+
+$(PROG)/case_O2/%: test/cases/%.cu
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -O2 -std=c++17 $< -o $@
 
 $(PROG)/graphs/%: test/graphs/%.cu test/graphs/known.h
 	$(call say,NVCC,$@)

@@ -441,8 +441,10 @@ static void unknown_instructions_are_skipped(void **state)
 		0x90,			      /* nop */
 		0xeb, 0xf7,		      /* jmp to the beginning */
 	};
-	struct flow *f = flow_of_machine_code(&(struct flow_code){ FLOW_X86_64, code, sizeof(code),
-								   0x1000, NULL, NULL, NULL },
+	struct flow *f = flow_of_machine_code(&(struct flow_code){ .machine = FLOW_X86_64,
+								   .at = code,
+								   .bytes = sizeof(code),
+								   .address = 0x1000 },
 					      false);
 	assert_non_null(f);
 	assert_int_equal(flow_n_loops(f), 1);
@@ -461,8 +463,12 @@ static bool is_fail(void *context, struct flow_callee callee)
 	return callee.address == (callee.is_slot ? FAIL_SLOT : FAIL);
 }
 
-#define CODE(machine, bytes) \
-	(&(struct flow_code){ machine, bytes, sizeof(bytes), AT, NULL, is_fail, NULL })
+#define CODE(of, code)                               \
+	(&(struct flow_code){ .machine = of,         \
+			      .at = code,            \
+			      .bytes = sizeof(code), \
+			      .address = AT,         \
+			      .never_returns = is_fail })
 
 static size_t n_loops(struct flow_code *code)
 {

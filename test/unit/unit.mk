@@ -75,3 +75,17 @@ $(STOPS) $(STOPS_AARCH64): test/unit/flow/stops.c
 	$(Q)mkdir -p $(@D) && $(STOPS_CC) -O2 -fPIC -shared -fvisibility=hidden -nostdlib \
 		$(STOPS_FLAGS) $< -o $@
 $(BUILD)/test/unit/test_no_return: | $(STOPS) $(STOPS_AARCH64)
+
+# Objects whose handlers of exceptions test_landing_pads.c finds.
+THROWS := $(addprefix $(FLOW)/throws-,O0.so O2.so Os.so \
+	$(if $(shell command -v clang++),clang.so) \
+	$(if $(shell command -v aarch64-linux-gnu-g++),aarch64.so))
+$(THROWS): THROWS_CC := g++ -O2
+$(FLOW)/throws-O0.so: THROWS_CC := g++ -O0
+$(FLOW)/throws-Os.so: THROWS_CC := g++ -Os
+$(FLOW)/throws-clang.so: THROWS_CC := clang++ -O2
+$(FLOW)/throws-aarch64.so: THROWS_CC := aarch64-linux-gnu-g++ -O2
+$(THROWS): test/unit/flow/throws.cpp
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(THROWS_CC) -fPIC -shared -nostdlib $< -o $@
+$(BUILD)/test/unit/test_landing_pads: | $(THROWS)

@@ -1,11 +1,13 @@
 /* See functions.h. */
 #include "core/source/journal/functions.h"
 
+#include "core/flow/landing_pads.h"
 #include "core/source/journal/no_return.h"
 #include "core/symbols/origin.h"
 #include "core/util/map.h"
 
 #include <gelf.h>
+#include <string.h>
 
 /* Longer functions are generated code, and take longer to read than all others together. */
 enum { FUNCTION_MOST_BYTES = 256 << 10 };
@@ -14,6 +16,7 @@ struct file {
 	struct object object;
 	struct symbols *symbols;
 	struct no_return *no_return; /* NULL: no symbols, or a library */
+	struct landing_pads *pads;   /* NULL: no exceptions, no symbols, or a library */
 	enum flow_machine machine;
 	bool is_open, is_library;
 	struct map functions; /* begin -> index in functions.all, plus 1 */
@@ -39,6 +42,7 @@ static void close_file(struct file *file)
 	if (!file)
 		return;
 	no_return_free(file->no_return);
+	landing_pads_free(file->pads);
 	symbols_free(file->symbols);
 	map_free(&file->functions);
 	if (file->is_open)
@@ -69,6 +73,26 @@ static bool find_machine(const struct object *o, enum flow_machine *out)
 	return header.e_machine == EM_AARCH64 || header.e_machine == EM_X86_64;
 }
 
+static const uint8_t *bytes_from(void *context, uint64_t address, size_t *n)
+{
+	const struct file *file = context;
+	return object_bytes_from(&file->object, address, n);
+}
+
+static struct landing_pads *open_pads(struct file *file)
+{
+	size_t bytes = 0;
+	uint64_t address = object_section_address(&file->object, ".eh_frame", &bytes);
+	const struct landing_image image = {
+		.frames = address ? object_bytes(&file->object, address, bytes) : NULL,
+		.frames_bytes = bytes,
+		.frames_address = address,
+		.bytes_from = bytes_from,
+		.context = file,
+	};
+	return image.frames ? landing_pads_new(&image) : NULL;
+}
+
 static struct file *open_file(const struct functions *f, const struct module_entry *entry)
 {
 	struct file *file = mem_zero(sizeof(*file));
@@ -79,8 +103,10 @@ static struct file *open_file(const struct functions *f, const struct module_ent
 	if (file->is_open && find_machine(&file->object, &file->machine))
 		file->symbols = symbols_new(&file->object);
 	/* Not for libraries, whose loops are coarse: for PyTorch, a report took 60 % longer. */
-	if (file->symbols && !file->is_library)
+	if (file->symbols && !file->is_library) {
 		file->no_return = no_return_new(&file->object, file->symbols, file->machine);
+		file->pads = open_pads(file);
+	}
 	free(path);
 	return file;
 }
@@ -98,31 +124,75 @@ static struct file *file_of(struct functions *f, uint32_t module)
 	return file->symbols ? file : NULL;
 }
 
+/* A function that is being read. */
+struct reading {
+	struct file *file;
+	struct symbol symbol, moved; /* `moved.name` NULL: it has no such part */
+};
+
 static const uint8_t *constants(void *context, uint64_t address, size_t bytes)
 {
-	const struct file *file = context;
-	return object_bytes(&file->object, address, bytes);
+	const struct reading *r = context;
+	return object_bytes(&r->file->object, address, bytes);
 }
 
 static bool never_returns(void *context, struct flow_callee callee)
 {
-	const struct file *file = context;
-	return no_return_is(file->no_return, callee);
+	const struct reading *r = context;
+	return no_return_is(r->file->no_return, callee);
 }
 
-static struct flow *read_flow(struct file *file, const struct symbol *symbol)
+static uint64_t handler(void *context, uint64_t address)
 {
-	size_t bytes = symbol->end - symbol->begin;
+	const struct reading *r = context;
+	return landing_pads_find(r->file->pads, address);
+}
+
+/*
+ * Returns the length of the name of the function that the symbol is a moved part of: NAME.cold or
+ * NAME.cold.NUMBER. Returns 0 if it is a function of its own.
+ */
+static size_t is_part_of(const char *name)
+{
+	static const char word[] = ".cold";
+	const char *found = strstr(name, word);
+	char after = found ? found[sizeof(word) - 1] : 0;
+	return found && (!after || after == '.') ? (size_t)(found - name) : 0;
+}
+
+static bool moved(void *context, uint64_t address, struct flow_part *out)
+{
+	struct reading *r = context;
+	struct symbol part;
+	if (!symbols_find(r->file->symbols, address, &part))
+		return false;
+	size_t length = is_part_of(part.name), bytes = part.end - part.begin;
+	if (!length || bytes > FUNCTION_MOST_BYTES || strlen(r->symbol.name) != length ||
+	    strncmp(part.name, r->symbol.name, length))
+		return false;
+	*out = (struct flow_part){ object_bytes(&r->file->object, part.begin, bytes), bytes,
+				   part.begin };
+	if (out->at)
+		r->moved = part;
+	return out->at;
+}
+
+static struct flow *read_flow(struct reading *r)
+{
+	struct file *file = r->file;
+	size_t bytes = r->symbol.end - r->symbol.begin;
 	struct flow_code code = {
 		.machine = file->machine,
 		.bytes = bytes,
-		.address = symbol->begin,
+		.address = r->symbol.begin,
 		.constants = constants,
 		.never_returns = file->no_return ? never_returns : NULL,
-		.context = file,
+		.handler = file->pads ? handler : NULL,
+		.moved = file->is_library ? NULL : moved,
+		.context = r,
 	};
 	if (bytes <= FUNCTION_MOST_BYTES)
-		code.at = object_bytes(&file->object, symbol->begin, bytes);
+		code.at = object_bytes(&file->object, r->symbol.begin, bytes);
 	return code.at ? flow_of_machine_code(&code, file->is_library) : NULL;
 }
 
@@ -130,6 +200,41 @@ static struct flow *read_flow(struct file *file, const struct symbol *symbol)
 static uint64_t place_of(uint64_t frame)
 {
 	return (frame & 0xffffffffffffull) - 1;
+}
+
+/* Reads a function. Returns its index in f->all, plus 1; 0: it cannot be read. */
+static uint64_t read_function(struct functions *f, struct file *file, const struct symbol *symbol)
+{
+	bool is_new;
+	uint64_t *index = map_at(&file->functions, symbol->begin, &is_new);
+	if (!is_new)
+		return *index;
+	*index = 0;
+	struct reading r = { .file = file, .symbol = *symbol };
+	struct flow *flow = read_flow(&r);
+	if (!flow)
+		return 0;
+	vec_push(&f->all, (struct function){ .flow = flow,
+					     .begin = symbol->begin,
+					     .is_library = file->is_library });
+	*map_at(&file->functions, symbol->begin, NULL) = f->all.n;
+	if (r.moved.name)
+		*map_at(&file->functions, r.moved.begin, NULL) = f->all.n;
+	return f->all.n;
+}
+
+struct wanted {
+	struct functions *functions;
+	struct file *file;
+	uint64_t part; /* begin of the moved part */
+};
+
+/* Reads a function that may be the one of the part. Returns whether it is. */
+static bool has_part(void *context, const struct symbol *symbol)
+{
+	struct wanted *w = context;
+	read_function(w->functions, w->file, symbol);
+	return map_find(&w->file->functions, w->part);
 }
 
 /* Returns the index of the function in f->all, plus 1; 0: none is known. */
@@ -140,17 +245,11 @@ static uint64_t find(struct functions *f, uint64_t frame)
 	struct file *file = file_of(f, frame >> 48 & FRAME_MODULE_MOST);
 	if (!file || !symbols_find(file->symbols, address, &symbol))
 		return 0;
-	bool is_new;
-	uint64_t *index = map_at(&file->functions, symbol.begin, &is_new);
-	if (!is_new)
-		return *index;
-	struct flow *flow = read_flow(file, &symbol);
-	if (!flow)
-		return 0;
-	vec_push(&f->all, (struct function){ .flow = flow,
-					     .begin = symbol.begin,
-					     .is_library = file->is_library });
-	return *index = f->all.n;
+	size_t length = file->is_library ? 0 : is_part_of(symbol.name);
+	if (length && !map_find(&file->functions, symbol.begin))
+		symbols_named(file->symbols, symbol.name, length, has_part,
+			      &(struct wanted){ f, file, symbol.begin });
+	return read_function(f, file, &symbol);
 }
 
 bool functions_find(struct functions *f, uint64_t frame, struct function *out)

@@ -90,7 +90,7 @@ void object_close(struct object *o)
 	*o = (struct object){ .fd = -1 };
 }
 
-const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n)
+const uint8_t *object_bytes_from(const struct object *o, uint64_t address, size_t *n)
 {
 	size_t n_headers, file_bytes;
 	const char *file = elf_rawfile(o->elf, &file_bytes);
@@ -99,13 +99,23 @@ const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n)
 	for (size_t i = 0; i < n_headers; i++) {
 		GElf_Phdr p;
 		if (!gelf_getphdr(o->elf, (int)i, &p) || p.p_type != PT_LOAD ||
-		    address < p.p_vaddr || address - p.p_vaddr >= p.p_filesz ||
-		    p.p_filesz - (address - p.p_vaddr) < n)
+		    address < p.p_vaddr || address - p.p_vaddr >= p.p_filesz)
 			continue;
-		uint64_t at = p.p_offset + (address - p.p_vaddr);
-		return at <= file_bytes && file_bytes - at >= n ? (const uint8_t *)file + at : NULL;
+		uint64_t at = p.p_offset + (address - p.p_vaddr),
+			 left = p.p_filesz - (address - p.p_vaddr);
+		if (at >= file_bytes)
+			return NULL;
+		*n = left < file_bytes - at ? left : file_bytes - at;
+		return (const uint8_t *)file + at;
 	}
 	return NULL;
+}
+
+const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n)
+{
+	size_t left;
+	const uint8_t *at = object_bytes_from(o, address, &left);
+	return at && n <= left ? at : NULL;
 }
 
 static Elf_Scn *find_section(const struct object *o, const char *name, GElf_Shdr *header)
@@ -121,6 +131,15 @@ static Elf_Scn *find_section(const struct object *o, const char *name, GElf_Shdr
 			return s;
 	}
 	return NULL;
+}
+
+uint64_t object_section_address(const struct object *o, const char *name, size_t *bytes)
+{
+	GElf_Shdr header;
+	if (!find_section(o, name, &header) || !(header.sh_flags & SHF_ALLOC))
+		return 0;
+	*bytes = header.sh_size;
+	return header.sh_addr;
 }
 
 uint64_t object_section_bytes(const struct object *o, const char *name)

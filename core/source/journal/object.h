@@ -41,6 +41,18 @@ void object_close(struct object *o);
 const uint8_t *object_bytes(const struct object *o, uint64_t address, size_t n);
 
 /*
+ * Returns the bytes of the loaded image from an address of the file on, up to the end of its
+ * segment, and their number in `*n`. Returns NULL if the file does not contain them.
+ */
+const uint8_t *object_bytes_from(const struct object *o, uint64_t address, size_t *n);
+
+/*
+ * Returns the address of a section that is part of the loaded image, and its size in `*bytes`.
+ * Returns 0 if there is none.
+ */
+uint64_t object_section_address(const struct object *o, const char *name, size_t *bytes);
+
+/*
  * Returns a section's uncompressed size. Returns 0 if there is no such section or it has no
  * contents.
  */

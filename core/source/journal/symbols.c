@@ -169,3 +169,22 @@ bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out)
 	}
 	return best != INT32_MAX;
 }
+
+void symbols_named(const struct symbols *s, const char *name, size_t length,
+		   bool (*take)(void *context, const struct symbol *symbol), void *context)
+{
+	for (size_t i = 0; i < s->at.n; i++) {
+		GElf_Sym symbol;
+		if (!gelf_getsym(s->data, (int)s->at.at[i].index, &symbol))
+			continue;
+		const char *other = elf_strptr(s->elf, s->strings, symbol.st_name);
+		if (!other || strncmp(other, name, length) || other[length])
+			continue;
+		const struct symbol found = { .name = other,
+					      .begin = s->at.at[i].begin,
+					      .end = end_of(s, i),
+					      .is_sized = s->at.at[i].bytes > 0 };
+		if (take(context, &found))
+			return;
+	}
+}

@@ -25,4 +25,11 @@ void symbols_free(struct symbols *s);
  */
 bool symbols_find(const struct symbols *s, uint64_t address, struct symbol *out);
 
+/*
+ * Calls `take` with each function whose name is the first `length` bytes of `name`, until it
+ * returns true. Looks through the whole table.
+ */
+void symbols_named(const struct symbols *s, const char *name, size_t length,
+		   bool (*take)(void *context, const struct symbol *symbol), void *context);
+
 #endif
