@@ -9,6 +9,12 @@
 /* A loop nest deeper than this is cut: no function that people write is. */
 enum { LOOPS_MOST = 64 };
 
+/*
+ * Frames of a launch within that of the caller, without optimization: nvcc's function with the
+ * kernel's name, its stub, and cudaLaunchKernel<>().
+ */
+enum { LAUNCH_MOST = 3 };
+
 void loop_stacks_init(struct loop_stacks *x, const struct dict *d)
 {
 	*x = (struct loop_stacks){ .dict = d, .functions = functions_new(d) };
@@ -141,7 +147,8 @@ static void add_loops(struct loop_stacks *x, struct loop_stack *s, uint32_t leve
 		p->has_inner |= i > 0;
 		if (!i)
 			add_site(x, p, f->at,
-				 is_launch && !(f->is & LOOP_FRAME_PYTHON) && level + 3 >= s->n);
+				 is_launch && !(f->is & LOOP_FRAME_PYTHON) &&
+					 level + 1 + LAUNCH_MOST >= s->n);
 		s->loops[s->n_loops++] = (struct loop_at){ level, id };
 	}
 }
@@ -173,6 +180,11 @@ static void set_optimizer(const struct loop_stacks *x, struct loop_stack *s)
 	}
 }
 
+static bool is_native_library(const struct loop_frame *f)
+{
+	return f->is & LOOP_FRAME_LIBRARY && !(f->is & LOOP_FRAME_PYTHON);
+}
+
 static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frames, size_t n,
 				    bool is_launch)
 {
@@ -191,6 +203,8 @@ static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frame
 		node = number_of(&x->node_of_frame, (uint64_t)node << 32 | frames[i], &n_next);
 		x->n_nodes += n_next != next;
 		s->nodes[i] = node;
+		if (!i || !is_native_library(&x->frames.at[frames[i]]))
+			s->user_node = node;
 		within |= x->frames.at[frames[i]].is & (LOOP_FRAME_STEP | LOOP_FRAME_ZERO |
 							LOOP_FRAME_FORWARD | LOOP_FRAME_INPUT);
 		add_loops(x, s, i, within | x->frames.at[frames[i]].is, is_launch);

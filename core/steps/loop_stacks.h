@@ -65,6 +65,11 @@ struct loop_stack {
 	size_t n;
 	struct loop_at *loops; /* outermost first */
 	size_t n_loops;
+	/*
+	 * The node of the innermost frame that is not of a native library: such a library chooses
+	 * between kernels by size.
+	 */
+	uint32_t user_node;
 	uint32_t step_level; /* the outermost frame of an optimizer's step, or LOOP_NONE */
 	bool in_optimizer;   /* in an optimizer's step, not in a closure that evaluates the model */
 };

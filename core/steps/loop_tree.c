@@ -221,7 +221,7 @@ static void count_call(const struct loop_tree *t, struct loop_thread *thread,
 		count_replay(graph, &thread->n, is_in_step, s->in_optimizer);
 	if (thread->open.n)
 		thread->open.at[thread->open.n - 1].begun.places |=
-			1ull << (s->nodes[s->n - 1] * 0x9E3779B1u >> 26);
+			1ull << (s->user_node * 0x9E3779B1u >> 26);
 }
 
 static bool shows_structure(uint8_t category)
