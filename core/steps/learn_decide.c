@@ -154,7 +154,7 @@ struct learn_named learn_loop(struct learn *l, const struct ingest *f,
 	if (x->has_choice && !learn_loops_contradict(x, counted))
 		return (struct learn_named){ .loop = &x->choice };
 	int64_t match = learn_loops_match(x, counted);
-	bool is_other = is_clear || learn_loops_is_possible(x);
+	bool is_other = is_clear || learn_loops_has_enough(x);
 	if (match < 0)
 		return (struct learn_named){
 			.loop = is_other ? &x->choice : NULL,

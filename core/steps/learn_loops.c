@@ -277,20 +277,29 @@ bool learn_loops_see_none(const struct learn_loops *x)
 	return is_known;
 }
 
+bool learn_loops_has_enough(const struct learn_loops *x)
+{
+	return x->has_choice && (x->choice.by_optimizer || x->choice.begins.n >= ITERATIONS_WANTED);
+}
+
 bool learn_loops_is_possible(const struct learn_loops *x)
 {
-	return x->has_choice && x->choice.confidence >= POSSIBLE &&
-	       (x->choice.by_optimizer || x->choice.begins.n >= ITERATIONS_WANTED);
+	return learn_loops_has_enough(x) && x->choice.confidence >= POSSIBLE;
 }
 
 bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double confidence)
 {
-	if (!learn_loops_is_possible(x))
+	if (!learn_loops_has_enough(x))
 		return false;
 	const struct anchor_counts counted = { anchor, 0 };
-	double other = learn_loops_match(x, &counted) >= 0 ? confidence : confidence / 2;
+	bool count_none = learn_loops_match(x, &counted) < 0;
+	if (count_none && x->choice.is_seen && !x->choice.by_optimizer)
+		return true;
+	if (!learn_loops_is_possible(x))
+		return false;
+	bool is_half = count_none && x->choice.is_seen;
 	return x->choice.confidence >= CLEAR ||
-	       x->choice.confidence > (x->choice.is_seen ? other : confidence);
+	       x->choice.confidence > (is_half ? confidence / 2 : confidence);
 }
 
 static int by_value(const void *a, const void *b)

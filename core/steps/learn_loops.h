@@ -93,7 +93,10 @@ int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_count
  */
 bool learn_loops_see_none(const struct learn_loops *x);
 
-/* Returns whether the last search found a loop that may well be the step. */
+/* Returns whether the last search found a loop with enough iterations to be the step. */
+bool learn_loops_has_enough(const struct learn_loops *x);
+
+/* Returns whether this loop may well be the step. */
 bool learn_loops_is_possible(const struct learn_loops *x);
 
 /* Returns whether the steps counted are not those of the last search, which found a loop. */
@@ -101,8 +104,9 @@ bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_cou
 
 /*
  * Returns whether the last search should decide against the steps that launches have shown,
- * `anchor` and `confidence`. It does if it is clear. Otherwise the more certain one does. Launches
- * that count the iterations of no loop are then worth half, unless the tree may lack a loop.
+ * `anchor` and `confidence`. It does if it is clear. It also does if the launches count the
+ * iterations of no loop, unless the tree may lack one: without an optimizer, the launches are wrong
+ * then, and else they are worth half. Otherwise the more certain one decides.
  */
 bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double confidence);
 

@@ -246,6 +246,36 @@ static int parts()
     return wanted;
 }
 
+// A draft proposes one to six tokens, one pass checks them, and chance decides how many are kept.
+static int speculative()
+{
+    float *x = room();
+    unsigned chance = 7;
+    for (int prompt = 0; prompt < 6; prompt++) {
+        limit_20us<<<prompt + 20, 64>>>(x);
+        for (int round = 0; round < 10; round++) {
+            int n = 1 + chance % 6;
+            for (int i = 0; i < n; i++) {
+                advance_30us<<<4, 64>>>(x);
+                if (i + prompt > 4)
+                    limit_20us<<<4, 64>>>(x);
+            }
+            limit_20us<<<8 + n, 64>>>(x);
+            chance = chance * 1103515245u + 12345;
+            int kept = (int)(chance >> 16) % (n + 1);
+            if (kept == n)
+                limit_20us<<<2, 64>>>(x);
+            else if (kept)
+                reduce_15us<<<(unsigned)kept, 64>>>(x);
+            read(x);
+            if (kept < n / 2)
+                advance_30us<<<1, 64>>>(x);
+            chance = chance >> 8 | chance << 24;
+        }
+    }
+    return 60;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -255,7 +285,7 @@ int main(int argc, char **argv)
         { "stages", stages },       { "solver", solver },       { "devices", devices },
         { "pool", pool },           { "recursion", recursion }, { "callbacks", callbacks },
         { "threads", threads },     { "branches", branches },   { "lives", lives },
-        { "parts", parts },
+        { "parts", parts },         { "speculative", speculative },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;
     for (auto &kind : kinds)
