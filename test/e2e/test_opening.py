@@ -1,8 +1,10 @@
 """The opening: everything is recorded from the first CUDA call on (PROF_OPENING)."""
 import json
 import os
+import signal
+import subprocess
 
-from harness import Case, prog
+from harness import Case, Run, prog
 from journal import GPU_STATE, STEP
 from trace import Trace
 
@@ -98,6 +100,30 @@ class Opening(Case):
         (end,) = [r for r in run.journal().of(STEP) if r.event == "opening_ended"]
         self.assertLess(end.number, 6000)
         self.assertGreater(end.number, 1000)
+
+    def test_scheduled_steps_after_the_opening_that_were_detected_too_late(self):
+        """The library did not record the scheduled steps, so the opening's steps are reported."""
+        line, folder, env = self.launched(
+            [prog("loop"), "8000", "bare"], PROF_OPENING="1MB",
+            PROF_SCHEDULE="skip_first=7000,wait=0,warmup=0,active=3,repeat=1")
+        child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, cwd=self.base)
+        collector = self.collector(folder)
+        os.kill(collector, signal.SIGSTOP)
+        try:
+            self.assertEqual(child.stdout.readline(), "8000 steps\n")
+        finally:
+            os.kill(collector, signal.SIGCONT)
+        _, err = child.communicate()
+        run = Run(child.returncode, "", err, folder)
+        steps = self.process(run)["steps"]
+        self.assertEqual(steps["count"], 8000)
+        self.assertGreater(len(steps["recorded"]), 1000, err)
+        self.assertLess(steps["recorded"][-1], 6000)
+        complete = self.process(run)["completeness"]
+        self.assertEqual(complete["captured"], complete["launches"])
+        self.assertEqual({"first_10us", "spin_5us", "last_15us"} & set(self.kernels_per_step(run)),
+                         {"first_10us", "spin_5us", "last_15us"})
 
     def test_it_ends_when_the_schedule_is_over_and_steps_are_known_well(self):
         run = self.loop(3000, "plain", 1000, PROFSIM_LAUNCH_US="3")

@@ -292,10 +292,11 @@ void ingest_end_opening(struct ingest *f, uint64_t ticks);
 void ingest_keep_opening(struct ingest *f, uint64_t last);
 
 /*
- * Returns the step's action. A step that was detected after it had ended got the schedule's action.
- * If the library has moved the schedule since, the schedule does not want this step.
+ * Returns the action of the step that ends at `end`. A step that was detected after it had ended
+ * got the schedule's action. If the library has moved the schedule since, the schedule does not
+ * want this step. SCHED_NONE: the library recorded only the launches of this step.
  */
-uint8_t ingest_action_of(const struct ingest *f, const struct step_mark *mark);
+uint8_t ingest_action_of(const struct ingest *f, const struct step_mark *mark, uint64_t end);
 
 /* Returns whether the step that `mark` begins, and that ends at `end`, is passed on. */
 bool ingest_is_recorded(const struct ingest *f, const struct step_mark *mark, uint64_t end);

@@ -66,8 +66,20 @@ bool ingest_is_silent(const struct ingest *f, const struct ingest_cut *cut)
 					!has_gpu_throughout(f, cut->begin_ticks, cut->end_ticks));
 }
 
-uint8_t ingest_action_of(const struct ingest *f, const struct step_mark *mark)
+/*
+ * Returns whether a step was detected after it had ended, and ended after the opening. The library
+ * recorded neither stacks nor GPU times of such a step, even if the schedule wants it.
+ */
+static bool is_unrecorded(const struct ingest *f, const struct step_mark *mark, uint64_t end)
 {
+	return f->opening.end_ticks && end > f->opening.end_ticks && !mark->by_library &&
+	       !f->schedule.always;
+}
+
+uint8_t ingest_action_of(const struct ingest *f, const struct step_mark *mark, uint64_t end)
+{
+	if (mark->action > SCHED_OPENING && is_unrecorded(f, mark, end))
+		return SCHED_NONE;
 	bool is_moved = f->opening.is_any && !mark->by_library && !f->schedule.always &&
 			atomic_load(&f->reader.header->steps.schedule_shift);
 	return is_moved && mark->action > SCHED_OPENING ? SCHED_OPENING : mark->action;

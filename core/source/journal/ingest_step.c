@@ -284,7 +284,7 @@ static void note_end(struct ingest *f, const struct step_mark *mark, uint64_t en
 static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 {
 	struct step_mark mark = f->marks.at[0];
-	mark.action = ingest_action_of(f, &mark);
+	mark.action = ingest_action_of(f, &mark, end);
 	check_training_begins(f, &mark);
 	struct ingest_cut cut = {
 		.begin_ticks = mark.ticks,
