@@ -23,6 +23,10 @@ static void explain(char *to, size_t bytes, const struct process *p,
 					 : "GPU timing was off; set PROF_STEP, or record later "
 					   "steps (skip_first= in PROF_SCHEDULE)");
 		break;
+	case LACK_YIELDED:
+		snprintf(to, bytes,
+			 "the program's own profiler (such as torch.profiler) owned CUPTI");
+		break;
 	case LACK_UNAVAILABLE:
 		snprintf(to, bytes, "%s",
 			 *facts->cupti.reason ? facts->cupti.reason : "CUPTI is not available");

@@ -13,7 +13,8 @@
 /* Why a launch has no GPU times. */
 enum launch_lack {
 	LACK_OFF,	  /* GPU timing was off */
-	LACK_UNAVAILABLE, /* CUPTI does not work in this process, or its profiler owns it */
+	LACK_YIELDED,	  /* the application's own profiler had CUPTI */
+	LACK_UNAVAILABLE, /* CUPTI does not work in this process */
 	LACK_DROPPED,	  /* the journal was full, so records of calls or GPU work were dropped */
 	LACK_CUPTI,	  /* CUPTI dropped records */
 	LACK_KILLED,	  /* the process was killed before CUPTI delivered the record */

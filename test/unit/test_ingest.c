@@ -270,6 +270,28 @@ static void test_steps_that_begin_in_a_capture(void **state)
 	jb_free(b);
 }
 
+/* The application's own profiler had CUPTI during the first step only. */
+static void test_launches_while_another_profiler_had_cupti(void **state)
+{
+	struct journal_builder *b = jb_new(16, 4096);
+	(void)state;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_YIELDED, 5, 0);
+	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 100, 50, 1, 7);
+	jb_gpu_state(b, 1, GPU_OFF, 900, 0);
+	jb_step(b, 1, STEP_BEGIN, 1000, 2, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 1100, 50, 3, 7);
+	struct seen seen = ingest_flushed(b, 2000, 3, NULL);
+	assert_int_equal(seen.steps.n, 2);
+	assert_int_equal(seen.steps.at[0].launches.n_lacking[LACK_YIELDED], 1);
+	assert_int_equal(seen.steps.at[1].launches.n_lacking[LACK_OFF], 1);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 /* Launches of recorded steps before GPU timing was on, and whose records CUPTI dropped. */
 static void test_launches_without_gpu_times(void **state)
 {
@@ -837,6 +859,7 @@ int main(void)
 		cmocka_unit_test(test_counts_what_is_missing),
 		cmocka_unit_test(test_steps_that_begin_in_a_capture),
 		cmocka_unit_test(test_launches_without_gpu_times),
+		cmocka_unit_test(test_launches_while_another_profiler_had_cupti),
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_window_inherits_work_of_steps_between),

@@ -41,14 +41,28 @@ static bool has_dropped(const struct ingest *f)
 	return f->counts.dropped || atomic_load(&f->reader.header->dropped_records);
 }
 
+/* Returns whether the application's own profiler had CUPTI during the step. */
+static bool was_yielded(const struct build *b)
+{
+	const struct ingest *f = b->f;
+	bool was = false;
+	for (size_t i = 0; i < f->gpu_switches.n; i++) {
+		const struct gpu_switch *s = &f->gpu_switches.at[i];
+		if (s->ticks >= b->cut->end_ticks)
+			break;
+		was = s->is_yielded || (was && s->ticks > b->cut->begin_ticks);
+	}
+	return was;
+}
+
 /* Returns why the launch has no GPU times. */
 static enum launch_lack lack_of(const struct build *b, bool is_expected)
 {
 	const struct ingest *f = b->f;
 	if (!is_expected)
-		return f->gpu_state == GPU_UNAVAILABLE || f->gpu_state == GPU_YIELDED
-			       ? LACK_UNAVAILABLE
-			       : LACK_OFF;
+		return was_yielded(b)			 ? LACK_YIELDED
+		       : f->gpu_state == GPU_UNAVAILABLE ? LACK_UNAVAILABLE
+							 : LACK_OFF;
 	if (b->cut->is_killed)
 		return LACK_KILLED;
 	return has_dropped(f) ? LACK_DROPPED : f->counts.gpu_lost ? LACK_CUPTI : LACK_UNKNOWN;
@@ -528,20 +542,6 @@ static bool lacks_copies(const struct build *b)
 	while (i && b->f->gpu_switches.at[i - 1].ticks >= b->cut->end_ticks)
 		i--;
 	return i && b->f->gpu_switches.at[i - 1].lacks_copies;
-}
-
-/* Returns whether the application's own profiler had CUPTI during the step. */
-static bool was_yielded(const struct build *b)
-{
-	const struct ingest *f = b->f;
-	bool was = false;
-	for (size_t i = 0; i < f->gpu_switches.n; i++) {
-		const struct gpu_switch *s = &f->gpu_switches.at[i];
-		if (s->ticks >= b->cut->end_ticks)
-			break;
-		was = s->is_yielded || (was && s->ticks > b->cut->begin_ticks);
-	}
-	return was;
 }
 
 static void note_missing_gpu(struct build *b)
