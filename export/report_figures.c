@@ -57,8 +57,6 @@ static void say_gpus(struct textout *o, const struct report_process *p)
 		text_line(o, TEXT_PLAIN, "         and %zu more GPUs", p->gpu.n - GPUS_SAID);
 }
 
-#define LEAST_MS 0.0005 /* less is printed as 0.000 */
-
 struct sum {
 	const char *name;
 	double ms;
@@ -101,7 +99,7 @@ static void say_idle(struct textout *o, const struct report_process *p)
 	char text[TEXT_BYTES], ms[NUMBER_BYTES];
 	for (size_t i = 0; i < n && i < CAUSES_SAID; i++) {
 		struct sum x = take_largest(sums, n);
-		if (x.ms < LEAST_MS)
+		if (x.ms < REPORT_LEAST_MS)
 			break;
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", i ? ", " : "",
 					 report_cause_noun(x.name),
@@ -128,7 +126,7 @@ static void say_phases(struct textout *o, const struct report_process *p)
 	for (size_t i = 0; i < n; i++) {
 		struct sum x = take_largest(sums, n);
 		size_t used = strlen(line);
-		if (x.ms >= LEAST_MS)
+		if (x.ms >= REPORT_LEAST_MS)
 			snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
 				 x.name, report_ms(ms, sizeof(ms), x.ms));
 	}

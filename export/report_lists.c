@@ -29,6 +29,9 @@ struct report_list {
 	size_t item_bytes;
 	void (*note)(const struct row *r); /* writes a line below each row; NULL: none */
 	const char *legend;		   /* text below the table; NULL: none */
+	/* offset of the milliseconds by which the items are sorted; items that would be shown as
+	 * 0.000 are left out; 0: all items are shown */
+	size_t sorted_by_ms;
 };
 
 /* ---- Any list ---- */
@@ -89,6 +92,16 @@ static void say_row(const struct report_list *list, const struct row *r, const b
 		list->note(r);
 }
 
+/* Returns the number of items that are not shown as 0.000 ms. */
+static size_t n_visible(const struct report_list *list, const char *items, size_t n)
+{
+	while (list->sorted_by_ms && n &&
+	       number_of(&(struct row){ .item = items + (n - 1) * list->item_bytes },
+			 list->sorted_by_ms) < REPORT_LEAST_MS)
+		n--;
+	return n;
+}
+
 void report_list_say(const struct report_view *v, const struct report_list *list, const void *items,
 		     size_t n, const char *title)
 {
@@ -96,6 +109,7 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 	struct text_column columns[TEXT_TABLE_COLUMNS];
 	bool is_column[TEXT_TABLE_COLUMNS];
 	unsigned n_columns = 0;
+	n = n_visible(list, items, n);
 	size_t shown = n < v->top ? n : v->top;
 	if (!n)
 		return;
@@ -278,7 +292,7 @@ static const struct list_column idle_columns[] = {
 	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
 	{ "meaning", COLUMN_WORD, cell_cause_meaning, AT(cause) },
 };
-TABLE(idle, report_idle, .note = note_of_idle);
+TABLE(idle, report_idle, .note = note_of_idle, .sorted_by_ms = AT(ms));
 
 /* ---- Synchronization ---- */
 

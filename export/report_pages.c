@@ -9,8 +9,6 @@
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
 
-#define LEAST_MS 0.0005 /* less is printed as 0.000 */
-
 #define COLUMNS(list) (list), sizeof(list) / sizeof(*(list))
 
 /* ---- Steps ---- */
@@ -67,7 +65,7 @@ static void say_modules(const struct report_view *v)
 	double all = p->backward.gpu_ms, rest = all - p->backward.tied_gpu_ms;
 	char rest_ms[NUMBER_BYTES], all_ms[NUMBER_BYTES], note[160];
 	report_list_say(v, &report_list_modules, p->modules.at, p->modules.n, "Modules, per step");
-	if (!p->modules.n || !(rest >= LEAST_MS))
+	if (!p->modules.n || !(rest >= REPORT_LEAST_MS))
 		return;
 	snprintf(note, sizeof(note),
 		 "%s of %s ms of backward GPU time could not be assigned to a module",
@@ -255,7 +253,7 @@ static void say_self(const struct report_view *v)
 			: "recording overhead not available: too few recorded or unrecorded steps");
 	if (*report_left(cost, sizeof(cost), &self->overhead))
 		text_line(v->out, TEXT_PLAIN, "  %s", cost);
-	if (self->cupti.own_ms >= LEAST_MS)
+	if (self->cupti.own_ms >= REPORT_LEAST_MS)
 		text_line(v->out, TEXT_PLAIN, "  CUPTI reports %s ms of its own overhead per step",
 			  report_ms(ms, sizeof(ms), self->cupti.own_ms));
 	say_losses(v);

@@ -258,22 +258,47 @@ static const struct report_advice *verdicts_advice(const struct report_process *
 	return NULL;
 }
 
-/* Prints the first `most` pieces of advice and the one that addresses the verdict. `is_rare`: only
- * advice that saves time in few steps; otherwise only advice that saves time in typical steps. */
-static void say_rows(struct textout *o, const struct report_process *p, const char *cwd,
-		     size_t most, bool is_rare)
+/* Returns whether an earlier piece of advice is about the same line, and this one saves less on top
+ * of the earlier ones than its savings are uncertain. */
+static bool adds_nothing(const struct report_process *p, size_t i)
+{
+	const struct report_advice *a = &p->advice.at[i];
+	double added_ms = i ? a->together_ms - a[-1].together_ms : NAN,
+	       half_ms = (a->interval_ms.high - a->interval_ms.low) / 2;
+	if (!*a->place.file || !(added_ms < half_ms))
+		return false;
+	for (size_t k = 0; k < i; k++) {
+		const struct report_place *other = &p->advice.at[k].place;
+		if (other->line == a->place.line && !strcmp(other->file, a->place.file))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Prints the first `most` pieces of advice and the one that addresses the verdict. `is_rare`: only
+ * advice that saves time in few steps; otherwise only advice that saves time in typical steps.
+ * Returns how many were printed.
+ */
+static size_t say_rows(struct textout *o, const struct report_process *p, const char *cwd,
+		       size_t most, bool is_rare)
 {
 	const struct report_advice *verdicts = verdicts_advice(p, most);
 	bool has_heading = !is_rare;
+	size_t n_said = 0;
 	for (size_t i = 0; i < p->advice.n; i++) {
 		const struct report_advice *a = &p->advice.at[i];
 		if ((i >= most && a != verdicts) || report_gain_is_rare(a) != is_rare)
 			continue;
+		if (!is_rare && a != verdicts_advice(p, 0) && adds_nothing(p, i))
+			continue;
+		n_said++;
 		if (!has_heading)
 			report_gains_rare_heading(o, p);
 		has_heading = true;
 		say_one_advice(o, p, a, cwd);
 	}
+	return n_said;
 }
 
 static void say_advice(struct textout *o, const struct report_process *p, const char *cwd,
@@ -288,8 +313,8 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 		return;
 	}
 	report_gains_heading(o, p);
-	say_rows(o, p, cwd, most, false);
-	report_gains_sum(o, p, most);
+	if (say_rows(o, p, cwd, most, false) > 1)
+		report_gains_sum(o, p, most);
 	say_rows(o, p, cwd, most, true);
 }
 

@@ -44,6 +44,8 @@ char *report_inner(char *to, size_t bytes, const struct report_place *inner);
  * is NULL. Returns `to`. */
 char *report_called_from(char *to, size_t bytes, const struct report_place *from);
 
+#define REPORT_LEAST_MS 0.0005 /* report_ms() prints less as 0.000 */
+
 /* Writes "1.230": milliseconds with three or four significant digits, without the unit. Returns
  * `to`. */
 char *report_ms(char *to, size_t bytes, double ms);

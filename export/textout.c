@@ -1,6 +1,7 @@
 /* See textout.h. */
 #include "export/textout.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -77,15 +78,29 @@ size_t text_title_columns(const struct textout *o)
 	return room(&t);
 }
 
-/* Returns how many bytes of `text` fit on a line of `columns`: up to the last blank that fits, or a
- * part of a word that is too long for the line. */
+/* Returns whether the blank at `text[i]` separates a number from its unit. */
+static bool is_before_unit(const char *text, size_t i)
+{
+	static const char *const units[] = { "%", "ms", "us", "s", "B", "KiB", "MiB", "GiB" };
+	const char *next = text + i + 1;
+	size_t n = strcspn(next, " ,;:.)");
+	if (!i || !isdigit((unsigned char)text[i - 1]))
+		return false;
+	for (size_t k = 0; k < sizeof(units) / sizeof(*units); k++)
+		if (n == strlen(units[k]) && !memcmp(next, units[k], n))
+			return true;
+	return false;
+}
+
+/* Returns how many bytes of `text` fit on a line of `columns`: up to the last blank that fits and
+ * is not between a number and its unit, or a part of a word that is too long for the line. */
 static size_t line_bytes(const char *text, size_t columns)
 {
 	size_t fits = text_head_bytes(text, columns);
 	if (!text[fits])
 		return fits;
 	for (size_t i = fits; i > 0; i--)
-		if (text[i] == ' ')
+		if (text[i] == ' ' && !is_before_unit(text, i))
 			return i;
 	return fits ? fits : strlen(text);
 }

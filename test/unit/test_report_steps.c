@@ -126,6 +126,55 @@ static void test_what_disturbed_steps_are_compared_with(void **state)
 	json_decref(root);
 }
 
+/* Of two pieces of advice on one line, the screen shows the second only if it adds something. */
+static void test_a_line_is_advised_on_once(void **state)
+{
+	static const struct {
+		double together_ms;
+		int line;
+		bool is_said;
+	} cases[] = { { 1.25, 42, false }, { 1.5, 42, true }, { 1.25, 43, true } };
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *advice = json_object_get(p, "advice"),
+	       *second = json_deep_copy(json_array_get(advice, 0));
+	char where[60];
+	(void)state;
+	json_array_append_new(advice, second);
+	json_object_set_new(json_array_get(advice, 0), "together_ms_per_step", json_real(1.2));
+	json_object_set_new(second, "cause", json_string("launch"));
+	json_object_set_new(second, "what", json_string("another fix"));
+	json_object_set_new(second, "interval_ms", json_pack("[f, f]", 1.0, 1.4));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		json_object_set_new(second, "together_ms_per_step",
+				    json_real(cases[i].together_ms));
+		snprintf(where, sizeof(where), "/home/me/job/train.py:%d", cases[i].line);
+		json_object_set_new(second, "where", json_string(where));
+		json_object_set_new(second, "line", json_integer(cases[i].line));
+		char *text = print(root, true, false, NULL);
+		assert_int_equal(strstr(text, "another fix") != NULL, cases[i].is_said);
+		free(text);
+		text = print(root, false, false, NULL);
+		assert_says(text, "another fix");
+		free(text);
+	}
+	json_decref(root);
+}
+
+/* Causes of no time that can be shown have no row. */
+static void test_idle_time_of_zero(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_array_append_new(json_object_get(p, "idle"),
+			      json_pack("{s:s, s:i, s:f, s:f, s:n}", "cause", "lock", "device", 0,
+					"ms_per_step", 0.0004, "pct", 0.01, "where"));
+	char *text = print(root, false, false, NULL);
+	assert_says(text, "  launch overhead  0.300");
+	assert_null(strstr(text, "waits for a lock"));
+	free(text);
+	json_decref(root);
+}
+
 /*
  * By what the replay says they win together. What few steps win is a share of the mean step, and
  * adds to nothing.
@@ -225,8 +274,8 @@ static void test_recorded_steps_apart(void **state)
 	json_object_set_new(baseline, "recorded_work_times", json_real(1.84));
 	text = print(root, true, false, NULL);
 	assert_fits(text);
-	assert_says(text, "recorded steps launch 1.8 times as much work as the median step "
-			  "(20.80\n         ms per step); other figures refer to recorded steps\n");
+	assert_says(text, "recorded steps launch 1.8 times as much work as the median step\n"
+			  "         (20.80 ms per step); other figures refer to recorded steps\n");
 	assert_null(strstr(text, "recorded steps take"));
 	free(text);
 	json_object_set_new(baseline, "recorded_work_times", json_real(1.1));
@@ -426,6 +475,8 @@ int main(void)
 		cmocka_unit_test(test_what_gains_refer_to),
 		cmocka_unit_test(test_what_disturbed_steps_are_compared_with),
 		cmocka_unit_test(test_gains_that_overlap),
+		cmocka_unit_test(test_a_line_is_advised_on_once),
+		cmocka_unit_test(test_idle_time_of_zero),
 		cmocka_unit_test(test_corrected_steps),
 		cmocka_unit_test(test_what_recording_cost),
 		cmocka_unit_test(test_work_after_the_steps),

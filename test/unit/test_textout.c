@@ -72,6 +72,30 @@ static void test_wrapped_words(void **state)
 	free(text);
 }
 
+static void test_a_number_and_its_unit_stay_together(void **state)
+{
+	static const struct {
+		const char *number, *wrapped;
+	} cases[] = {
+		{ "45 %)", "\n45 %)\n" },
+		{ "1.5 ms, more", "\n1.5 ms, more\n" },
+		{ "45 kernels", " 45\nkernels\n" },
+	};
+	char fill[100], *text;
+	size_t bytes;
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct textout o = open_text(&text, &bytes);
+		/* the first line ends between the number and the word after it */
+		size_t n = TEXT_COLUMNS - strcspn(cases[i].number, " ") - 1;
+		snprintf(fill, sizeof(fill), "%0*d %s", (int)n, 0, cases[i].number);
+		text_wrap(&o, TEXT_PLAIN, "", fill, 3);
+		fclose(o.to);
+		assert_string_equal(text + n, cases[i].wrapped);
+		free(text);
+	}
+}
+
 static void test_table_gives_way_where_it_may(void **state)
 {
 	static const struct text_column columns[] = {
@@ -136,6 +160,7 @@ int main(void)
 		cmocka_unit_test(test_columns_are_counted_not_bytes),
 		cmocka_unit_test(test_control_characters_are_cleaned),
 		cmocka_unit_test(test_wrapped_words),
+		cmocka_unit_test(test_a_number_and_its_unit_stay_together),
 		cmocka_unit_test(test_table_gives_way_where_it_may),
 		cmocka_unit_test(test_names_that_differ_look_different),
 	};
