@@ -60,7 +60,7 @@ static void write_end(char *to, size_t bytes, const struct report_run *run)
 		used = (size_t)snprintf(to, bytes, ": signal %d", (int)run->signal);
 	else if (run->exit_status >= 0)
 		used = (size_t)snprintf(to, bytes, ": exit %lld%s", (long long)run->exit_status,
-					run->exit_status ? " (its own)" : "");
+					run->exit_status ? " (the program's status)" : "");
 	if (used && used < bytes && run->wall_s > 0)
 		snprintf(to + used, bytes - used, " after %.*f s", run->wall_s < 100 ? 1 : 0,
 			 run->wall_s);

@@ -323,14 +323,18 @@ static const char *when_counted(const struct facts_steps *steps)
 	return isfinite(steps->opening_s) ? " in the opening" : "";
 }
 
+static double inner_per_step(const struct facts_loops *l, const struct facts_loop *inner)
+{
+	double steps = (double)l->step.iterations / (isnan(l->per_step) ? 1 : l->per_step);
+	return (double)inner->iterations / steps;
+}
+
 /* Writes "12 iterations per step". If not even every step runs the loop, writes the number of all
  * iterations. */
 static char *write_often(char *to, size_t bytes, const struct facts_steps *s,
 			 const struct facts_loop *inner)
 {
-	const struct facts_loops *l = s->loop;
-	double steps = (double)l->step.iterations / (isnan(l->per_step) ? 1 : l->per_step),
-	       per_step = (double)inner->iterations / steps;
+	double per_step = inner_per_step(s->loop, inner);
 	if (per_step < 1)
 		snprintf(to, bytes, "%lld iterations%s", (long long)inner->iterations,
 			 *when_counted(s) ? when_counted(s) : " in all");
@@ -339,26 +343,49 @@ static char *write_often(char *to, size_t bytes, const struct facts_steps *s,
 	return to;
 }
 
+static bool is_same_place(const struct facts_loop *a, const struct facts_loop *b)
+{
+	return a->line == b->line && !strcmp(a->file, b->file);
+}
+
+/*
+ * Returns whether inner loop `i` shows how a step is built. A loop that iterates once per step, such
+ * as a generator's, does not. A loop of other steps, such as an evaluation's, does so if it is in
+ * the file of the step's loop. A line that loops in several calls counts once.
+ */
+static bool is_inner_shown(const struct facts_loops *l, size_t i)
+{
+	const struct facts_loop *inner = &l->inner.at[i];
+	for (size_t k = 0; k < i; k++)
+		if (is_same_place(inner, &l->inner.at[k]))
+			return false;
+	double per_step = inner_per_step(l, inner);
+	return round(per_step) > 1 || (per_step < 1 && !strcmp(inner->file, l->step.file));
+}
+
 /* Prints the loops around the step's loop and inside it. */
 static void say_nest(struct textout *o, const struct facts_steps *steps, const char *cwd)
 {
 	const struct facts_loops *l = steps->loop;
 	enum { LINES = 4 };
 	char text[600], place[PLACE_BYTES], often[NUMBER_BYTES];
-	size_t used = 0;
+	size_t used = 0, n_inner = 0;
 	for (size_t i = 0; i < l->outer.n && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 					 "%s the loop at %s (%lld iterations%s)",
 					 i ? ", in" : "it is in",
 					 write_loop(place, sizeof(place), &l->outer.at[i], cwd),
 					 (long long)l->outer.at[i].iterations, when_counted(steps));
-	for (size_t i = 0; i < l->inner.n && used < sizeof(text); i++)
+	for (size_t i = 0; i < l->inner.n && used < sizeof(text); i++) {
+		if (!is_inner_shown(l, i))
+			continue;
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s the loop at %s (%s)",
-					 i	? " and"
-					 : used ? "; it contains"
-						: "it contains",
+					 n_inner++ ? " and"
+					 : used	   ? "; it contains"
+						   : "it contains",
 					 write_loop(place, sizeof(place), &l->inner.at[i], cwd),
 					 write_often(often, sizeof(often), steps, &l->inner.at[i]));
+	}
 	if (used)
 		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, LINES);
 }

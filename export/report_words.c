@@ -2,6 +2,7 @@
 #include "export/report_words.h"
 
 #include "core/analysis/idle_causes.h"
+#include "core/util/ms_digits.h"
 #include "core/util/path.h"
 #include "core/util/text.h"
 
@@ -92,8 +93,7 @@ char *report_called_from(char *to, size_t bytes, const struct report_place *from
 
 char *report_ms(char *to, size_t bytes, double ms)
 {
-	double size = ms < 0 ? -ms : ms;
-	snprintf(to, bytes, "%.*f", size < 10 ? 3 : size < 100 ? 2 : size < 10000 ? 1 : 0, ms);
+	snprintf(to, bytes, "%.*f", MS(ms));
 	return to;
 }
 
@@ -367,10 +367,10 @@ char *report_between(char *to, size_t bytes, const struct report_bound *b)
 		const struct report_saving *s = saving_of(b, b->between.at[i]);
 		if (!s)
 			continue;
-		used += (size_t)snprintf(to + used, bytes - used, "%s%s %s%.2f to %.2f%s",
+		used += (size_t)snprintf(to + used, bytes - used, "%s%s %s%.*f to %.*f%s",
 					 n_said ? ", " : " (", report_resource_noun(s->resource),
-					 n_said ? "" : "saves ", s->interval_ms.low,
-					 s->interval_ms.high, n_said ? "" : " ms");
+					 n_said ? "" : "saves ", MS(s->interval_ms.low),
+					 MS(s->interval_ms.high), n_said ? "" : " ms");
 		n_said++;
 	}
 	if (n_said && used < bytes)

@@ -353,7 +353,7 @@ static void say_all(const struct run *r, const struct runfile *file, const struc
 {
 	bool has_report = report_main_process(report);
 	size_t n = file->processes.n;
-	if (!has_report)
+	if (!has_report && !report_exit_is_bad(report))
 		say_end(file);
 	for (size_t i = 0; i < n && i < PROCESSES_SAID; i++)
 		say_process(&file->processes.at[i], &file->run, n == 1 && has_report);

@@ -2,6 +2,7 @@
 #include "core/analysis/inner_line.h"
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
+#include "core/util/ms_digits.h"
 #include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
@@ -149,14 +150,15 @@ static void advise_waits(struct judge *j)
 			whatif_play(&j->w, &change, 1, &wait, NULL);
 		if (wait.gain_ms < judge_worth_ms(j))
 			continue;
+		double line_ms = judge_line_gain_ms(j, change, &wait);
 		bool is_of_others = !wait.is_of_mean && j->w.n_typical < j->w.replay.n_steps;
 		advise(j, s->site, &change, 1, fix_for(j, s),
-		       "%s: %s %s, blocked for %.2f ms%s; removing the whole line would save "
-		       "%.2f ms",
+		       "%s: %s %s, blocked for %.*f ms%s; removing the whole line would save "
+		       "%.*f ms",
 		       reason_of(reason, sizeof(reason), s),
 		       advice_times(times, sizeof(times), s->per_step), judge_per_step(j->f),
-		       s->blocked_ms, is_of_others ? " (mean of all recorded steps)" : "",
-		       judge_line_gain_ms(j, change, &wait));
+		       MS(s->blocked_ms), is_of_others ? " (mean of all recorded steps)" : "",
+		       MS(line_ms));
 	}
 }
 
@@ -230,8 +232,8 @@ static void advise_sets(struct judge *j)
 	advise(j, set.changes[0].site, set.changes, set.n,
 	       "remove these synchronizations together: if one remains, the CPU waits there "
 	       "instead",
-	       "%s: the savings from removing only one of them at a time add up to %.2f ms", lines,
-	       sum);
+	       "%s: the savings from removing only one of them at a time add up to %.*f ms", lines,
+	       MS(sum));
 }
 
 /* ---- Causes with several lines ---- */
@@ -358,8 +360,8 @@ static void advise_general(struct judge *j, const struct general *g)
 		advise_pinned(j, site);
 		return;
 	}
-	advise(j, site, &g->change, 1, idle_causes[g->cause].advice, "%s; %.2f ms %s at this line",
-	       g->why, here_ms, judge_per_step(j->f));
+	advise(j, site, &g->change, 1, idle_causes[g->cause].advice, "%s; %.*f ms %s at this line",
+	       g->why, MS(here_ms), judge_per_step(j->f));
 }
 
 /* Advises on host functions that were captured into graphs, for the line with the longest gaps. */

@@ -1,5 +1,6 @@
 /* Advice to switch anomaly detection off. It is a tool for finding a bug, and is easily left on. */
 #include "core/symbols/stack_about.h"
+#include "core/util/ms_digits.h"
 #include "core/verdict/judge_parts.h"
 
 /* Returns the line of backward() in which most checks are made; 0: no checks are made. `n` and
@@ -33,7 +34,7 @@ void advise_anomaly(struct judge *j)
 	advise(j, site, &change, 1,
 	       "switch anomaly detection off (torch.autograd.set_detect_anomaly, detect_anomaly)",
 	       "anomaly detection looks for NaN in every gradient: %.0f results are read per step, "
-	       "which blocks the CPU for %.2f ms; it also stores a traceback for each operator of "
+	       "which blocks the CPU for %.*f ms; it also stores a traceback for each operator of "
 	       "the forward pass, which is not in these savings",
-	       n, blocked_ms);
+	       n, MS(blocked_ms));
 }

@@ -4,6 +4,7 @@
  */
 #include "core/analysis/host_kinds.h"
 #include "core/analysis/host_sums.h"
+#include "core/util/ms_digits.h"
 #include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
@@ -88,10 +89,10 @@ void advise_input(struct judge *j)
 	if (lines.outer) {
 		say_inner(j, &lines, text, sizeof(text));
 		advise(j, lines.outer, &change, 1, what,
-		       "at this line the step waits for its data%s; %.2f ms %s", text, here_ms,
+		       "at this line the step waits for its data%s; %.*f ms %s", text, MS(here_ms),
 		       judge_per_step(j->f));
 		return;
 	}
-	advise(j, site, &change, 1, what, "%s the step waits for its data; %.2f ms %s at this line",
-	       advice_say_before(j, site, text, sizeof(text)), here_ms, judge_per_step(j->f));
+	advise(j, site, &change, 1, what, "%s the step waits for its data; %.*f ms %s at this line",
+	       advice_say_before(j, site, text, sizeof(text)), MS(here_ms), judge_per_step(j->f));
 }

@@ -4,6 +4,7 @@
  * pass counts for its forward line, if that line is known. The time of a line then includes both
  * passes.
  */
+#include "core/util/ms_digits.h"
 #include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
@@ -67,17 +68,17 @@ static unsigned find_top(const struct launch_line *lines, uint32_t n_sites, uint
 static void describe(const struct judge *j, const struct launch_line *lines, const uint32_t *top,
 		     unsigned n, char *to, size_t room)
 {
-	size_t used = (size_t)snprintf(to, room, "%.2f ms of CPU time %s at this line",
-				       lines[top[0]].ms, judge_per_step(j->f));
+	size_t used = (size_t)snprintf(to, room, "%.*f ms of CPU time %s at this line",
+				       MS(lines[top[0]].ms), judge_per_step(j->f));
 	if (lines[top[0]].backward_ms > 0 && used < room)
 		used += (size_t)snprintf(to + used, room - used,
-					 ", including %.2f ms in its backward pass",
-					 lines[top[0]].backward_ms);
+					 ", including %.*f ms in its backward pass",
+					 MS(lines[top[0]].backward_ms));
 	for (unsigned i = 1; i < n && used < room; i++) {
 		const struct site *s = frames_site_at(j->w.timeline->frames, top[i]);
-		used += (size_t)snprintf(to + used, room - used, "%s%s:%u %.2f ms",
+		used += (size_t)snprintf(to + used, room - used, "%s%s:%u %.*f ms",
 					 i > 1 ? ", " : "; ", path_base(s->file), s->line,
-					 lines[top[i]].ms);
+					 MS(lines[top[i]].ms));
 	}
 }
 

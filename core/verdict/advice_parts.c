@@ -2,6 +2,7 @@
  * lines in which a change saved time. */
 #include "core/analysis/inner_line.h"
 #include "core/symbols/stack_about.h"
+#include "core/util/ms_digits.h"
 #include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
@@ -17,7 +18,8 @@ static void say_range(struct finding_advice *a)
 	size_t used = strlen(a->why);
 	if (a->high_ms - a->low_ms > spread_most * a->expected_ms && used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; savings vary by step, from %.2f to %.2f ms", a->low_ms, a->high_ms);
+			 "; savings vary by step, from %.*f to %.*f ms", MS(a->low_ms),
+			 MS(a->high_ms));
 }
 
 static const struct frame *top_inner(const struct judge *j, uint32_t site);
@@ -27,9 +29,9 @@ static void say_rare(struct finding_advice *a, uint32_t steps)
 	size_t used = strlen(a->why);
 	if (used < sizeof(a->why))
 		snprintf(a->why + used, sizeof(a->why) - used,
-			 "; saves time in only %u of %u steps (%.2f ms in each); the savings shown "
+			 "; saves time in only %u of %u steps (%.*f ms in each); the savings shown "
 			 "are averaged over all steps",
-			 a->rare_steps, steps, a->expected_ms * steps / a->rare_steps);
+			 a->rare_steps, steps, MS(a->expected_ms * steps / a->rare_steps));
 }
 
 /* Returns the verdict that the wait of a line belongs to, by the kind of its longest wait. */

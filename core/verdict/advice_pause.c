@@ -1,6 +1,7 @@
 /* Advice on CPU work between CUDA calls. Samples show which line does the work. Without samples,
  * the calls around the work show which line causes it. */
 #include "core/analysis/host_kinds.h"
+#include "core/util/ms_digits.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static const struct {
 			    "in the library that this line calls" },
 };
 
-#define PAUSE_WHY "the CPU works %.2f ms %s without launching GPU work"
+#define PAUSE_WHY "the CPU works %.*f ms %s without launching GPU work"
 
 /* What samples show if the CPU did not work. */
 static const char *const stalls[IDLE_CAUSES_N] = {
@@ -150,14 +151,15 @@ static bool advise_by_samples(struct judge *j, const struct whatif_change *chang
 	if (!sampled && place == PAUSE_BEFORE)
 		outer = sampled_lines_find(j, change->site, is_own_work).outer;
 	if (sampled && stalls[cause])
-		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s: %.2f ms %s",
-		       stalls[cause], here_ms, judge_per_step(j->f));
+		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s: %.*f ms %s",
+		       stalls[cause], MS(here_ms), judge_per_step(j->f));
 	else if (sampled && sampled != change->site && !is_between)
 		advise(j, sampled, change, 1, own_work_fix,
-		       "samples show this line while " PAUSE_WHY, here_ms, judge_per_step(j->f));
+		       "samples show this line while " PAUSE_WHY, MS(here_ms),
+		       judge_per_step(j->f));
 	else if (outer) /* several lines of what it calls */
 		advise(j, outer, change, 1, own_work_fix,
-		       "samples show this line and what it calls while " PAUSE_WHY, here_ms,
+		       "samples show this line and what it calls while " PAUSE_WHY, MS(here_ms),
 		       judge_per_step(j->f));
 	else
 		return false;
@@ -199,13 +201,13 @@ void advise_pause(struct judge *j, bool is_limit)
 		advice_say_before(j, change.site, before, sizeof(before));
 	if (place != PAUSE_WITHIN && place != PAUSE_LOOP) {
 		advise(j, change.site, fused, 1, pauses[place].what, "%s " PAUSE_WHY,
-		       place == PAUSE_BEFORE ? before : pauses[place].where, here_ms,
+		       place == PAUSE_BEFORE ? before : pauses[place].where, MS(here_ms),
 		       judge_per_step(j->f));
 		return;
 	}
 	judge_gain_ms(j, fused, 2);
+	double launches_ms = fmax(0, taken_here_ms(j, change.site) - here_ms);
 	advise(j, change.site, fused, 2, pauses[place].what,
-	       "%s " PAUSE_WHY "; the line's launches that could be merged into one take %.2f ms",
-	       pauses[place].where, here_ms, judge_per_step(j->f),
-	       fmax(0, taken_here_ms(j, change.site) - here_ms));
+	       "%s " PAUSE_WHY "; the line's launches that could be merged into one take %.*f ms",
+	       pauses[place].where, MS(here_ms), judge_per_step(j->f), MS(launches_ms));
 }

@@ -8,6 +8,7 @@
 #include "core/analysis/step_times.h"
 
 #include "core/analysis/summary.h"
+#include "core/util/ms_digits.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -93,9 +94,9 @@ static void say_savings(struct judge *j)
 	for (size_t i = 0; i < j->f->savings.n; i++) {
 		const struct finding_saving *s = &j->f->savings.at[i];
 		if (s->ms >= judge_worth_ms(j))
-			judge_say(j->f, "%s: -%.2f ms (%.0f %%), %.2f to %.2f",
-				  played_of(j, s->resource), s->ms, s->ms / j->step_ms * 100,
-				  s->low_ms, s->high_ms);
+			judge_say(j->f, "%s: -%.*f ms (%.0f %%), %.*f to %.*f",
+				  played_of(j, s->resource), MS(s->ms), s->ms / j->step_ms * 100,
+				  MS(s->low_ms), MS(s->high_ms));
 	}
 }
 
@@ -105,15 +106,15 @@ static void say_utilization(struct findings *f, const struct finding_gpu *g)
 	       usual_ms = g->typical_busy_ms + g->typical_idle_ms;
 	if (g->late_ms > own_ms)
 		judge_say(f,
-			  "GPU %u is busy for %.2f ms %s, mostly after the CPU has finished the "
+			  "GPU %u is busy for %.*f ms %s, mostly after the CPU has finished the "
 			  "step",
-			  g->device, own_ms + g->late_ms, judge_per_step(f));
+			  g->device, MS(own_ms + g->late_ms), judge_per_step(f));
 	else if (f->n_typical < f->n_played)
-		judge_say(f, "GPU %u utilization %.0f %% (%.2f ms per typical step)", g->device,
-			  100 * g->typical_busy_ms / fmax(usual_ms, 1e-6), g->typical_busy_ms);
+		judge_say(f, "GPU %u utilization %.0f %% (%.*f ms per typical step)", g->device,
+			  100 * g->typical_busy_ms / fmax(usual_ms, 1e-6), MS(g->typical_busy_ms));
 	else
-		judge_say(f, "GPU %u utilization %.0f %% (%.2f ms %s)", g->device, g->busy_pct,
-			  g->busy_ms, judge_per_step(f));
+		judge_say(f, "GPU %u utilization %.0f %% (%.*f ms %s)", g->device, g->busy_pct,
+			  MS(g->busy_ms), judge_per_step(f));
 }
 
 /* Writes how little the savings of one step show. */
@@ -134,26 +135,26 @@ static void give_evidence(struct judge *j)
 	struct findings *f = j->f;
 	if (f->contention_ms >= judge_worth_ms(j))
 		judge_say(f,
-			  "CPU contention: %.2f of %.2f ms per step, while other threads had the "
-			  "CPUs; verdict and savings are without it",
-			  f->contention_ms, f->measured_ms);
+			  "CPU contention: %.*f of %.*f ms %s, while other threads had the CPUs; "
+			  "verdict and savings are without it",
+			  MS(f->contention_ms), MS(f->measured_ms), judge_per_step(f));
 	if (j->w.undisturbed_share < 1 && f->work_times >= STEP_TIMES_APART)
 		judge_say(f,
 			  "recorded steps launch %.1f times as much work as the median step: "
-			  "savings are scaled to steps of %.2f ms",
-			  f->work_times, f->step_ms);
+			  "savings are scaled to steps of %.*f ms",
+			  f->work_times, MS(f->step_ms));
 	else if (j->w.undisturbed_share < 1)
 		judge_say(f,
 			  "recorded steps took %.1fx as long as the steps around them: savings are "
-			  "scaled to unrecorded steps (%.2f ms)",
-			  1 / j->w.undisturbed_share, f->step_ms);
+			  "scaled to unrecorded steps (%.*f ms)",
+			  1 / j->w.undisturbed_share, MS(f->step_ms));
 	if (j->w.n_typical < j->w.replay.n_steps)
 		judge_say(f,
 			  "%u of %u recorded steps took more than 1.5x the median: the verdict "
 			  "refers to "
-			  "the others (%.2f ms)",
+			  "the others (%.*f ms)",
 			  j->w.replay.n_steps - j->w.n_typical, j->w.replay.n_steps,
-			  f->recorded_ms);
+			  MS(f->recorded_ms));
 	say_savings(j);
 	if (j->w.replay.n_steps == 1)
 		say_one_step(f);
@@ -165,9 +166,9 @@ static void give_evidence(struct judge *j)
 			     "no data loader was seen on its stack");
 	for (size_t i = 0; i < f->gpus.n; i++)
 		say_utilization(f, &f->gpus.at[i]);
-	judge_say(f, "the replay without changes takes %.2f ms %s; measured: %.2f ms",
-		  f->replayed_ms, judge_is_unit(f) ? judge_per_step(f) : "per step on average",
-		  f->measured_ms);
+	judge_say(f, "the replay without changes takes %.*f ms %s; measured: %.*f ms",
+		  MS(f->replayed_ms), judge_is_unit(f) ? judge_per_step(f) : "per step on average",
+		  MS(f->measured_ms));
 }
 
 static void give_verdict(struct judge *j)

@@ -8,6 +8,7 @@
  * Other steps of the program would give other savings (resample.h). If some other resource may then
  * save most, the verdict is `unclear`.
  */
+#include "core/util/ms_digits.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -219,6 +220,7 @@ static void say_what_settles(struct judge *j, int a, int b)
 					      judge_resources[b].change };
 	bool is_unit = j->f->timeline->steps.at[0].is_whole_run;
 	uint32_t n = is_unit ? 0 : steps_needed(j, a, b);
+	double both_ms = judge_typical_gain_ms(j, both, 2);
 	if (!is_unit && would_settle(j, a, b, j->w.n_typical))
 		judge_say(j->f,
 			  "steps vary by %.0f %%; to settle it, run again while nothing else loads "
@@ -229,10 +231,9 @@ static void say_what_settles(struct judge *j, int a, int b)
 			  "to settle it, record at least %u steps (active=%u in PROF_SCHEDULE)", n,
 			  n);
 	else
-		judge_say(j->f, "%s %s and %s: -%.2f ms",
+		judge_say(j->f, "%s %s and %s: -%.*f ms",
 			  is_unit ? "both matter:" : "more steps would not settle it;",
-			  judge_played(j, a), judge_played(j, b),
-			  judge_typical_gain_ms(j, both, 2));
+			  judge_played(j, a), judge_played(j, b), MS(both_ms));
 }
 
 /* Returns the share of draws in which `other` saves more than `first`. */

@@ -60,7 +60,15 @@ class Exit(Case):
         run, end, process = self.end_of([prog("fails"), "handled"], 5)
         self.assertEqual((end["status"], end["out_of_memory"], end["exception"]), (5, None, None))
         self.assertNotIn("failure", process)
-        self.assertIn(": exit 5 (its own) after ", run.err)
+        self.assertIn(": exit 5 (the program's status) after ", run.err)
+
+    def test_a_run_without_work_has_one_heading(self):
+        code = ("import ctypes, sys\n"
+                "ctypes.CDLL('libcudart.so.13').cudaFree(None)\n"
+                "sys.exit(3)\n")
+        run = self.profiled([sys.executable, "-c", code])
+        self.assertEqual(run.status, 3, run.err)
+        self.assertEqual(run.err.count("exit 3 "), 1, run.err)
 
     def test_a_child_without_fork_handlers_writes_to_stderr(self):
         """Such a child knows the journal's address, but has not its memory."""

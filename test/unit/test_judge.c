@@ -444,7 +444,7 @@ static void a_loaders_thread_is_no_line_that_waits(void **state)
 	for (size_t i = 0; i < f.advice.n; i++)
 		if (strstr(f.advice.at[i].what, "prefetch batches")) {
 			assert_int_equal(f.advice.at[i].site, COPY);
-			assert_non_null(strstr(f.advice.at[i].why, "; 0.49 ms per step at this "
+			assert_non_null(strstr(f.advice.at[i].why, "; 0.488 ms per step at this "
 								   "line"));
 		}
 	assert_true(advises("prefetch batches"));
@@ -460,7 +460,7 @@ static void what_a_loader_without_a_line_waits_for(void **state)
 	for (size_t i = 0; i < f.advice.n; i++)
 		if (strstr(f.advice.at[i].what, "prefetch batches")) {
 			assert_int_equal(f.advice.at[i].site, 1);
-			assert_non_null(strstr(f.advice.at[i].why, "; 0.70 ms per step at this "
+			assert_non_null(strstr(f.advice.at[i].why, "; 0.700 ms per step at this "
 								   "line"));
 		}
 	forget();
@@ -477,8 +477,8 @@ static void work_in_a_loop_also_saves_its_launches(void **state)
 		if (!strstr(a->what, "in the loop around this line"))
 			continue;
 		assert_near(a->expected_ms, truth_ms(chatty_line), 0.1);
-		assert_non_null(strstr(a->why, "works 0.29 ms"));
-		assert_non_null(strstr(a->why, "launches that could be merged into one take 0.14 "
+		assert_non_null(strstr(a->why, "works 0.288 ms"));
+		assert_non_null(strstr(a->why, "launches that could be merged into one take 0.141 "
 					       "ms"));
 		is_said = true;
 	}
@@ -566,7 +566,7 @@ static void a_captured_copy_is_named(void **state)
 	assert_non_null(a);
 	assert_non_null(strstr(a->what, "copy less"));
 	assert_near(a->expected_ms, 0.2, 0.05);
-	assert_non_null(strstr(a->why, "0.20 ms per step at this line"));
+	assert_non_null(strstr(a->why, "0.200 ms per step at this line"));
 	assert_null(advice_at(REPLAY));
 	forget();
 }
@@ -1043,7 +1043,7 @@ static void launches_of_few_steps_are_not_named(void **state)
 	assert_non_null(launches);
 	assert_int_equal(launches->site, FORWARD);
 	assert_null(strstr(launches->why, "train.py:2"));
-	assert_non_null(strstr(launches->why, "take 0.07 ms of CPU time per step at this line"));
+	assert_non_null(strstr(launches->why, "take 0.072 ms of CPU time per step at this line"));
 	forget();
 }
 

@@ -80,7 +80,8 @@ static void test_how_the_run_ended(void **state)
 		  "profrun: python train.py: exit 0 after 12.3 s\n"
 		  "  80 steps of 5.200 ms (median; p95 5.400)\n" },
 		{ "{\"exit_status\": 1, \"wall_s\": 1234.5}", "profrun: python train.py: exit 1 "
-							      "(its own) after 1234 s\n" },
+							      "(the program's status) after 1234 "
+							      "s\n" },
 		{ "{\"signal\": 9, \"wall_s\": 2}", "profrun: python train.py: signal 9 after 2.0 "
 						    "s\n" },
 		{ "{\"command\": [\"a\"], \"exit_status\": 0, \"wall_s\": 1}",
@@ -353,7 +354,7 @@ static void test_verdict_unclear(void **state)
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text, "Limited by: unclear: launch overhead or data loading (launch overhead");
-	assert_says(text, "to 1.40 ms, data loading 0.90 to 1.60)\n");
+	assert_says(text, "0.800 to 1.400 ms, data loading 0.900 to 1.600)\n");
 	assert_says(text, "- 38 % idle");
 	free(text);
 	json_array_append_new(json_object_get(bound, "between"), json_string("gpu"));
@@ -476,6 +477,31 @@ static void test_the_line_of_a_loop_is_shown(void **state)
 	assert_says(text, "...e/two_streams_in_turn_and_again.cu:14\n");
 	assert_says(text, "in the loop at ...me/two_streams_in_turn_and_again.cu:7 (2\n");
 	assert_says(text, "...e/two_streams_in_turn_and_again.cu:21 (10 iterations per step)\n");
+	free(text);
+	json_decref(root);
+}
+
+/* Inner loops that say nothing about how a step is built: of another file's other steps, of one
+ * iteration per step, or of a line that is named already. */
+static void test_inner_loops_that_are_not_shown(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *loop = loop_row(14, 80), *other = loop_row(31, 15), *generator = loop_row(41, 81);
+	(void)state;
+	json_object_set_new(other, "file", json_string("/usr/lib/grid.py"));
+	json_object_set_new(generator, "file", json_string("/usr/lib/loader.py"));
+	json_object_set_new(loop, "outer", json_array());
+	json_object_set_new(loop, "inner",
+			    json_pack("[o, o, o, o]", other, generator, loop_row(21, 800),
+				      loop_row(21, 160)));
+	json_object_set_new(json_object_get(p, "steps"), "loop", loop);
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "it contains the loop at");
+	assert_says(text, ":21 (10 iterations per step)\n");
+	assert_null(strstr(text, "grid.py"));
+	assert_null(strstr(text, "loader.py"));
+	assert_null(strstr(text, " and the loop"));
 	free(text);
 	json_decref(root);
 }
@@ -730,6 +756,7 @@ int main(void)
 		cmocka_unit_test(test_the_option_for_another_loop_is_whole),
 		cmocka_unit_test(test_the_line_of_a_loop_is_shown),
 		cmocka_unit_test(test_a_loop_of_few_steps),
+		cmocka_unit_test(test_inner_loops_that_are_not_shown),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
