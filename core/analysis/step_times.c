@@ -226,13 +226,23 @@ static const struct timeline_sample *most_frequent(const struct timeline *t,
 	return found;
 }
 
+/* Returns the thread that makes the step's first launch, or its first call if it launches nothing.
+ * A loader's thread may pin or copy the next batch before. */
+static uint32_t main_thread(const struct timeline *t, const struct timeline_step *s)
+{
+	for (size_t i = s->first_call; i < (size_t)s->first_call + s->n_calls; i++)
+		if (t->calls.at[i].category == CAT_LAUNCH || t->calls.at[i].category == CAT_GRAPH)
+			return t->calls.at[i].thread;
+	return t->calls.at[s->first_call].thread;
+}
+
 /* Sets the line of a gap in the step: the sampled line, otherwise that of the call after the gap,
  * `site`. */
 static void set_gap(struct finding_pause *p, const struct timeline *t,
 		    const struct timeline_step *s, uint32_t site, uint64_t begin_ns,
 		    uint64_t end_ns)
 {
-	uint32_t thread = t->calls.at[s->first_call].thread;
+	uint32_t thread = main_thread(t, s);
 	const struct timeline_sample *x = most_frequent(t, s, thread, begin_ns, end_ns);
 	p->is_sampled = x != NULL;
 	p->is_gap = !x;
@@ -247,18 +257,22 @@ static uint32_t next_site(const struct timeline *t, uint32_t step)
 	const struct timeline_step *s = &t->steps.at[step];
 	if (step + 1 == t->steps.n || s[1].number != s->number + 1 || !s[1].n_calls)
 		return 0;
-	return t->calls.at[s[1].first_call].site;
+	uint32_t thread = main_thread(t, &s[1]);
+	for (size_t i = s[1].first_call;; i++) /* the thread makes a call in the step */
+		if (t->calls.at[i].thread == thread)
+			return t->calls.at[i].site;
 }
 
 /* Sets the line of a recorded step's longest call or longest gap between calls of one thread. Only
- * the thread that makes the step's first call counts: other threads may be idle. */
+ * main_thread() counts: other threads may be idle. */
 static void find_line(struct finding_pause *p, const struct timeline *t, uint32_t step)
 {
 	const struct timeline_step *s = &t->steps.at[step];
 	uint64_t longest_ns = 0, at_ns = s->begin_ns;
+	uint32_t thread = s->n_calls ? main_thread(t, s) : 0;
 	for (size_t i = s->first_call; i < s->first_call + s->n_calls; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
-		if (c->thread != t->calls.at[s->first_call].thread)
+		if (c->thread != thread)
 			continue;
 		uint64_t gap_ns = c->begin_ns > at_ns ? c->begin_ns - at_ns : 0,
 			 call_ns = c->end_ns - c->begin_ns;

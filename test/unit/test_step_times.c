@@ -188,6 +188,46 @@ static void pauses_are_named(void **state)
 	assert_int_equal(fill(ms, 300).pauses.n, 0);
 }
 
+/* A loader's thread copies a batch while the launching thread waits: samples of the latter count. */
+static void a_loaders_thread_is_not_where_steps_pause(void **state)
+{
+	struct timeline t = { 0 };
+	struct findings f = { .timeline = &t };
+	struct baseline b = { 0 };
+	struct sample *recorded = mem_zero(sizeof(*recorded));
+	const uint64_t ms = 1000000;
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		baseline_add(&b, i, i == 40 ? 900 : 10, false);
+	vec_push(&t.threads, (struct timeline_thread){ 0 });
+	vec_push(&t.threads, (struct timeline_thread){ 0 });
+	vec_push(&t.steps,
+		 (struct timeline_step){
+			 .number = 40, .end_ns = 900 * ms, .n_calls = 2, .n_samples = 1 });
+	vec_push(&t.calls, (struct timeline_call){ .thread = 1,
+						   .begin_ns = 850 * ms,
+						   .end_ns = 851 * ms,
+						   .category = CAT_MEMCPY,
+						   .site = 5 });
+	vec_push(&t.calls, (struct timeline_call){ .begin_ns = 860 * ms,
+						   .end_ns = 861 * ms,
+						   .category = CAT_LAUNCH,
+						   .site = 6 });
+	vec_push(&t.samples, (struct timeline_sample){ .ns = 400 * ms, .site = 7 });
+	t.samples.at[0].kind = HOST_SLEEP;
+	step_times_fill(&f, &b, recorded);
+	assert_int_equal(f.pauses.n, 1);
+	assert_int_equal(f.pauses.at[0].site, 7);
+	assert_true(f.pauses.at[0].is_sampled);
+	findings_free(&f);
+	vec_free(&t.threads);
+	vec_free(&t.steps);
+	vec_free(&t.calls);
+	vec_free(&t.samples);
+	baseline_free(&b);
+	free(recorded);
+}
+
 /* The line of the longest call of a recorded pause, or of the call after its longest gap. */
 static void pauses_have_their_line(void **state)
 {
@@ -399,6 +439,7 @@ int main(void)
 		cmocka_unit_test(no_slow_steps),
 		cmocka_unit_test(pauses_are_named),
 		cmocka_unit_test(pauses_have_their_line),
+		cmocka_unit_test(a_loaders_thread_is_not_where_steps_pause),
 		cmocka_unit_test(the_median_has_an_error),
 		cmocka_unit_test(drift_is_a_change_all_the_time),
 		cmocka_unit_test(slow_steps_that_are_recorded),
