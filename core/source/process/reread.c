@@ -163,17 +163,27 @@ static int learn_anchor(struct reread *r, bool is_told, struct err *e)
 	return error;
 }
 
+static bool is_void(const struct reread *r, uint32_t generation)
+{
+	for (size_t i = 0; i < r->voided.n; i++)
+		if (r->voided.at[i] == generation)
+			return true;
+	return false;
+}
+
 /*
  * Takes the anchors that the journal's records list, which are all that the library locked. The
  * last one replaces the anchor from the header, unless the header's anchor has a base and is not
- * listed.
+ * listed, or replaces the last one, whose steps are void. The library may have ended before it
+ * received that anchor.
  */
 static void take_listed(struct reread *r)
 {
 	for (size_t i = 0; i < r->log.voided.n; i++)
 		vec_push(&r->voided, r->log.voided.at[i]);
 	for (size_t i = 0; i < r->log.anchors.n; i++)
-		vec_push(&r->earlier, r->log.anchors.at[i]);
+		if (!is_void(r, r->log.anchors.at[i].generation))
+			vec_push(&r->earlier, r->log.anchors.at[i]);
 	if (r->earlier.n && (!r->anchor.has_base ||
 			     r->earlier.at[r->earlier.n - 1].generation == r->anchor.generation))
 		r->anchor = r->earlier.at[--r->earlier.n];
