@@ -59,8 +59,10 @@ HOT static inline void steps_catch_up(void)
 		steps_settle();
 }
 
-/* Counts a launch or copy after its token was added to the thread's window. `hash`: hash of the
- * window's last three tokens. */
+/*
+ * Counts a launch or copy after its token was added to the thread's window. `hash`: the anchor if
+ * the token is a single one, else the hash of the window's last three tokens.
+ */
 HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t function)
 {
 	struct hook_thread *t = &hook_thread;
@@ -80,7 +82,9 @@ HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t func
 HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t function)
 {
 	steps_catch_up();
-	steps_pushed(token_window_push(&hook_thread.window, token), is_anchor, function);
+	uint64_t anchor = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed),
+		 hash = token_window_push(&hook_thread.window, token);
+	steps_pushed(UNLIKELY(token_single(token) == anchor) ? anchor : hash, is_anchor, function);
 }
 
 /* Counts a copy that is about to be made. `kind`: enum record_copy. */

@@ -1,9 +1,9 @@
 /*
  * Tokens, for step detection. A token represents a launch or copy as 64 bits. A trigram is the hash
- * of three tokens in a row. An anchor is a trigram that the collector has chosen. The library in
- * the application counts how often the anchor occurs, with one comparison per launch. Both sides
- * must compute the same hashes, so both include this file. The hashes need not resist attacks; it
- * is enough that tokens of different launches differ.
+ * of three tokens in a row. An anchor is a trigram that the collector has chosen, or a single
+ * token. The library in the application counts how often the anchor occurs, with two comparisons
+ * per launch. Both sides must compute the same hashes, so both include this file. The hashes need
+ * not resist attacks; it is enough that tokens of different launches differ.
  */
 #ifndef CORE_TOKEN_H
 #define CORE_TOKEN_H
@@ -88,6 +88,15 @@ static inline uint64_t token_trigram(uint64_t first, uint64_t second, uint64_t t
 	return ((before ^ before >> 29) + third) * TOKEN_K1 | 1;
 }
 
+/*
+ * Returns the anchor that stands for every occurrence of the token, whatever the tokens before it.
+ * An even number, never 0; trigrams are odd.
+ */
+static inline uint64_t token_single(uint64_t token)
+{
+	return (token | 2) & ~1ull;
+}
+
 /* Hashes two tokens in this order. Never 0. */
 static inline uint64_t token_pair_hash(uint64_t first, uint64_t second)
 {
@@ -101,6 +110,12 @@ static inline uint64_t token_pair_hash(uint64_t first, uint64_t second)
  * else in common.
  */
 #define TOKEN_EXCHANGE 0x65786368616e6765ull
+
+/* What a token completes: anchors that the library could count. All zeros: nothing. */
+struct token_hashes {
+	uint64_t trigram; /* or TOKEN_EXCHANGE */
+	uint64_t single;
+};
 
 /* The last tokens of a thread. All zeros at the thread's start. */
 struct token_window {
@@ -131,14 +146,17 @@ static inline bool token_window_exchanges(struct token_window *w, uint64_t token
 	return exchanges;
 }
 
-/* Appends a token of any kind. Returns TOKEN_EXCHANGE if this is the `anchor` and `token` is such a
- * copy. Otherwise returns the trigram hash. */
+/*
+ * Appends a token of any kind. Returns `anchor` if that is token_single(), or TOKEN_EXCHANGE and
+ * `token` is such a copy. Otherwise returns the trigram hash.
+ */
 static inline uint64_t token_window_push_for(struct token_window *w, uint64_t token,
 					     uint64_t anchor)
 {
 	uint64_t hash = token_window_push(w, token);
 	bool exchanges = token_window_exchanges(w, token);
-	return exchanges && anchor == TOKEN_EXCHANGE ? TOKEN_EXCHANGE : hash;
+	bool is_single = anchor == token_single(token);
+	return is_single || (exchanges && anchor == TOKEN_EXCHANGE) ? anchor : hash;
 }
 
 /*

@@ -232,7 +232,8 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 						      learn_has_choice(l) ? l->choice.anchor : 0)
 			      : 0;
 	if (!learn_wants_function(f))
-		learn_loops_feed(&l->loops, f, slot, c, hash);
+		learn_loops_feed(&l->loops, f, slot, c,
+				 (struct token_hashes){ hash, token_single(token) });
 	if (!learn_is_feeding(l)) {
 		learn_loops_drop_after(&l->loops);
 		return;

@@ -64,22 +64,72 @@ static bool loops_decide(struct learn *l, const struct ingest *f, uint64_t ancho
 	return l->by_loops;
 }
 
+/* Counts the steps of the loop that was chosen, from now on. */
+static void count_loop(struct learn *l, struct ingest *f, const struct learn_loops_anchor *a)
+{
+	const struct learn_loops *x = &l->loops;
+	learn_forget_anchor(l);
+	l->choice = (struct level_choice){
+		.anchor = a->hash,
+		.thread = a->thread,
+		.every = a->every,
+		.lead = a->lead,
+		.count = a->count,
+		.n_missed = a->n_missed,
+		.calls_per_step = learn_loops_calls_per_step(x),
+		.confidence = x->choice.confidence,
+		.signs.has_optimizer = x->choice.by_optimizer,
+		.boundary = LEVEL_BY_LOOP,
+	};
+	atomic_store(&f->reader.header->steps.opening_steps, (uint32_t)x->choice.begins.n);
+	learn_publish(l, f);
+}
+
+/*
+ * Returns whether the iterations have so few launches that each trigram extends over two of them.
+ * Then an extra call between two iterations hides both.
+ */
+static bool is_short(const struct learn *l)
+{
+	enum { TRIGRAM = 3 };
+	return l->choice.calls_per_step && l->choice.calls_per_step < TRIGRAM;
+}
+
+/* Returns whether the loop's anchor counts steps that the launches' anchor misses, or may miss. */
+static bool is_better(const struct learn *l, const struct learn_loops_anchor *a)
+{
+	const struct anchor_counts now = { l->choice.anchor, l->choice.every },
+				   other = { a->hash, a->every };
+	uint64_t n_now = learn_loops_n_missed(&l->loops, &now),
+		 n_other = learn_loops_n_missed(&l->loops, &other);
+	return !l->choice.backup && (n_other < n_now || (is_short(l) && n_other == n_now));
+}
+
 void learn_dispute(struct learn *l, struct ingest *f)
 {
 	const struct learn_loops_wish wish = learn_wish(l, f);
+	struct learn_loops *x = &l->loops;
 	if (learn_wants_function(f) || !f->opening.is_any || f->opening.end_ticks)
 		return;
 	const struct anchor_counts counted = { l->choice.anchor, l->choice.every };
-	bool is_clear = learn_loops_search(&l->loops, &wish, false);
-	l->is_doubted = (is_clear || learn_loops_is_possible(&l->loops)) &&
-			learn_loops_contradict(&l->loops, &counted);
-	f->opening.is_disputed = is_clear && l->is_doubted;
+	bool is_clear = learn_loops_search(x, &wish, false);
+	bool is_other = (is_clear || learn_loops_is_possible(x)) &&
+			learn_loops_contradict(x, &counted);
+	f->opening.is_disputed = is_clear && is_other;
+	l->is_doubted = is_other || (is_short(l) && l->choice.boundary != LEVEL_BY_LOOP);
 }
 
 void learn_compare(struct learn *l, struct ingest *f)
 {
-	if (learn_has_choice(l) && learn_loops_is_due(&l->loops))
-		learn_dispute(l, f);
+	struct learn_loops_anchor a;
+	if (!learn_has_choice(l) || !learn_loops_is_due(&l->loops))
+		return;
+	learn_dispute(l, f);
+	if (l->is_doubted && !f->opening.is_disputed && learn_is_provisional(l) && is_short(l) &&
+	    !l->continues_numbers && learn_loops_anchor(&l->loops, &a) && is_better(l, &a)) {
+		l->is_doubted = false;
+		count_loop(l, f, &a);
+	}
 }
 
 bool learn_adopt(struct learn *l, struct ingest *f)
@@ -93,24 +143,13 @@ bool learn_adopt(struct learn *l, struct ingest *f)
 	l->is_doubted = f->opening.is_disputed = false;
 	bool is_clear = learn_loops_search(x, &wish, false) || (wish.loop && x->has_choice),
 	     may_change = !learn_wants_function(f) && !l->continues_numbers;
-	bool is_same = learn_has_choice(l) && is_clear && !learn_loops_contradict(x, &counted);
-	if (!learn_loops_settle(x, &a) || !is_clear || !may_change || is_same)
+	bool is_found = learn_loops_anchor(x, &a);
+	learn_loops_drop_after(x);
+	if (!is_found || !is_clear || !may_change)
 		return false;
-	learn_forget_anchor(l);
-	l->choice = (struct level_choice){
-		.anchor = a.hash,
-		.thread = a.thread,
-		.every = a.every,
-		.lead = a.lead,
-		.count = a.count,
-		.n_missed = a.n_missed,
-		.calls_per_step = learn_loops_calls_per_step(x),
-		.confidence = x->choice.confidence,
-		.signs.has_optimizer = x->choice.by_optimizer,
-		.boundary = LEVEL_BY_LOOP,
-	};
-	atomic_store(&f->reader.header->steps.opening_steps, (uint32_t)x->choice.begins.n);
-	learn_publish(l, f);
+	if (learn_has_choice(l) && !learn_loops_contradict(x, &counted) && !is_better(l, &a))
+		return false;
+	count_loop(l, f, &a);
 	return true;
 }
 

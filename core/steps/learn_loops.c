@@ -52,15 +52,15 @@ static void start(struct learn_loops *x, const struct ingest *f)
 }
 
 void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
-		      const struct rec_call *c, uint64_t hash)
+		      const struct rec_call *c, struct token_hashes hashes)
 {
 	if (!is_in_opening(f, c->begin_ticks)) {
-		if (x->is_started && !x->is_settled && hash)
-			vec_push(&x->after, hash);
+		if (x->is_started && !x->is_settled && hashes.trigram)
+			vec_push(&x->after, hashes);
 		return;
 	}
 	start(x, f);
-	loop_tree_feed(&x->tree, slot, c, hash);
+	loop_tree_feed(&x->tree, slot, c, hashes);
 }
 
 void learn_loops_feed_thread(struct learn_loops *x, const struct ingest *f, uint32_t slot,
@@ -121,25 +121,23 @@ void learn_loops_drop_after(struct learn_loops *x)
 	vec_free(&x->after);
 }
 
-bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out)
+bool learn_loops_anchor(const struct learn_loops *x, struct learn_loops_anchor *out)
 {
 	struct loop_anchor a;
-	bool is_found = x->has_choice && loop_anchor_find(&x->tree, &x->choice, &a);
-	if (is_found) {
-		uint64_t n = a.n;
-		for (size_t i = 0; i < x->after.n; i++)
-			n += x->after.at[i] == a.hash;
-		*out = (struct learn_loops_anchor){
-			.hash = a.hash,
-			.thread = a.thread,
-			.every = a.every,
-			.lead = a.lead,
-			.count = a.every ? n : (uint64_t)((int64_t)n + a.n_missed),
-			.n_missed = a.n_missed,
-		};
-	}
-	learn_loops_drop_after(x);
-	return is_found;
+	if (!x->has_choice || !loop_anchor_find(&x->tree, &x->choice, &a))
+		return false;
+	uint64_t n = a.n;
+	for (size_t i = 0; i < x->after.n; i++)
+		n += loop_launch_is(&x->after.at[i], a.hash);
+	*out = (struct learn_loops_anchor){
+		.hash = a.hash,
+		.thread = a.thread,
+		.every = a.every,
+		.lead = a.lead,
+		.count = a.every ? n : (uint64_t)((int64_t)n + a.n_missed),
+		.n_missed = a.n_missed,
+	};
+	return true;
 }
 
 /*
@@ -188,7 +186,7 @@ static uint64_t count_hits(const struct loop_thread *t, struct launches part, ui
 	if (anchor == TOKEN_EXCHANGE)
 		return count_exchanges(t, part);
 	for (size_t k = part.first; k < (size_t)part.first + part.n && k < t->hashes.n; k++)
-		n += t->hashes.at[k] == anchor;
+		n += loop_launch_is(&t->hashes.at[k], anchor);
 	return n;
 }
 
@@ -251,6 +249,19 @@ bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_cou
 			 &h);
 	}
 	return !counts_parts(count_steps(&x->tree, counted), x->choice.begins.n, &h);
+}
+
+uint64_t learn_loops_n_missed(const struct learn_loops *x, const struct anchor_counts *counted)
+{
+	enum { STEPS_FIRST = 2 }; /* these may differ */
+	struct hits h = { 0 };
+	for (size_t i = STEPS_FIRST; i + 1 < x->choice.begins.n; i++) {
+		const struct loop_begin *b = &x->choice.begins.at[i];
+		add_part(&x->tree, counted, (struct launches){ b->slot, b->launch, b->n_launches },
+			 &h);
+	}
+	map_free(&h.index_of_slot);
+	return h.all ? h.n_other : 0;
 }
 
 int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_counts *counted)

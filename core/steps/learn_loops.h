@@ -30,18 +30,18 @@ struct learn_loops {
 	struct loop_choice choice;
 	/* The opening is over, and learn_adopt() has decided about this loop. */
 	bool is_settled;
-	/* Trigrams of the launches after the opening, until it is settled. */
-	VEC(uint64_t) after;
+	/* Of the launches after the opening, until it is settled. */
+	VEC(struct token_hashes) after;
 };
 
 void learn_loops_free(struct learn_loops *x);
 
 /*
- * Takes the next call of thread `slot`. Calls after the opening are no part of the tree. `hash`:
- * the trigram that the call completes, 0 if it completes none.
+ * Takes the next call of thread `slot`. Calls after the opening are no part of the tree. `hashes`:
+ * what the call completes, zeros if it is no launch or copy.
  */
 void learn_loops_feed(struct learn_loops *x, const struct ingest *f, uint32_t slot,
-		      const struct rec_call *c, uint64_t hash);
+		      const struct rec_call *c, struct token_hashes hashes);
 
 /* Takes the next record of thread `slot` about the creation of threads. */
 void learn_loops_feed_thread(struct learn_loops *x, const struct ingest *f, uint32_t slot,
@@ -60,13 +60,13 @@ struct learn_loops_anchor {
 	int64_t n_missed;
 };
 
-/*
- * Returns whether the library can count the steps of the last search. Settles the search: further
- * calls after the opening are ignored.
- */
-bool learn_loops_settle(struct learn_loops *x, struct learn_loops_anchor *out);
+/* Returns whether the library can count the steps of the last search. */
+bool learn_loops_anchor(const struct learn_loops *x, struct learn_loops_anchor *out);
 
-/* Settles the search: the library counts other steps, or the process has ended. */
+/*
+ * Settles the search: its steps or other ones are counted, or the process has ended. Further calls
+ * after the opening are ignored.
+ */
 void learn_loops_drop_after(struct learn_loops *x);
 
 /* Returns whether enough calls have been fed since the last search. */
@@ -101,6 +101,12 @@ bool learn_loops_is_possible(const struct learn_loops *x);
 
 /* Returns whether the steps counted are not those of the last search, which found a loop. */
 bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_counts *counted);
+
+/*
+ * Returns how many steps of the last search do not have the anchor as often as a step should. 0 if
+ * other threads than theirs have it.
+ */
+uint64_t learn_loops_n_missed(const struct learn_loops *x, const struct anchor_counts *counted);
 
 /*
  * Returns whether the last search should decide against the steps that launches have shown,

@@ -25,9 +25,10 @@ struct span {
 
 typedef VEC(struct span) spans;
 
-/* A trigram, and where it occurs. */
+/* A trigram or a single token, and where it occurs. */
 struct candidate {
 	uint64_t hash;
+	bool is_single;
 	uint32_t thread;
 	uint32_t every;		/* how often it occurs in a step */
 	uint64_t n, n_in_steps; /* how often it occurs at all, and in steps */
@@ -43,7 +44,7 @@ struct candidate {
 struct finder {
 	spans steps;
 	size_t n_typical;
-	struct map index; /* trigram -> index in `all` */
+	struct map index; /* hash -> index in `all` */
 	VEC(struct candidate) all;
 };
 
@@ -89,7 +90,20 @@ static struct candidate *candidate_of(struct finder *x, uint64_t hash)
 	return at ? &x->all.at[*at] : NULL;
 }
 
-/* Takes the trigrams of a step in the middle of the run as candidates. */
+static void add_candidate(struct finder *x, uint64_t hash, bool is_single)
+{
+	bool is_new;
+	uint64_t *at = hash ? map_at(&x->index, hash, &is_new) : NULL;
+	if (!at)
+		return;
+	if (is_new) {
+		*at = x->all.n;
+		vec_push(&x->all, (struct candidate){ .hash = hash, .is_single = is_single });
+	}
+	x->all.at[*at].every++;
+}
+
+/* Takes what a step in the middle of the run completes as candidates. */
 static void list_candidates(struct finder *x)
 {
 	size_t middle = x->steps.n / 2;
@@ -99,14 +113,8 @@ static void list_candidates(struct finder *x)
 		return;
 	const struct span *s = &x->steps.at[middle];
 	for (uint32_t k = s->first; k < s->end; k++) {
-		uint64_t hash = s->thread->hashes.at[k];
-		bool is_new;
-		uint64_t *at = map_at(&x->index, hash, &is_new);
-		if (is_new) {
-			*at = x->all.n;
-			vec_push(&x->all, (struct candidate){ .hash = hash });
-		}
-		x->all.at[*at].every++;
+		add_candidate(x, s->thread->hashes.at[k].trigram, false);
+		add_candidate(x, s->thread->hashes.at[k].single, true);
 	}
 }
 
@@ -130,19 +138,38 @@ static void end_step(struct candidate *c, const struct span *s, bool is_alike)
 	c->n_here = 0;
 }
 
+/* The candidates of a launch: 0, 1 or 2. */
+struct pair {
+	struct candidate *at[2];
+	size_t n;
+};
+
+static struct pair candidates_of(struct finder *x, const struct token_hashes *launch)
+{
+	struct pair p = { 0 };
+	struct candidate *trigram = candidate_of(x, launch->trigram),
+			 *single = candidate_of(x, launch->single);
+	if (trigram)
+		p.at[p.n++] = trigram;
+	if (single)
+		p.at[p.n++] = single;
+	return p;
+}
+
 static void count_in_steps(struct finder *x)
 {
 	for (size_t i = 0; i < x->steps.n; i++) {
 		const struct span *s = &x->steps.at[i];
 		for (uint32_t k = s->first; k < s->end; k++) {
-			struct candidate *c = candidate_of(x, s->thread->hashes.at[k]);
-			if (c)
-				take_launch(c, s, (uint32_t)i, k);
+			struct pair p = candidates_of(x, &s->thread->hashes.at[k]);
+			for (size_t c = 0; c < p.n; c++)
+				take_launch(p.at[c], s, (uint32_t)i, k);
 		}
 		for (uint32_t k = s->first; k < s->end; k++) {
-			struct candidate *c = candidate_of(x, s->thread->hashes.at[k]);
-			if (c && c->n_here)
-				end_step(c, s, is_typical(x, i));
+			struct pair p = candidates_of(x, &s->thread->hashes.at[k]);
+			for (size_t c = 0; c < p.n; c++)
+				if (p.at[c]->n_here)
+					end_step(p.at[c], s, is_typical(x, i));
 		}
 	}
 }
@@ -151,9 +178,9 @@ static void count_all(struct finder *x, const struct loop_tree *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++)
 		for (size_t k = 0; k < t->threads.at[i].hashes.n; k++) {
-			struct candidate *c = candidate_of(x, t->threads.at[i].hashes.at[k]);
-			if (c)
-				c->n++;
+			struct pair p = candidates_of(x, &t->threads.at[i].hashes.at[k]);
+			for (size_t c = 0; c < p.n; c++)
+				p.at[c]->n++;
 		}
 }
 
@@ -174,16 +201,16 @@ static bool is_on_one_thread(const struct finder *x)
 
 /*
  * One anchor in several must occur in all steps alike: after one that is missing, all further steps
- * would end at another place.
+ * would end at another place. So must a single token: the same kernel is often launched elsewhere.
  */
 static bool is_usable(const struct finder *x, const struct candidate *c)
 {
 	uint64_t n = x->n_typical, missing = n - c->n_alike, outside = c->n - c->n_in_steps;
 	if (c->hash == TOKEN_EXCHANGE)
 		return false;
-	if (c->every == 1)
+	if (c->every == 1 && !c->is_single)
 		return missing <= n / MISSES && outside <= n / MISSES;
-	return !missing && !outside && is_on_one_thread(x);
+	return !missing && !outside && (c->every == 1 || is_on_one_thread(x));
 }
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
@@ -192,6 +219,8 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 		return a->every < b->every;
 	if (a->n_alike != b->n_alike)
 		return a->n_alike > b->n_alike;
+	if (a->is_single != b->is_single)
+		return b->is_single;
 	if (is_late(a) != is_late(b))
 		return is_late(b);
 	return is_late(a) ? a->from_begin < b->from_begin : a->from_end < b->from_end;
@@ -214,7 +243,7 @@ static void align(const struct finder *x, struct loop_anchor *out)
 	const struct span *s = &x->steps.at[STEPS_FIRST];
 	uint64_t n = 0;
 	for (uint32_t k = 0; k < s->first; k++)
-		n += s->thread->hashes.at[k] == out->hash;
+		n += loop_launch_is(&s->thread->hashes.at[k], out->hash);
 	out->lead = (uint32_t)(n % out->every);
 	out->n_missed = STEPS_FIRST - (int64_t)iteration_n_ended(n, out->every, out->lead);
 }

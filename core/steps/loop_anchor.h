@@ -1,6 +1,6 @@
 /*
- * Finds an anchor for the steps of a loop: a trigram (core/runtime/token.h) that each iteration
- * completes equally often, so that the library can count them without stacks.
+ * Finds an anchor for the steps of a loop: a trigram or a single token (core/runtime/token.h) that
+ * each iteration completes equally often, so that the library can count them without stacks.
  */
 #ifndef CORE_LOOP_ANCHOR_H
 #define CORE_LOOP_ANCHOR_H
@@ -22,7 +22,8 @@ struct loop_anchor {
 
 /*
  * Returns whether the steps `c` of the tree have an anchor, and describes it in `out`. Prefers one
- * that each step has once, and of these the one nearest to the end of a step.
+ * that each step has once, then one that occurs in more of the steps, then a trigram, and then the
+ * one nearest to the end of a step.
  */
 bool loop_anchor_find(const struct loop_tree *t, const struct loop_choice *c,
 		      struct loop_anchor *out);

@@ -230,9 +230,10 @@ static bool shows_structure(uint8_t category)
 	       category == CAT_MEMSET || category == CAT_SYNC;
 }
 
-static void add_launch(struct loop_thread *thread, uint64_t hash, uint64_t token, uint64_t ticks)
+static void add_launch(struct loop_thread *thread, struct token_hashes hashes, uint64_t token,
+		       uint64_t ticks)
 {
-	vec_push(&thread->hashes, hash);
+	vec_push(&thread->hashes, hashes);
 	vec_push(&thread->ticks, ticks);
 	vec_push(&thread->tokens, token);
 	thread->n.launches++;
@@ -252,7 +253,8 @@ static void note_birth(struct loop_tree *t, const struct loop_thread *thread)
 		b->first = thread->before;
 }
 
-void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash)
+void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c,
+		    struct token_hashes hashes)
 {
 	uint8_t category = dict_category(t->stacks.dict, c->hook);
 	if (!shows_structure(category))
@@ -269,8 +271,8 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 		thread->last_end_ticks = c->begin_ticks + record_duration(c);
 		note_birth(t, thread);
 	}
-	if (hash)
-		add_launch(thread, hash, anchor_token(c, category), c->begin_ticks);
+	if (hashes.trigram)
+		add_launch(thread, hashes, anchor_token(c, category), c->begin_ticks);
 }
 
 /* ---- Graphs ---- */

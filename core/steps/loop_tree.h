@@ -7,6 +7,7 @@
 #define CORE_LOOP_TREE_H
 
 #include "core/runtime/record.h"
+#include "core/runtime/token.h"
 #include "core/steps/loop_graphs.h"
 #include "core/steps/loop_stacks.h"
 #include "core/util/map.h"
@@ -80,11 +81,11 @@ struct loop_thread {
 	VEC(struct loop_open) open;	 /* outermost first */
 	struct loop_counts n;
 	uint64_t last_end_ticks;
-	uint32_t birth;	      /* index in loop_tree.births + 1; 0: unknown */
-	uint32_t step_node;   /* of the optimizer's step that the last call is in; 0: none */
-	VEC(uint64_t) hashes; /* of its launches: trigrams (core/runtime/token.h) */
-	VEC(uint64_t) ticks;  /* of its launches */
-	VEC(uint64_t) tokens; /* of its launches */
+	uint32_t birth;	    /* index in loop_tree.births + 1; 0: unknown */
+	uint32_t step_node; /* of the optimizer's step that the last call is in; 0: none */
+	VEC(struct token_hashes) hashes; /* of its launches */
+	VEC(uint64_t) ticks;		 /* of its launches */
+	VEC(uint64_t) tokens;		 /* of its launches */
 	struct loop_capture capture;
 };
 
@@ -108,10 +109,11 @@ void loop_tree_stop(struct loop_tree *t);
 
 /*
  * Takes the next call of thread `slot`. Calls of one thread must come in order. Only launches,
- * copies and synchronizations count. `hash`: the trigram that the call completes if the library
- * pushes it into its token window, else 0.
+ * copies and synchronizations count. `hashes`: what the call completes if the library pushes it
+ * into its token window, else zeros.
  */
-void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c, uint64_t hash);
+void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c,
+		    struct token_hashes hashes);
 
 /*
  * Takes the next record of thread `slot` about CUDA graphs: REC_NODE or REC_GRAPH. Same order.
@@ -138,6 +140,11 @@ void loop_tree_end(struct loop_tree *t);
 static inline bool loop_goes_round(const struct loop *l)
 {
 	return l->iterations.n > l->n_runs && l->n_calls;
+}
+
+static inline bool loop_launch_is(const struct token_hashes *launch, uint64_t anchor)
+{
+	return launch->trigram == anchor || launch->single == anchor;
 }
 
 /* Returns the nearest loop around it that goes round; NULL: none. */

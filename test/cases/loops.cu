@@ -246,6 +246,34 @@ static int parts()
     return wanted;
 }
 
+// One launch in an iteration, and a copy after every hundredth: three launches in a row often
+// extend over the copy.
+static int one_launch()
+{
+    float *x = room();
+    for (int t = 0; t < wanted; t++) {
+        advance_30us<<<4, 64>>>(x);
+        if (t % 100 == 99)
+            read(x);
+    }
+    return wanted;
+}
+
+// Two launches in an iteration, and more after every seventh.
+static int two_launches()
+{
+    float *x = room();
+    for (int t = 0; t < wanted; t++) {
+        advance_30us<<<4, 64>>>(x);
+        limit_20us<<<4, 64>>>(x);
+        if (t % 7 == 6) {
+            reduce_15us<<<1, 64>>>(x);
+            read(x);
+        }
+    }
+    return wanted;
+}
+
 // A draft proposes one to six tokens, one pass checks them, and chance decides how many are kept.
 static int speculative()
 {
@@ -286,6 +314,7 @@ int main(int argc, char **argv)
         { "pool", pool },           { "recursion", recursion }, { "callbacks", callbacks },
         { "threads", threads },     { "branches", branches },   { "lives", lives },
         { "parts", parts },         { "speculative", speculative },
+        { "one_launch", one_launch }, { "two_launches", two_launches },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;
     for (auto &kind : kinds)

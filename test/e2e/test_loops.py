@@ -109,8 +109,7 @@ class Loops(Case):
                 loop = steps["loop"]
                 self.assertEqual((os.path.basename(loop["file"]), loop["line"]),
                                  (name + ".cu", line))
-                # after the opening, a few iterations without a launch in common are not counted
-                self.assertAlmostEqual(steps["count"], count, delta=count / 50)
+                self.assertAlmostEqual(steps["count"], count, delta=2)
                 if "opening_s" not in steps:
                     self.assertEqual(loop["iterations"], count)
                 for place in (f"{name}.cu:{line}", other):
@@ -165,6 +164,12 @@ class Loops(Case):
         self.assertEqual((run.trace_steps(), steps["schedule_shift"]), ([12, 13, 14], 0))
         again = self.execute([LAUNCHER, "report", run.folder, "--json"], run.folder, environment())
         self.assertEqual(json.loads(again.out)["processes"][0]["steps"], steps)
+
+    def test_iterations_of_one_or_two_launches_are_counted_after_the_opening(self):
+        for kind in "one_launch", "two_launches":
+            with self.subTest(kind):
+                _, steps = self.after_the_opening(kind, "12000")
+                self.assertAlmostEqual(steps["count"], 12000, delta=2)
 
     def test_the_chosen_loop_is_counted_after_the_opening(self):
         _, steps, _ = self.steps([prog("case_loops"), "stages"])

@@ -122,7 +122,7 @@ static void call(struct fixture *f, uint32_t slot, uint16_t hook, uint32_t stack
 	if (hook == COPY)
 		c.detail = COPY_D2H;
 	f->now += 1000;
-	loop_tree_feed(&f->tree, slot, &c, hash);
+	loop_tree_feed(&f->tree, slot, &c, (struct token_hashes){ hash, 0 });
 }
 
 /* A launch from a place of main, and one from a place of the function that main calls there. */
@@ -631,6 +631,29 @@ static void test_an_anchor_at_the_begin_ends_the_step_before(void **state)
 	stop(&f);
 }
 
+/* The trigrams of all steps differ, but each has one launch of a kind. */
+static void test_a_single_launch_is_an_anchor(void **state)
+{
+	enum { STEPS = 31, KIND = 42 };
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[....[.]...]", ".");
+	for (uint32_t i = 0; i < STEPS; i++)
+		step(&f, 2, 8);
+	struct loop_thread *t = &f.tree.threads.at[0];
+	for (size_t k = 0; k < t->hashes.n; k++)
+		t->hashes.at[k] = (struct token_hashes){ 1001 + 2 * k, k % 4 ? 4 : KIND };
+	assert_true(find_anchor(&f, STEPS - 1, &a));
+	assert_int_equal(a.hash, KIND);
+	assert_int_equal(a.every, 0);
+	assert_int_equal(a.n, STEPS);
+	/* but not if it occurs elsewhere, too */
+	t->hashes.at[21].single = KIND;
+	assert_false(find_anchor(&f, STEPS - 1, &a) && a.hash == KIND);
+	stop(&f);
+}
+
 static void test_few_steps_have_no_anchor(void **state)
 {
 	struct fixture f;
@@ -729,7 +752,8 @@ static void test_exchanges_count_a_loop(void **state)
 					      .begin_ticks = f.now += 1000,
 					      .arg = 1000 + i };
 			c.detail = at == 2 ? 0 : c.detail;
-			loop_tree_feed(&f.tree, 1, &c, 5000 + 10 * i + at);
+			loop_tree_feed(&f.tree, 1, &c,
+				       (struct token_hashes){ 5001 + 10 * i + 2 * at, 0 });
 		}
 	loop_tree_end(&f.tree);
 	struct learn_loops x = { .tree = f.tree, .is_started = true };
@@ -752,7 +776,7 @@ static void test_an_anchor_of_some_iterations_counts_no_loop(void **state)
 	}
 	loop_tree_end(&f.tree);
 	for (size_t k = 0; k < 20; k++)
-		f.tree.threads.at[0].hashes.at[k] = 9;
+		f.tree.threads.at[0].hashes.at[k].trigram = 9;
 	struct learn_loops x = { .tree = f.tree, .is_started = true };
 	assert_int_equal(learn_loops_match(&x, &(struct anchor_counts){ .anchor = 9 }), -1);
 	assert_true(learn_loops_match(&x, &(struct anchor_counts){ .anchor = 101 }) < 0);
@@ -860,6 +884,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_repeats),
 		cmocka_unit_test(test_the_anchor_is_the_last_launch_of_each_step),
 		cmocka_unit_test(test_an_anchor_at_the_begin_ends_the_step_before),
+		cmocka_unit_test(test_a_single_launch_is_an_anchor),
 		cmocka_unit_test(test_few_steps_have_no_anchor),
 		cmocka_unit_test(test_one_anchor_in_several_ends_a_step),
 		cmocka_unit_test(test_rounds_that_differ_are_no_anchor),

@@ -67,6 +67,21 @@ static void test_anchors_are_examined(void **state)
 	hook_switch.steps = (struct steps_hot){ 0 };
 }
 
+/* A single token is an anchor, whatever was launched before; other launches are none. */
+static void test_single_tokens_are_anchors(void **state)
+{
+	(void)state;
+	uint64_t token = token_of_launch(3), anchor = token_single(token);
+	struct token_window w = { 0 };
+	assert_int_equal(token_window_push_for(&w, token, anchor), anchor);
+	assert_int_not_equal(token_window_push_for(&w, token_of_launch(4), anchor), anchor);
+	assert_int_equal(token_window_push_for(&w, token, anchor), anchor);
+	assert_int_not_equal(token_window_push_for(&w, token, 0), anchor);
+	assert_int_equal(anchor % 2, 0);
+	assert_int_not_equal(token_single(0), 0);
+	assert_int_not_equal(token_single(1), 0);
+}
+
 /* Whether steps continue is checked once per N launches, skipped or not. */
 static void test_some_are_still_examined(void **state)
 {
@@ -93,6 +108,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_window_is_as_if_all_were_examined),
 		cmocka_unit_test(test_anchors_are_examined),
+		cmocka_unit_test(test_single_tokens_are_anchors),
 		cmocka_unit_test(test_some_are_still_examined),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
