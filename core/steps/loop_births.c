@@ -19,6 +19,71 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
 }
 
+/* ---- Empty iterations ---- */
+
+static int by_creation(const void *a, const void *b)
+{
+	const struct loop_birth *const *x = a, *const *y = b;
+	if ((*x)->creator != (*y)->creator)
+		return (*x)->creator < (*y)->creator ? -1 : 1;
+	return (*x)->ticks < (*y)->ticks ? -1 : (*x)->ticks > (*y)->ticks;
+}
+
+/* Returns whether the iteration created one of the threads, which are sorted by_creation(). A
+ * creation at its end began the next one. */
+static bool creates_thread(const struct loop_birth *const *births, size_t n,
+			   const struct loop_iteration *it)
+{
+	size_t i = bisect(n, k,
+			  births[k]->creator < it->slot || (births[k]->creator == it->slot &&
+							    births[k]->ticks < it->begin_ticks));
+	return i < n && births[i]->creator == it->slot &&
+	       (births[i]->ticks < it->end_ticks || births[i]->ticks == it->begin_ticks);
+}
+
+static bool is_empty(const struct loop_birth *const *births, size_t n,
+		     const struct loop_iteration *it)
+{
+	return !it->n.calls && !creates_thread(births, n, it);
+}
+
+/* Fills loop.empty anew. A loop that only joins threads keeps its iterations. */
+static void set_empty_aside(struct loop *l, const struct loop_birth *const *births, size_t n)
+{
+	size_t n_kept = 0;
+	for (size_t i = 0; i < l->empty.n; i++)
+		vec_push(&l->iterations, l->empty.at[i]);
+	size_t n_all = l->iterations.n;
+	l->empty.n = 0;
+	for (size_t i = 0; i < n_all; i++)
+		n_kept += !is_empty(births, n, &l->iterations.at[i]);
+	if (!n_kept || n_kept == n_all)
+		return;
+	n_kept = 0;
+	for (size_t i = 0; i < n_all; i++) {
+		struct loop_iteration it = l->iterations.at[i];
+		if (is_empty(births, n, &it))
+			vec_push(&l->empty, it);
+		else
+			l->iterations.at[n_kept++] = it;
+	}
+	l->iterations.n = n_kept;
+}
+
+static void set_all_empty_aside(struct loop_tree *t)
+{
+	size_t n = t->births.n;
+	const struct loop_birth **births = mem_zero((n ? n : 1) * sizeof(*births));
+	for (size_t i = 0; i < n; i++)
+		births[i] = &t->births.at[i];
+	qsort(births, n, sizeof(*births), by_creation);
+	for (size_t i = 0; i < t->loops.n; i++)
+		set_empty_aside(&t->loops.at[i], births, n);
+	free(births);
+}
+
+/* ---- Threads ---- */
+
 static uint32_t parent_of(const struct loop_tree *t, uint32_t place)
 {
 	return t->stacks.places.at[place].parent;
@@ -141,6 +206,7 @@ static bool is_around(const struct loop_tree *t, uint32_t outer, uint32_t place)
 
 void loop_births_link(struct loop_tree *t)
 {
+	set_all_empty_aside(t);
 	if (!t->births.n)
 		return;
 	unlink_all(t);

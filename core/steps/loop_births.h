@@ -11,6 +11,10 @@
  * them. Of several such loops around a creation, they belong to the innermost one. The threads of a
  * pool belong to no loop: they go on in later iterations.
  *
+ * Iterations without a call that create no thread with calls are set aside (loop.empty): a loop
+ * that finds nothing left to do may start and join helper threads before it ends. Loops that only
+ * join threads keep theirs.
+ *
  * Sets loop_place.parent of the threads' outermost loops, and adds the threads' calls to the loops
  * that they belong to. May be called again when the tree has taken more calls.
  */

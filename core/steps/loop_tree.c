@@ -16,8 +16,10 @@ void loop_tree_start(struct loop_tree *t, const struct dict *d)
 
 void loop_tree_stop(struct loop_tree *t)
 {
-	for (size_t i = 0; i < t->loops.n; i++)
+	for (size_t i = 0; i < t->loops.n; i++) {
 		vec_free(&t->loops.at[i].iterations);
+		vec_free(&t->loops.at[i].empty);
+	}
 	for (size_t i = 0; i < t->threads.n; i++) {
 		vec_free(&t->threads.at[i].open);
 		vec_free(&t->threads.at[i].hashes);

@@ -44,6 +44,8 @@ struct loop_iteration {
 struct loop {
 	uint32_t place; /* index in loop_stacks.places; loops have the same numbers as places */
 	VEC(struct loop_iteration) iterations;
+	/* iterations that loop_births_link() left out: they contain nothing */
+	VEC(struct loop_iteration) empty;
 	uint64_t n_runs; /* how often a thread entered the loop */
 	/* see struct loop_counts */
 	uint64_t n_calls, n_steps, n_others, n_waits, n_transfers, n_replayed;

@@ -835,6 +835,37 @@ static void test_threads_belong_to_the_loop_that_joins_them(void **state)
 	stop(&f);
 }
 
+/* When the loader's loop finds that there is no further batch, it ends its helper threads, one of
+ * which it has to start for this. */
+static void test_the_last_look_for_a_batch_is_no_iteration(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.[..]]", "[.]");
+	for (int epoch = 0; epoch < 4; epoch++) {
+		uint64_t created = f.now;
+		thread_event(&f, 1, THREAD_CREATES, 1);
+		f.now = created; /* both records have the same time */
+		thread_event(&f, 2, THREAD_BEGINS, 1);
+		f.now = created + 1;
+		for (int batch = 0; batch < 30; batch++) {
+			launch(&f, 3);
+			wait(&f, 4);
+		}
+		thread_event(&f, 1, THREAD_CREATES, 3);
+		thread_event(&f, 1, THREAD_JOINS, 4);
+	}
+	loop_tree_end(&f.tree);
+	for (int again = 0; again < 2; again++) {
+		loop_births_link(&f.tree);
+		struct loop_choice c;
+		assert_true(loop_choose(&f.tree, &c));
+		assert_int_equal(c.begins.n, 120);
+		loop_choice_free(&c);
+	}
+	stop(&f);
+}
+
 /* Threads that go on after the iteration that created them belong to none. */
 static void test_threads_of_a_pool_belong_to_no_loop(void **state)
 {
@@ -893,6 +924,7 @@ int main(void)
 		cmocka_unit_test(test_an_anchor_of_some_iterations_counts_no_loop),
 		cmocka_unit_test(test_threads_belong_to_the_loop_that_joins_them),
 		cmocka_unit_test(test_threads_of_a_pool_belong_to_no_loop),
+		cmocka_unit_test(test_the_last_look_for_a_batch_is_no_iteration),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
