@@ -7,7 +7,8 @@
  * take many times as long. These few are the slow steps, or pauses. They are reported separately,
  * because figures per step do not show their cause.
  *
- * Steps may also become longer or shorter during the whole run. This is drift.
+ * Steps may also become longer or shorter during the whole run. This is drift, unless other load on
+ * the machine explains it.
  */
 #include "core/analysis/step_times.h"
 
@@ -339,6 +340,46 @@ static struct finding_drift find_drift(const struct baseline *b)
 		       : none;
 }
 
+/* Returns the length of a recorded step without the waits for a CPU, in ms, and adds these waits to
+ * `waited_ms`. */
+static float undisturbed_ms(const struct timeline *t, const struct timeline_step *s,
+			    double *waited_ms)
+{
+	uint32_t thread = s->n_calls ? main_thread(t, s) : 0;
+	double ms = (double)(s->end_ns - s->begin_ns) / 1e6, waited = 0;
+	for (size_t i = s->first_call; i < (size_t)s->first_call + s->n_calls; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		if (c->thread == thread || c->is_backward)
+			waited += (double)c->waited_before_ns + (double)c->waited_within_ns;
+	}
+	waited = fmin(waited / 1e6, ms);
+	*waited_ms += waited;
+	return (float)(ms - waited);
+}
+
+/*
+ * Returns whether other load on the machine explains the drift of `n_all` steps: the recorded steps
+ * without their waits for a CPU drift less than half as much as their share of the run would. If too
+ * few were recorded to tell, whether they wait for the CPU as long as the steps drift.
+ */
+static bool is_of_load(const struct timeline *t, const struct finding_drift *d, size_t n_all)
+{
+	VEC(float) ms = { 0 };
+	double waited_ms = 0, change = d->last_ms - d->first_ms;
+	for (size_t i = 0; t && i < t->steps.n; i++)
+		vec_push(&ms, undisturbed_ms(t, &t->steps.at[i], &waited_ms));
+	size_t part = ms.n / PARTS;
+	bool is = ms.n && waited_ms / (double)ms.n >= fabs(change);
+	if (part >= PART_LEAST && waited_ms > 0) {
+		double own = describe(ms.at + (PARTS - 1) * part, part).p50 -
+			     describe(ms.at, part).p50,
+		       share = (double)ms.n / (double)n_all;
+		is = own / change < share / 2;
+	}
+	vec_free(&ms);
+	return is;
+}
+
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded)
 {
 	size_t n_warm = count_warm_up(b);
@@ -356,5 +397,7 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 		fill_pauses(f, b, n_warm);
 	}
 	f->drift = find_drift(b);
+	if (f->drift.first_ms > 0 && is_of_load(f->timeline, &f->drift, b->n))
+		f->drift = (struct finding_drift){ 0 };
 	f->recorded = sample_summarize(recorded);
 }

@@ -355,6 +355,56 @@ static void drift_is_a_change_all_the_time(void **state)
 	assert_true(fill(ms, 20).drift.first_ms <= 0);
 }
 
+/* Steps that grow because their threads wait ever longer for a CPU, and steps that grow although
+ * they wait. `recorded`: how many of them, from the first on. */
+static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end)
+{
+	struct timeline t = { 0 };
+	struct findings f = { .timeline = &t };
+	struct baseline b = { 0 };
+	struct sample *of_recorded = mem_zero(sizeof(*of_recorded));
+	vec_push(&t.threads, (struct timeline_thread){ 0 });
+	for (uint64_t i = 0; i < 200; i++) {
+		double ms = 2 + 2 * (double)i / 200;
+		baseline_add(&b, i, ms, false);
+		if (i >= recorded)
+			continue;
+		vec_push(&t.steps,
+			 (struct timeline_step){ .number = i,
+						 .begin_ns = i * 10000000,
+						 .end_ns = i * 10000000 + (uint64_t)(ms * 1e6),
+						 .first_call = (uint32_t)i,
+						 .n_calls = 1 });
+		vec_push(&t.calls, (struct timeline_call){ .begin_ns = i * 10000000,
+							   .end_ns = i * 10000000 + 1000,
+							   .category = CAT_LAUNCH,
+							   .waited_before_ns =
+								   (uint32_t)(wait_ms_at_end * 1e6 *
+									      (double)i / 200) });
+	}
+	step_times_fill(&f, &b, of_recorded);
+	bool drifts = f.drift.first_ms > 0;
+	findings_free(&f);
+	vec_free(&t.threads);
+	vec_free(&t.steps);
+	vec_free(&t.calls);
+	baseline_free(&b);
+	free(of_recorded);
+	return drifts;
+}
+
+static void load_is_no_drift(void **state)
+{
+	(void)state;
+	assert_true(drifts_if_waiting(200, 0));
+	assert_false(drifts_if_waiting(200, 2));
+	assert_true(drifts_if_waiting(200, 0.5));
+	assert_false(drifts_if_waiting(80, 2));
+	assert_true(drifts_if_waiting(80, 0.5));
+	assert_true(drifts_if_waiting(20, 2)); /* these wait for less than the steps drift */
+	assert_false(drifts_if_waiting(20, 400));
+}
+
 /* Which of them were recorded, by their numbers. */
 static void slow_steps_that_are_recorded(void **state)
 {
@@ -442,6 +492,7 @@ int main(void)
 		cmocka_unit_test(a_loaders_thread_is_not_where_steps_pause),
 		cmocka_unit_test(the_median_has_an_error),
 		cmocka_unit_test(drift_is_a_change_all_the_time),
+		cmocka_unit_test(load_is_no_drift),
 		cmocka_unit_test(slow_steps_that_are_recorded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
