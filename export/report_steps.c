@@ -411,6 +411,25 @@ static void say_other_loop(struct textout *o, const struct facts_steps *steps,
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, LINES);
 }
 
+/* Prints the loops apart from the step's: no figure of a step includes them. */
+static void say_others(struct textout *o, const struct facts_steps *steps, const char *cwd)
+{
+	const struct facts_loops *l = steps->loop;
+	enum { LINES = 4 };
+	char text[600], place[PLACE_BYTES];
+	size_t used = 0;
+	for (size_t i = 0; i < l->others.n && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s the loop at %s (%lld iterations%s, %.0f %% of the "
+					 "time)",
+					 i ? " and" : "apart from these steps:",
+					 write_loop(place, sizeof(place), &l->others.at[i], cwd),
+					 (long long)l->others.at[i].iterations, when_counted(steps),
+					 100 * l->others.at[i].share);
+	if (used)
+		text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, LINES);
+}
+
 /* Prints which loop of the program the steps are the iterations of. */
 static void say_loop(struct textout *o, const struct facts_steps *steps, const char *cwd)
 {
@@ -433,6 +452,7 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 		say_other_loop(o, steps, l->instead, cwd);
 	else
 		say_nest(o, steps, cwd);
+	say_others(o, steps, cwd);
 }
 
 static void say_corrected(struct textout *o, const struct facts_steps *steps)

@@ -101,14 +101,9 @@ static void collect(struct loop_tree *t, candidates *out)
 
 /* ---- Begins ---- */
 
-/*
- * A step begins with its first launch or copy, as it does where the library counts steps. What the
- * CPU does before belongs to the step before.
- */
 static struct loop_begin begin_of(const struct loop_iteration *x)
 {
-	return (struct loop_begin){ x->launch_ticks ? x->launch_ticks : x->begin_ticks, x->slot,
-				    x->launch, x->n.launches };
+	return (struct loop_begin){ loop_iteration_begin(x), x->slot, x->launch, x->n.launches };
 }
 
 static void add_begins(loop_begins *out, const struct loop *l)

@@ -4,10 +4,15 @@
 #include "core/source/journal/native.h"
 #include "core/source/journal/pylines.h"
 #include "core/steps/loop_lines.h"
+#include "core/util/bisect.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { INNER_MOST = 4 };
+enum { INNER_MOST = 4, OTHERS_MOST = 3 };
+
+/* Share of the time; a loop with less changes no figure by more than a percent. */
+#define OTHER_LEAST 0.01
 
 struct namer {
 	const struct loop_tree *tree;
@@ -215,6 +220,76 @@ static int by_ticks(const void *a, const void *b)
 	return x->ticks > y->ticks ? -1 : x->ticks < y->ticks;
 }
 
+/* Returns whether the loop is around the step's loop, or that loop itself. */
+static bool is_step_or_around(const struct namer *x, const struct loop *l, const struct loop *step)
+{
+	const struct loop *at = step;
+	while (at && at != l)
+		at = loop_tree_parent(x->tree, at);
+	return at;
+}
+
+/* Returns whether the steps include iterations of the loop: of a phase, or of another call. */
+static bool is_counted(const struct loop_choice *c, const struct loop *l)
+{
+	const struct loop_iteration *first = &l->iterations.at[0];
+	uint64_t ticks = loop_iteration_begin(first);
+	size_t i = bisect(c->begins.n, k, c->begins.at[k].ticks < ticks);
+	return i < c->begins.n && c->begins.at[i].ticks == ticks &&
+	       c->begins.at[i].slot == first->slot;
+}
+
+/* Returns whether the loop is apart from the step's, and no loop around it is. */
+static bool is_other(const struct namer *x, const struct loop *l, const struct loop_choice *c)
+{
+	const struct loop *step = &x->tree->loops.at[c->loop];
+	if (!loop_goes_round(l) || !loop_may_be_step(x->tree, l) || is_step_or_around(x, l, step) ||
+	    l->place == c->other || is_counted(c, l))
+		return false;
+	for (const struct loop *o = l; (o = loop_tree_parent(x->tree, o)) != NULL;)
+		if (loop_may_be_step(x->tree, o))
+			return is_step_or_around(x, o, step) && o != step;
+	return true;
+}
+
+/*
+ * Returns the time from the first loop's begin to the last one's end, of those that may be the
+ * step. So the time in which Python imports modules does not count.
+ */
+static double whole_ticks(const struct loop_tree *t)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+	for (size_t i = 0; i < t->loops.n; i++) {
+		const struct loop *l = &t->loops.at[i];
+		bool counts = loop_goes_round(l) && loop_may_be_step(t, l);
+		for (size_t k = 0; counts && k < l->iterations.n; k++) {
+			const struct loop_iteration *it = &l->iterations.at[k];
+			begin = it->begin_ticks < begin ? it->begin_ticks : begin;
+			end = it->end_ticks > end ? it->end_ticks : end;
+		}
+	}
+	return end > begin ? (double)(end - begin) : 1;
+}
+
+static void name_others(struct namer *x, struct loop_names *to, const struct loop_choice *c)
+{
+	VEC(const struct loop *) others = { 0 };
+	double whole = whole_ticks(x->tree);
+	for (size_t i = 0; i < x->tree->loops.n; i++) {
+		const struct loop *l = &x->tree->loops.at[i];
+		if (is_other(x, l, c) && (double)l->ticks >= OTHER_LEAST * whole)
+			vec_push(&others, l);
+	}
+	if (others.n)
+		qsort(others.at, others.n, sizeof(*others.at), by_ticks);
+	list_make(x->arena, &to->others, others.n < OTHERS_MOST ? others.n : OTHERS_MOST);
+	for (size_t i = 0; i < to->others.n; i++) {
+		to->others.at[i] = name_of(x, others.at[i]);
+		to->others.at[i].share = fmin((double)others.at[i]->ticks / whole, 1);
+	}
+	vec_free(&others);
+}
+
 /* Names the loops of user code directly inside the step, as those of frameworks say little. */
 static void name_inner(struct namer *x, struct loop_names *to, const struct loop *step)
 {
@@ -243,6 +318,7 @@ void loop_names_make(struct loop_names *to, const struct loop_tree *t, const str
 		to->per_step = (double)step->iterations.n / (double)c->begins.n;
 	name_outer(&x, to, step);
 	name_inner(&x, to, step);
+	name_others(&x, to, c);
 	if (c->other != LOOP_NONE) {
 		struct loop_name *instead = arena_zero(a, sizeof(*instead));
 		*instead = name_of(&x, &t->loops.at[c->other]);

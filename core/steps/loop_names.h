@@ -17,6 +17,7 @@ struct loop_name {
 	 * of the user's function that each iteration calls.
 	 */
 	bool is_call;
+	double share; /* of the time in which loops run that may be the step; 0: not known */
 };
 
 struct loop_names {
@@ -26,6 +27,11 @@ struct loop_names {
 	LIST(struct loop_name) outer;	 /* the loops around it, nearest first */
 	LIST(struct loop_name) inner;	 /* the loops directly inside it, heaviest first */
 	const struct loop_name *instead; /* the loop that could be meant instead; NULL: none */
+	/*
+	 * Loops that are neither around the step's loop nor inside it, such as those of a warm-up
+	 * or of an evaluation, heaviest first.
+	 */
+	LIST(struct loop_name) others;
 };
 
 /* Resolves names of native code, which reads debug information and may take a while. */

@@ -144,6 +144,15 @@ static inline bool loop_goes_round(const struct loop *l)
 	return l->iterations.n > l->n_runs && l->n_calls;
 }
 
+/*
+ * Returns when a step that is the iteration begins: with its first launch or copy, as it does where
+ * the library counts steps. What the CPU does before belongs to the step before.
+ */
+static inline uint64_t loop_iteration_begin(const struct loop_iteration *i)
+{
+	return i->launch_ticks ? i->launch_ticks : i->begin_ticks;
+}
+
 static inline bool loop_launch_is(const struct token_hashes *launch, uint64_t anchor)
 {
 	return launch->trigram == anchor || launch->single == anchor;

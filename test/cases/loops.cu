@@ -274,6 +274,27 @@ static int two_launches()
     return wanted;
 }
 
+// A warm-up and a download, each in a loop of its own.
+static int phases()
+{
+    float *x = room();
+    for (int i = 0; i < 25; i++) {
+        limit_20us<<<4, 64>>>(x);
+        limit_20us<<<8, 64>>>(x);
+        cudaDeviceSynchronize();
+    }
+    for (int t = 0; t < wanted; t++) {
+        advance_30us<<<4, 64>>>(x);
+        for (int k = 0; k < 3; k++)
+            limit_20us<<<4, 64>>>(x);
+        reduce_15us<<<1, 64>>>(x);
+        cudaDeviceSynchronize();
+    }
+    for (int i = 0; i < 30; i++)
+        read(x);
+    return wanted;
+}
+
 // A draft proposes one to six tokens, one pass checks them, and chance decides how many are kept.
 static int speculative()
 {
@@ -314,6 +335,7 @@ int main(int argc, char **argv)
         { "pool", pool },           { "recursion", recursion }, { "callbacks", callbacks },
         { "threads", threads },     { "branches", branches },   { "lives", lives },
         { "parts", parts },         { "speculative", speculative },
+        { "phases", phases },
         { "one_launch", one_launch }, { "two_launches", two_launches },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;

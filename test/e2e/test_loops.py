@@ -142,6 +142,17 @@ class Loops(Case):
         other = json.loads(again.out)["processes"][0]["steps"]
         self.assertEqual((other["count"], other["loop"]["line"]), (2000, inner["line"]))
 
+    def test_loops_before_and_after_the_steps_are_mentioned(self):
+        run, steps, _ = self.steps([prog("case_loops"), "phases"])
+        others = steps["loop"]["others"]
+        self.assertEqual(steps["count"], 60)
+        self.assertEqual({loop["iterations"] for loop in others}, {25, 30})
+        for loop in others:
+            self.assertTrue(0.01 <= loop["share"] < 0.9, loop)
+            self.assertIn(f"loops.cu:{loop['line']} ({loop['iterations']} iterations, "
+                          f"{100 * loop['share']:.0f} % of the time)", " ".join(run.err.split()))
+        self.assertLess(sum(loop["share"] for loop in others), 1)
+
     def test_a_loop_can_be_chosen_for_the_run(self):
         _, steps, _ = self.steps([prog("case_rk4_stages")])
         inner = steps["loop"]["inner"][0]

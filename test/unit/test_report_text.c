@@ -498,10 +498,28 @@ static void test_inner_loops_that_are_not_shown(void **state)
 	char *text = print(root, true, false, NULL);
 	assert_fits(text);
 	assert_says(text, "it contains the loop at");
-	assert_says(text, ":21 (10 iterations per step)\n");
+	assert_says(text, ":21 (10\n         iterations per step)\n");
 	assert_null(strstr(text, "grid.py"));
 	assert_null(strstr(text, "loader.py"));
 	assert_null(strstr(text, " and the loop"));
+	free(text);
+	json_decref(root);
+}
+
+static void test_loops_apart_from_the_steps(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *loop = loop_row(14, 80), *before = loop_row(7, 30), *after = loop_row(31, 20);
+	(void)state;
+	json_object_set_new(before, "share", json_real(0.25));
+	json_object_set_new(after, "share", json_real(0.074));
+	json_object_set_new(loop, "others", json_pack("[o, o]", before, after));
+	json_object_set_new(json_object_get(p, "steps"), "loop", loop);
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "apart from these steps: the loop at\n");
+	assert_says(text, "again.cu:7 (30 iterations, 25 % of the\n");
+	assert_says(text, "again.cu:31 (20\n         iterations, 7 % of the time)\n");
 	free(text);
 	json_decref(root);
 }
@@ -755,6 +773,7 @@ int main(void)
 		cmocka_unit_test(test_what_the_host_does),
 		cmocka_unit_test(test_the_option_for_another_loop_is_whole),
 		cmocka_unit_test(test_the_line_of_a_loop_is_shown),
+		cmocka_unit_test(test_loops_apart_from_the_steps),
 		cmocka_unit_test(test_a_loop_of_few_steps),
 		cmocka_unit_test(test_inner_loops_that_are_not_shown),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),

@@ -90,7 +90,8 @@ static struct facts_loop loop_of(const struct loop_name *name, struct arena *a)
 				    .function = arena_text(a, name->function),
 				    .line = name->line ? (int64_t)name->line : -1,
 				    .iterations = (int64_t)name->iterations,
-				    .is_call = name->is_call };
+				    .is_call = name->is_call,
+				    .share = name->share > 0 ? name->share : NAN };
 }
 
 static struct facts_loops *loops_of(const struct loop_names *names, struct arena *a)
@@ -104,6 +105,9 @@ static struct facts_loops *loops_of(const struct loop_names *names, struct arena
 	list_make(a, &to->inner, names->inner.n);
 	for (size_t i = 0; i < names->inner.n; i++)
 		to->inner.at[i] = loop_of(&names->inner.at[i], a);
+	list_make(a, &to->others, names->others.n);
+	for (size_t i = 0; i < names->others.n; i++)
+		to->others.at[i] = loop_of(&names->others.at[i], a);
 	if (names->instead) {
 		to->instead = arena_zero(a, sizeof(*to->instead));
 		*to->instead = loop_of(names->instead, a);

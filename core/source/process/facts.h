@@ -38,6 +38,7 @@ struct facts_loop {
 	const char *file, *function;
 	int64_t line, iterations;
 	bool is_call; /* the place is that of a function that each iteration calls */
+	double share; /* of the time, from 0 to 1; NAN: not said */
 };
 
 /* The loop whose iterations are the steps, and the loops around and inside it. */
@@ -46,6 +47,7 @@ struct facts_loops {
 	double per_step; /* iterations per step if a step is several; NAN: it is one */
 	LIST(struct facts_loop) outer, inner; /* nearest first; heaviest first */
 	struct facts_loop *instead;	      /* the loop that could be meant instead; NULL: none */
+	LIST(struct facts_loop) others;	      /* neither around it nor inside it; heaviest first */
 };
 
 struct facts_steps {
