@@ -1,7 +1,8 @@
 /*
  * See loop_lines.h. Optimized code enters a loop with the body, and tests the condition at the end.
  * So the loop's statement has the smallest of the lines of the first instruction and of the back
- * edges. Only the innermost function that contains the whole loop counts, with its calls: the body
+ * edges. The first instruction may also load a constant that an earlier statement needs, so it does
+ * not count if the line of a back edge comes before those of all calls. Only the innermost function that contains the whole loop counts, with its calls: the body
  * may begin and end in a function that is inlined there and stands elsewhere in the source. A
  * `while (true)` or a `do` has no instruction. Then the line is the body's first one.
  */
@@ -68,6 +69,28 @@ static size_t with(size_t depth, const struct inlined *first, const struct inlin
 	return common < depth ? common : depth;
 }
 
+/* Returns the smaller one of two lines of a file; `b` may be in another file, or unknown. */
+static const struct frame *smaller(const struct frame *a, const struct frame *b)
+{
+	bool is_file = !a->line || !strcmp(a->file, b->file);
+	return b->line && is_file && (!a->line || b->line < a->line) ? b : a;
+}
+
+/*
+ * Returns whether the line comes before those of all calls in the loop. A line after a call is that
+ * of the `while` of a `do`, or of the body's end.
+ */
+static bool is_before_calls(struct native *n, const struct native_loop *l, size_t depth,
+			    const struct frame *line)
+{
+	for (size_t i = 0; i < l->n_sites; i++) {
+		struct inlined site = find(n, l, l->sites[i].at);
+		if (site.n <= depth || smaller(line, at_depth(&site, depth)) != line)
+			return false;
+	}
+	return line->line && l->n_sites;
+}
+
 struct loop_lines loop_lines_find(struct native *n, const struct native_loop *l)
 {
 	uint64_t ends[ENDS_MOST];
@@ -83,13 +106,11 @@ struct loop_lines loop_lines_find(struct native *n, const struct native_loop *l)
 	}
 	struct loop_lines found = { .first = *at_depth(&first, own_depth(&first, first.n - 1)) };
 	depth = own_depth(&first, depth);
-	found.at = *at_depth(&first, depth);
-	found.body = found.at.line;
-	for (size_t i = 0; i < n_ends; i++) {
-		const struct frame *other = at_depth(&end[i], depth);
-		bool is_file = !found.at.line || !strcmp(other->file, found.at.file);
-		if (other->line && is_file && (!found.at.line || other->line < found.at.line))
-			found.at = *other;
-	}
+	static const struct frame unknown = { .file = "", .function = "" };
+	const struct frame *body = at_depth(&first, depth), *back = &unknown;
+	for (size_t i = 0; i < n_ends; i++)
+		back = smaller(back, at_depth(&end[i], depth));
+	found.body = body->line;
+	found.at = is_before_calls(n, l, depth, back) ? *back : *smaller(body, back);
 	return found;
 }
