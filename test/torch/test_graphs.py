@@ -141,5 +141,40 @@ class Graphs(SimCase):
         self.assertLessEqual(unknown, UNKNOWN * sum(lines.values()), lines)
 
 
+class Steps(SimCase):
+    """Short programs with the default settings: the steps, their loop and their GPU times."""
+
+    def loop_of(self, pattern, script):
+        with open(os.path.join(SCRIPTS, script), encoding="utf-8") as file:
+            return next(i + 1 for i, text in enumerate(file) if pattern in text)
+
+    def record(self, script, *arguments):
+        run = self.under_profrun([os.path.join(SCRIPTS, script), *map(str, arguments)],
+                                 "skip_first=10,wait=0,warmup=2,active=3,repeat=1")
+        self.assertEqual(run.status, 0, run.err)
+        process, = report_of(run)["processes"]
+        self.assertEqual(process["completeness"]["graph_captured"],
+                         process["completeness"]["graph_kernels"])
+        self.assertGreater(process["completeness"]["graph_kernels"], 0)
+        return process["steps"]
+
+    def test_replays_of_a_training_step(self):
+        """The eager warm-up has the same optimizer and takes longer than all replays."""
+        steps = self.record("models.py", "train", "graph", 80)
+        self.assertEqual(steps["count"], 80)
+        self.assertEqual(steps["loop"]["line"],
+                         self.loop_of("for number in range(steps)", "models.py"))
+        self.assertGreater(steps["confidence"], 0.9)
+
+    def test_requests_of_a_decoder(self):
+        """Tokens are replays of a graph for each batch size, prompts run without a graph."""
+        steps = self.record("decoder.py", "graph", 24)
+        requests, tokens = (self.loop_of(text, "decoder.py")
+                            for text in ("in range(requests)", "in range(TOKENS)"))
+        self.assertEqual(steps["loop"]["line"], requests)
+        self.assertEqual(steps["loop"]["instead"]["line"], tokens)
+        self.assertEqual(steps["count"], 24)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -166,7 +166,7 @@ static void take_call(struct ingest *f, struct ingest_thread *t, const struct re
 		t->closed_seq = c->seq - 1;
 	f->counts.calls++;
 	f->counts.calls_by_category[category < CAT_COUNT ? category : CAT_COUNT]++;
-	f->counts.launches += category_has_work(category);
+	f->counts.launches += category_has_work(category) && c->kind != REC_NODE;
 	f->n_pending++;
 	once_add(&f->once, &f->run, &f->dict, &f->time, c);
 	if (f->sink.call)
