@@ -248,7 +248,7 @@ bool hook_was_left(const void *frame)
 		shape->function = 0;                                                               \
 		hook_thread.depth = 1;                                                             \
 		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH) {              \
-			steps_before_graph();                                                      \
+			steps_before_graph(CAT_##category_ == CAT_GRAPH);                          \
 			gpu_teardown_graph();                                                      \
 		}                                                                                  \
 		if (UNLIKELY(!atomic_load_explicit(&hook_switch.recorded, memory_order_acquire) && \

@@ -28,20 +28,24 @@ static bool moves(struct opening *o, uint8_t from, uint8_t to)
 	return atomic_compare_exchange_strong(&o->gpu, &from, to);
 }
 
-bool opening_before_graph(struct opening *o)
+bool opening_before_graph(struct opening *o, bool is_launch)
 {
+	if (!is_launch)
+		atomic_store_explicit(&o->n_launches, 0, memory_order_relaxed);
 	return atomic_load_explicit(&o->gpu, memory_order_relaxed) == OPENING_GPU_UNTIL_GRAPH &&
 	       moves(o, OPENING_GPU_UNTIL_GRAPH, OPENING_GPU_WAITS);
 }
 
 /*
- * A program may launch each graph once when it has captured it, and then capture the next one. A
- * second launch belongs to the work itself.
+ * A program may launch each graph once when it has captured it, and then capture the next one. So
+ * GPU timing begins with the second launch after a capture, or of the same graph.
  */
 bool opening_before_launch(struct opening *o, uint64_t exec)
 {
 	if (atomic_load_explicit(&o->gpu, memory_order_relaxed) != OPENING_GPU_WAITS)
 		return false;
 	_Atomic uint64_t *at = &o->launched[exec * 0x9E3779B97F4A7C15ull >> 58];
-	return atomic_exchange(at, exec) == exec && moves(o, OPENING_GPU_WAITS, OPENING_GPU_STAYS);
+	bool is_again = atomic_exchange(at, exec) == exec;
+	is_again |= atomic_fetch_add_explicit(&o->n_launches, 1, memory_order_relaxed);
+	return is_again && moves(o, OPENING_GPU_WAITS, OPENING_GPU_STAYS);
 }

@@ -6,9 +6,9 @@
  *
  * CUPTI runs during the opening and is taken down afterwards. cuptiFinalize() breaks executable
  * graphs, and CUPTI cannot be taken down once there are graphs. So GPU timing ends before the first
- * graph is captured or made; calls and stacks are still recorded. Once a graph is launched a second
- * time, GPU timing begins again, because the program may end before the schedule's steps. CUPTI
- * then stays, as it would after these steps.
+ * graph is captured or made; calls and stacks are still recorded. Once graphs are launched again
+ * and again, GPU timing begins again, because the program may end before the schedule's steps.
+ * CUPTI then stays, as it would after these steps.
  */
 #ifndef PRELOAD_OPENING_H
 #define PRELOAD_OPENING_H
@@ -24,12 +24,14 @@ enum { OPENING_GRAPHS = 64 };
 enum opening_gpu {
 	OPENING_GPU_OFF,
 	OPENING_GPU_UNTIL_GRAPH,
-	OPENING_GPU_WAITS, /* for a graph that is launched again */
+	OPENING_GPU_WAITS, /* for graphs that are launched again and again */
 	OPENING_GPU_STAYS,
 };
 
 struct opening {
 	_Atomic uint8_t gpu; /* enum opening_gpu */
+	/* launches of graphs since the last call that captured, made or changed one */
+	_Atomic uint32_t n_launches;
 	/* executable graphs that were launched while GPU timing waits, by their hashes */
 	_Atomic uint64_t launched[OPENING_GRAPHS];
 	uint64_t most_ticks, most_chunks;
@@ -56,7 +58,7 @@ static inline bool opening_has_gpu(const struct opening *o)
  * Called before each call that captures, makes, changes or launches a graph. Returns whether the
  * caller must end GPU timing. Any thread.
  */
-bool opening_before_graph(struct opening *o);
+bool opening_before_graph(struct opening *o, bool is_launch);
 
 /*
  * Called before each launch of an executable graph while no stream captures. Returns whether the

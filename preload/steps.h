@@ -115,7 +115,7 @@ void steps_start(const struct config_step *step, const struct schedule *schedule
  * before each call that creates a context. If the opening's GPU timing is on, waits until CUPTI is
  * down, and returns true; then steps_after_context() must be called after the call.
  */
-void steps_before_graph(void);
+void steps_before_graph(bool is_launch);
 void steps_before_launch(uint64_t exec);
 bool steps_before_context(void);
 void steps_after_context(void);

@@ -59,27 +59,39 @@ static void test_gpu_timing_ends_before_the_first_graph(void **state)
 	(void)state;
 	struct opening o = started("10s");
 	assert_true(opening_has_gpu(&o));
-	assert_false(opening_before_launch(&o, 8));
-	assert_true(opening_before_graph(&o));
+	assert_true(opening_before_graph(&o, false));
 	assert_false(opening_has_gpu(&o));
-	assert_false(opening_before_graph(&o));
+	assert_false(opening_before_graph(&o, false));
 	opening_start(&o, &(struct opening_limits){ 0 }, TICKS_PER_S, CHUNK_BYTES);
-	assert_false(opening_before_graph(&o));
-	assert_false(opening_before_launch(&o, 8) || opening_before_launch(&o, 8));
+	assert_false(opening_before_graph(&o, false));
+	for (int i = 0; i < 3; i++)
+		assert_false(opening_before_graph(&o, true) || opening_before_launch(&o, 8));
 }
 
-/* The first launch of each of several graphs may only test it. */
-static void test_gpu_timing_begins_again_when_a_graph_is_launched_again(void **state)
+static bool captured_and_launched(struct opening *o, uint64_t exec)
+{
+	assert_false(opening_before_graph(o, false));
+	assert_false(opening_before_graph(o, true));
+	return opening_before_launch(o, exec);
+}
+
+static void test_gpu_timing_begins_again_when_graphs_are_launched_again(void **state)
 {
 	(void)state;
-	struct opening o = started("10s");
-	opening_before_graph(&o);
-	for (uint64_t exec = 4096; exec < 4096 + 64 * 200; exec += 64)
-		assert_false(opening_before_launch(&o, exec));
-	assert_true(opening_before_launch(&o, 4096 + 64 * 199));
+	const uint64_t first = 4096, size = 64;
+	struct opening o = started("10s"), other;
+	opening_before_graph(&o, false);
+	/* the first launch of each graph may only test it */
+	for (uint64_t i = 0; i < 200; i++)
+		assert_false(captured_and_launched(&o, first + size * i));
+	other = o;
+	assert_true(captured_and_launched(&o, first + size * 199));
 	assert_true(opening_has_gpu(&o));
-	assert_false(opening_before_graph(&o));
-	assert_false(opening_before_launch(&o, 4096 + 64 * 199));
+	assert_true(opening_before_launch(&other, first + size * 200));
+	assert_true(opening_has_gpu(&other));
+	/* from then on, GPU timing stays */
+	assert_false(captured_and_launched(&o, first));
+	assert_false(captured_and_launched(&o, first));
 	assert_true(opening_has_gpu(&o));
 }
 
@@ -110,7 +122,7 @@ int main(void)
 		cmocka_unit_test(test_a_pause_counts_as_a_second),
 		cmocka_unit_test(test_room_in_the_journal),
 		cmocka_unit_test(test_gpu_timing_ends_before_the_first_graph),
-		cmocka_unit_test(test_gpu_timing_begins_again_when_a_graph_is_launched_again),
+		cmocka_unit_test(test_gpu_timing_begins_again_when_graphs_are_launched_again),
 		cmocka_unit_test(test_clocks_of_two_threads),
 		cmocka_unit_test(test_off),
 	};
