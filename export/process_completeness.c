@@ -23,6 +23,11 @@ static void explain(char *to, size_t bytes, const struct process *p,
 					 : "GPU timing was off; set PROF_STEP, or record later "
 					   "steps (skip_first= in PROF_SCHEDULE)");
 		break;
+	case LACK_GRAPHS:
+		snprintf(to, bytes,
+			 "GPU timing was off while the program made CUDA graphs; "
+			 "PROF_SCHEDULE=always keeps it on");
+		break;
 	case LACK_YIELDED:
 		snprintf(to, bytes,
 			 "the program's own profiler (such as torch.profiler) owned CUPTI");

@@ -13,6 +13,7 @@
 /* Why a launch has no GPU times. */
 enum launch_lack {
 	LACK_OFF,	  /* GPU timing was off */
+	LACK_GRAPHS,	  /* it was off because the program made CUDA graphs */
 	LACK_YIELDED,	  /* the application's own profiler had CUPTI */
 	LACK_UNAVAILABLE, /* CUPTI does not work in this process */
 	LACK_DROPPED,	  /* the journal was full, so records of calls or GPU work were dropped */

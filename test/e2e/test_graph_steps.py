@@ -49,6 +49,15 @@ class GraphSteps(Case):
                 kernels = {k["name"]: k["per_step"] for k in process["kernels"]}
                 self.assertEqual(sum(kernels.values()), 5, kernels)
 
+    def test_why_there_are_no_gpu_times(self):
+        run, process = self.process("one_stream", 1)
+        self.assertEqual(process["kernels"], [])
+        said = " ".join(run.err.split())
+        self.assertIn("GPU timing was off while the program made CUDA graphs; "
+                      "PROF_SCHEDULE=always keeps it on", said)
+        _, process = self.process("one_stream", 1, PROF_SCHEDULE="always")
+        self.assertEqual(sum(kernel["per_step"] for kernel in process["kernels"]), 5)
+
     def test_slow_launches_of_a_graph_load_no_code(self):
         """The time of a launch depends on the number of nodes. Only the first one loads code."""
         _, process = self.process("one_stream", 40, PROFSIM_LAUNCH_US="500")

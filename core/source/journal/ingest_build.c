@@ -55,14 +55,25 @@ static bool was_yielded(const struct build *b)
 	return was;
 }
 
+/* Returns why a launch has no GPU times for which none are expected. */
+static enum launch_lack lack_of_timing(const struct build *b)
+{
+	const struct ingest *f = b->f;
+	uint64_t end = f->opening.end_ticks;
+	bool is_in_opening = f->opening.is_any && (!end || b->cut->begin_ticks < end);
+	if (was_yielded(b))
+		return LACK_YIELDED;
+	if (f->gpu_state == GPU_UNAVAILABLE)
+		return LACK_UNAVAILABLE;
+	return is_in_opening && f->graphs.lists ? LACK_GRAPHS : LACK_OFF;
+}
+
 /* Returns why the launch has no GPU times. */
 static enum launch_lack lack_of(const struct build *b, bool is_expected)
 {
 	const struct ingest *f = b->f;
 	if (!is_expected)
-		return was_yielded(b)			 ? LACK_YIELDED
-		       : f->gpu_state == GPU_UNAVAILABLE ? LACK_UNAVAILABLE
-							 : LACK_OFF;
+		return lack_of_timing(b);
 	if (b->cut->is_killed)
 		return LACK_KILLED;
 	return has_dropped(f) ? LACK_DROPPED : f->counts.gpu_lost ? LACK_CUPTI : LACK_UNKNOWN;
