@@ -46,10 +46,10 @@ class Graphs(SimCase):
         """Returns a run all of whose recorded launches have their GPU work."""
         for _ in range(TRIES):
             run, process = self.try_once(command, skip, active)
-            records = run.json["processes"][0]["records"]
-            if records["launches"] == records["paired"]:
+            counts = process["completeness"]
+            if counts["launches"] == counts["captured"] > 0:
                 return run, process
-        return self.fail(f"{command}: {records}")
+        return self.fail(f"{command}: {counts}")
 
     def try_once(self, command, skip, active):
         run = self.under_profrun([os.path.join(SCRIPTS, command[0]), *map(str, command[1:])],
