@@ -8,6 +8,8 @@ import sys
 import torch
 from torch import nn
 
+from capture import captured
+
 WIDTH, LAYERS, LENGTH, PROMPT, TOKENS = 64, 2, 32, 12, 8
 SIZES = (1, 2, 4)
 
@@ -49,17 +51,10 @@ class Slot:
         self.graph = self.out = None
 
     def step(self):
-        self.out = model(self.tokens, self.caches, self.position)
+        return model(self.tokens, self.caches, self.position)
 
     def capture(self):
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            self.step()
-        torch.cuda.current_stream().wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self.step()
+        self.graph, self.out = captured(self.step, warm_up=1)
 
 
 @torch.inference_mode()
@@ -70,7 +65,7 @@ def serve(slot, prompt, prompt_positions):
         if slot.graph:
             slot.graph.replay()
         else:
-            slot.step()
+            slot.out = slot.step()
         slot.tokens.copy_(slot.out)
         slot.position.add_(1)
         torch.cuda.synchronize()

@@ -9,6 +9,8 @@ import sys
 import torch
 from torch import nn
 
+from capture import captured
+
 WIDTH = 64
 
 
@@ -92,20 +94,6 @@ def step():
     return out
 
 
-def captured():
-    """Returns a graph of a step and its result."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = step()
-    return graph, out
-
-
 if way == "made":
     run_model = torch.cuda.make_graphed_callables(model, (static,))
 elif way == "compiled":
@@ -117,7 +105,7 @@ elif way == "cudagraphs":
 elif way == "reduce":
     run_model = torch.compile(model, mode="reduce-overhead")
 if way == "graph":
-    graph, out = captured()
+    graph, out = captured(step)
 for number in range(steps):
     static.copy_(batches[number % 4])
     if way == "graph":
