@@ -4,6 +4,7 @@
 #include "core/source/journal/native.h"
 #include "core/source/journal/pylines.h"
 #include "core/steps/loop_lines.h"
+#include "core/symbols/source.h"
 #include "core/util/bisect.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ struct namer {
 	struct arena *arena;
 	struct native *native; /* NULL until native code is met */
 	struct strtab texts;
+	struct source source;
 };
 
 static void free_namer(struct namer *x)
@@ -26,6 +28,7 @@ static void free_namer(struct namer *x)
 	if (x->native)
 		native_free(x->native);
 	strtab_free(&x->texts);
+	source_free(&x->source);
 }
 
 static const struct code_entry *code_of(const struct namer *x, const struct loop_frame *f)
@@ -151,6 +154,13 @@ struct named {
 	uint32_t other_line;
 };
 
+/* Returns the line of a statement without code whose body begins at `line`; else `line`. */
+static uint32_t endless_line(struct namer *x, const char *file, uint32_t line)
+{
+	const char *folder = tables_fact(&x->tree->stacks.dict->t, "cwd");
+	return source_endless(&x->source, &x->texts, folder ? folder : "", file, line);
+}
+
 static struct named name_native(struct namer *x, const struct loop_frame *f,
 				const struct loop_place *p)
 {
@@ -162,6 +172,8 @@ static struct named name_native(struct namer *x, const struct loop_frame *f,
 					  .sites = p->sites.at,
 					  .n_sites = p->sites.n };
 	struct loop_lines lines = loop_lines_find(x->native, &loop);
+	if (lines.at.line && lines.at.line == lines.body)
+		lines.at.line = endless_line(x, lines.at.file, lines.body);
 	return (struct named){ .name = { .file = arena_text(x->arena, lines.at.file),
 					 .function = arena_text(x->arena, lines.at.function),
 					 .line = lines.at.line },
@@ -170,13 +182,15 @@ static struct named name_native(struct namer *x, const struct loop_frame *f,
 			       .other_line = lines.first.line };
 }
 
-static struct named named_python(const struct namer *x, const struct loop_frame *f, uint32_t place)
+static struct named named_python(struct namer *x, const struct loop_frame *f, uint32_t place)
 {
 	uint32_t number = x->tree->stacks.places.at[place].number;
 	const struct code_entry *c = code_of(x, f);
 	struct named named = { .name = name_python(x, f, statement_line(x, f, number)),
 			       .body = c ? line_at(x, c, flow_loop_at(f->flow, number)) : 0,
 			       .other_file = "" };
+	if (named.body && named.name.line == named.body)
+		named.name.line = endless_line(x, named.name.file, named.body);
 	const struct loop_frame *called = is_standard(x, f) ? called_by(x, place) : NULL;
 	if (!called)
 		return named;

@@ -139,6 +139,93 @@ uint32_t source_loop(struct source *s, struct strtab *texts, const char *folder,
 	return loop;
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static const char *after_spaces(const char *at)
+{
+	while (is_space(*at))
+		at++;
+	return at;
+}
+
+/* Returns what follows the word, NULL if the text does not begin with it. */
+static const char *after_word(const char *at, const char *word)
+{
+	size_t n = strlen(word);
+	bool is_longer = isalnum((unsigned char)word[n - 1]) &&
+			 (isalnum((unsigned char)at[n]) || at[n] == '_');
+	return strncmp(at, word, n) || is_longer ? NULL : after_spaces(at + n);
+}
+
+/* Returns whether there is nothing but a comment. */
+static bool is_empty(const char *at)
+{
+	at = after_spaces(at);
+	return !*at || strchr("\n*#", *at) || !strncmp(at, "//", 2) || !strncmp(at, "/*", 2);
+}
+
+/* Returns whether the text is `True:` or `1:` of Python. */
+static bool is_python_true(const char *at)
+{
+	const char *one = after_word(at, "1"), *after = one ? one : after_word(at, "True");
+	return after && *after == ':';
+}
+
+/* Returns what follows `(true)`, `(1)`, or `(A;;B)`, NULL if there is something else. */
+static const char *after_condition(const char *at, bool is_for)
+{
+	at = after_word(at, "(");
+	if (at && is_for) {
+		at += strcspn(at, ";\n");
+		at = *at == ';' ? after_word(after_spaces(at + 1), ";") : NULL;
+		for (int depth = 0; at && *at && *at != '\n' && (depth || *at != ')'); at++)
+			depth += (*at == '(') - (*at == ')');
+	} else if (at) {
+		const char *one = after_word(at, "1");
+		at = one ? one : after_word(at, "true");
+	}
+	return at ? after_word(at, ")") : NULL;
+}
+
+/* Returns whether the line is only the begin of a loop without a condition at its begin. */
+static bool is_endless(const char *line)
+{
+	line = after_spaces(line);
+	const char *after = after_word(line, "do");
+	if (!after)
+		after = after_word(line, "loop");
+	if (!after && (after = after_word(line, "while"))) {
+		if (is_python_true(after))
+			return true;
+		after = after_condition(after, false);
+	} else if (!after && (after = after_word(line, "for")))
+		after = after_condition(after, true);
+	if (!after)
+		return false;
+	const char *brace = after_word(after, "{");
+	return is_empty(brace ? brace : after);
+}
+
+uint32_t source_endless(struct source *s, struct strtab *texts, const char *folder,
+			const char *file, uint32_t line)
+{
+	const struct source_file *f = *file ? file_of(s, texts, folder, file) : NULL;
+	if (!f || line > f->lines.n)
+		return line;
+	for (uint32_t before = line - 1; before > 0; before--) {
+		const char *text = f->text + f->lines.at[before - 1],
+			   *brace = after_word(after_spaces(text), "{");
+		if (is_endless(text))
+			return before;
+		if (!is_empty(brace ? brace : text))
+			break;
+	}
+	return line;
+}
+
 void source_free(struct source *s)
 {
 	for (size_t i = 0; i < s->files.n; i++) {

@@ -1,5 +1,5 @@
 /* Returns lines of source files, to show them to the user, and finds the loop around a line of
- * Python. Each file is read only once. */
+ * Python, or the loop that begins before a line of C. Each file is read only once. */
 #ifndef CORE_SOURCE_H
 #define CORE_SOURCE_H
 
@@ -32,6 +32,15 @@ const char *source_line(struct source *s, struct strtab *texts, const char *fold
  */
 uint32_t source_loop(struct source *s, struct strtab *texts, const char *folder, const char *file,
 		     uint32_t first_line, uint32_t line);
+
+/*
+ * Returns the line of a `do`, `while (true)` or `for (;;)` in C or C++, of a `loop` in Rust, or of
+ * a `while True` in Python, whose body begins at `line`. Such a statement may have no code, and so
+ * no entry in a table of lines. Returns `line` if the statement before the line is another one.
+ * `texts` and `folder` are as in source_line().
+ */
+uint32_t source_endless(struct source *s, struct strtab *texts, const char *folder,
+			const char *file, uint32_t line);
 
 void source_free(struct source *s);
 

@@ -206,8 +206,8 @@ static void until_thrown()
 {
     int t = 0;
     try {
-        while (true) {
-            upload(); // step of until_thrown
+        while (true) { // step of until_thrown
+            upload();
             advance_30us<<<4, 64>>>(x);
             if (++t == STEPS)
                 throw Failed(t);

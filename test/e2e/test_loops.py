@@ -39,6 +39,7 @@ def right_loop(name):
 
 EXCEPTIONS = ["retries", "callees", "skipped", "nested", "halved", "guarded", "attempted",
               "inside_handler", "until_thrown"]
+ENDLESS = ["while_true", "while_one", "for_ever", "do_while", "while_condition"]
 
 
 class Loops(Case):
@@ -72,12 +73,12 @@ class Loops(Case):
                 _, steps, _ = self.steps([prog("fresh/" + name)])
                 self.assertEqual((steps["count"], steps["loop"]["iterations"]), (count, count))
 
-    def check_exceptions(self, kind, check):
+    def check_levels(self, program, kind, check):
         """Calls check(steps, line) for the kind, built without optimization and with it."""
-        with open(os.path.join(ROOT, "test", "cases", "exceptions.cu")) as file:
+        with open(os.path.join(ROOT, "test", "cases", program + ".cu")) as file:
             lines = file.read().splitlines()
         (line,) = [n for n, text in enumerate(lines, 1) if text.endswith("// step of " + kind)]
-        for name in "case_exceptions", "case_O2/exceptions":
+        for name in "case_" + program, "case_O2/" + program:
             with self.subTest(name, kind=kind):
                 check(self.steps([prog(name), kind])[1], line)
 
@@ -92,10 +93,14 @@ class Loops(Case):
 
     def test_a_handler_is_in_the_loop_that_it_continues(self):
         for kind in EXCEPTIONS:
-            self.check_exceptions(kind, self.check_right)
+            self.check_levels("exceptions", kind, self.check_right)
+
+    def test_loops_without_code_of_their_own_have_the_line_of_their_statement(self):
+        for kind in ENDLESS:
+            self.check_levels("endless", kind, self.check_right)
 
     def test_launches_that_count_no_loop_are_not_sure(self):
-        self.check_exceptions("epochs", self.check_not_sure)
+        self.check_levels("exceptions", "epochs", self.check_not_sure)
 
     def report_by(self, run, place):
         return self.execute([LAUNCHER, "report", run.folder, "--json", "--step", "loop:" + place],
