@@ -350,8 +350,8 @@ static bool is_same_place(const struct facts_loop *a, const struct facts_loop *b
 
 /*
  * Returns whether inner loop `i` shows how a step is built. A loop that iterates once per step,
- * such as a generator's, does not. A loop of other steps, such as an evaluation's, does so if it is in
- * the file of the step's loop. A line that loops in several calls counts once.
+ * such as a generator's, does not. A loop of other steps, such as an evaluation's, does so if it is
+ * in the file of the step's loop. A line that loops in several calls counts once.
  */
 static bool is_inner_shown(const struct facts_loops *l, size_t i)
 {

@@ -112,22 +112,6 @@ void timeline_find_sites(struct timeline *t)
 
 /* ---- Calls ---- */
 
-bool timeline_is_user_line(struct timeline *t, uint32_t site)
-{
-	const struct site *s = frames_site_at(t->frames, site);
-	return s->is_user && s->line;
-}
-
-bool timeline_calls_backward(struct timeline *t, uint32_t site, uint16_t about)
-{
-	return about & ABOUT_BACKWARD && timeline_is_user_line(t, site);
-}
-
-bool timeline_lacks_line(struct timeline *t, uint32_t site, uint16_t about)
-{
-	return about & ABOUT_WORKER && !timeline_is_user_line(t, site);
-}
-
 /*
  * Returns the site of a call. A thread of the autograd engine has no user frames, so its calls get
  * the line that called backward(). This line is known from the thread that called backward(): its

@@ -272,6 +272,7 @@ bool timeline_has_room(const struct timeline *t, const struct model_step *m);
  * index in the timeline's calls; the caller frees it. */
 uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m);
 
+/* timeline_lines.c: returns true if the site is a line of the user's code. */
 bool timeline_is_user_line(struct timeline *t, uint32_t site);
 /* Returns true if the site is a user's line, and the call was made within backward(). */
 bool timeline_calls_backward(struct timeline *t, uint32_t site, uint16_t about);

@@ -3,8 +3,8 @@
  * So the loop's statement has the smallest of the lines of the first instruction and of the back
  * edges. The first instruction may also load a constant that an earlier statement needs, so it does
  * not count if the line of a back edge comes before those of all calls. Only the innermost function
- * that contains the whole loop counts, with its calls: the body may begin and end in a function that
- * is inlined there and stands elsewhere in the source. A `while (true)` or a `do` has no
+ * that contains the whole loop counts, with its calls: the body may begin and end in a function
+ * that is inlined there and stands elsewhere in the source. A `while (true)` or a `do` has no
  * instruction. Then the line is the body's first one.
  */
 #include "core/steps/loop_lines.h"

@@ -188,7 +188,8 @@ static void pauses_are_named(void **state)
 	assert_int_equal(fill(ms, 300).pauses.n, 0);
 }
 
-/* A loader's thread copies a batch while the launching thread waits: samples of the latter count. */
+/* A loader's thread copies a batch while the launching thread waits. The launching thread's samples
+ * count. */
 static void a_loaders_thread_is_not_where_steps_pause(void **state)
 {
 	struct timeline t = { 0 };
