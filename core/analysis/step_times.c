@@ -359,8 +359,8 @@ static float undisturbed_ms(const struct timeline *t, const struct timeline_step
 
 /*
  * Returns whether other load on the machine explains the drift of `n_all` steps: the recorded steps
- * without their waits for a CPU drift less than half as much as their share of the run would. If too
- * few were recorded to tell, whether they wait for the CPU as long as the steps drift.
+ * without their waits for a CPU drift less than half as much as their share of the run would. If
+ * too few were recorded to tell, whether they wait for the CPU as long as the steps drift.
  */
 static bool is_of_load(const struct timeline *t, const struct finding_drift *d, size_t n_all)
 {
