@@ -6,30 +6,28 @@
 
 struct use {
 	uint32_t graph; /* the lowest number of the graphs that ran the call's work; 0: none */
-	uint32_t call;	/* in calls: launched the graph first; MODEL_NO_CALL: unknown */
+	uint32_t call;	/* index in calls + 1 of the graph's first launch; 0: unknown */
 };
 
 /* Returns the uses of the captured calls. The caller frees the array. */
 static struct use *find_uses(const struct timeline *t, uint32_t first_captured, uint32_t first_work)
 {
-	size_t n = t->captured.n - first_captured;
-	struct use *uses = mem_resize(NULL, n * sizeof(*uses));
-	for (size_t i = 0; i < n; i++)
-		uses[i] = (struct use){ 0, MODEL_NO_CALL };
+	struct use *uses = mem_zero((t->captured.n - first_captured) * sizeof(*uses));
 	for (size_t i = first_work; i < t->works.n; i++) {
 		const struct timeline_work *w = &t->works.at[i];
 		if (w->origin == MODEL_NO_CALL)
 			continue;
 		struct use *u = &uses[w->origin - first_captured];
 		u->graph = u->graph && u->graph < w->graph ? u->graph : w->graph;
-		u->call = u->call == MODEL_NO_CALL ? w->call : u->call;
+		if (!u->call && w->call != MODEL_NO_CALL)
+			u->call = w->call + 1;
 	}
 	return uses;
 }
 
 static uint32_t launch_site(struct timeline *t, const struct use *u)
 {
-	uint32_t site = u->call == MODEL_NO_CALL ? 0 : t->calls.at[u->call].site;
+	uint32_t site = u->call ? t->calls.at[u->call - 1].site : 0;
 	return site && timeline_is_user_line(t, site) ? site : 0;
 }
 
