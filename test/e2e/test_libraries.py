@@ -48,20 +48,27 @@ class Libraries(Case):
     def test_by_dlsym(self):
         self.check_facts("dlsym")
 
-    def test_products_in_a_graph(self):
-        """They were captured before the recorded steps, and count once per replay."""
+    def replay_products(self, **settings):
+        """Returns the run and the report's operations of kernels and lines per step."""
         folder = self.folder()
         line = [LAUNCHER, "--sim", "-o", folder, "--", prog("libraries"), "graph", "60"]
         run = self.execute(line, folder, environment(
-            PROF_STEP="sync", PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=8,repeat=1"))
+            PROF_STEP="sync", PROF_SCHEDULE="skip_first=20,wait=0,warmup=2,active=8,repeat=1",
+            **settings))
         self.assertEqual(run.status, 0, run.err)
         with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
             process, = json.load(file)["processes"]
-        products = 2 * 64 * 32 * (16 + 16 + 8)
-        self.assertEqual(sum(row["flops"] or 0 for row in process["kernels"]), products)
-        self.assertEqual(sum(row["flops"] or 0 for row in process["lines"]), products)
+        return run, [sum(row["flops"] or 0 for row in process[kind])
+                     for kind in ("kernels", "lines")]
+
+    def test_products_in_a_graph(self):
+        """They were captured before the recorded steps, and count once per replay."""
+        run, flops = self.replay_products()
+        self.assertEqual(flops, [2 * 64 * 32 * (16 + 16 + 8)] * 2)
         shapes = [(c.shape, c.m, c.n, c.k) for c in run.journal().of(LIBRARY) if c.shape]
         self.assertEqual(shapes, [(1, 64, 32, 16), (2, 64, 32, 8)])
+        run, flops = self.replay_products(PROF_BLAS="off")
+        self.assertEqual((flops, run.journal().of(LIBRARY)), ([0, 0], []))
 
     def test_launches_inside_are_recorded_once(self):
         run, journal = self.check("plt")
