@@ -24,7 +24,8 @@ static void say_without_gpu(struct findings *f, const struct timeline *t, size_t
 			 (unsigned long long)first->number, (unsigned long long)last->number);
 	else if (first)
 		snprintf(during, sizeof(during), "step %llu", (unsigned long long)first->number);
-	findings_unavailable(f, "GPU times", "%zu of %zu recorded steps have no GPU times%s%s",
+	findings_unavailable(f, "GPU times",
+			     "%zu of %zu recorded steps have no GPU times, or not all%s%s",
 			     without_gpu, t->steps.n,
 			     first ? ": the program's own profiler (such as torch.profiler) owned "
 				     "CUPTI during "

@@ -435,6 +435,15 @@ static void link_step(struct timeline *t, const struct model_step *m, struct tim
 	waits_add_step(&t->waits, t, step);
 }
 
+/*
+ * Returns whether CUPTI delivered only a part of the step's GPU work, or none, before the process was
+ * killed. Such steps are analyzed like steps without GPU times, because the GPU would seem idle.
+ */
+static bool is_undelivered(const struct model_step *m)
+{
+	return m->launches.n_lacking[LACK_KILLED] && !m->is_whole_run;
+}
+
 uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 {
 	const struct timeline_step *last = t->steps.n ? &t->steps.at[t->steps.n - 1] : NULL;
@@ -454,7 +463,8 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 	uint32_t first_captured = (uint32_t)t->captured.n;
 	add_calls(t, m, call_of);
 	add_captured(t, m);
-	add_works(t, m, call_of, first_captured);
+	if (!is_undelivered(m))
+		add_works(t, m, call_of, first_captured);
 	timeline_lend_sites(t, first_captured, step.first_work);
 	timeline_add_products(t, m, first_captured, step.first_work);
 	for (size_t i = 0; i < m->libraries.n; i++)

@@ -270,6 +270,32 @@ static void test_steps_that_begin_in_a_capture(void **state)
 	jb_free(b);
 }
 
+/* The process was killed before CUPTI delivered the work of the last two steps' launches. */
+static void test_launches_of_a_killed_process(void **state)
+{
+	struct journal_builder *b = jb_new(16, 4096);
+	(void)state;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	for (uint32_t step = 1; step < 4; step++) {
+		jb_step(b, 1, STEP_BEGIN, 1000 * step, step, SCHED_RECORD);
+		jb_call(b, 1, JB_LAUNCH, 1000 * step + 100, 50, step, 7);
+		if (step > 1)
+			continue;
+		jb_external(b, 1, step, step, step);
+		jb_work(b, 1, REC_KERNEL, step, 1000 * step + 300, 50, 1, 7);
+	}
+	struct seen seen = ingest_file(b, true, NULL);
+	assert_int_equal(seen.steps.n, 3);
+	assert_int_equal(seen.steps.at[0].launches.n_captured, 1);
+	assert_int_equal(seen.steps.at[1].launches.n_lacking[LACK_KILLED], 1);
+	assert_int_equal(seen.steps.at[2].launches.n_lacking[LACK_KILLED], 1);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 /* The application's own profiler had CUPTI during the first step only. */
 static void test_launches_while_another_profiler_had_cupti(void **state)
 {
@@ -859,6 +885,7 @@ int main(void)
 		cmocka_unit_test(test_counts_what_is_missing),
 		cmocka_unit_test(test_steps_that_begin_in_a_capture),
 		cmocka_unit_test(test_launches_without_gpu_times),
+		cmocka_unit_test(test_launches_of_a_killed_process),
 		cmocka_unit_test(test_launches_while_another_profiler_had_cupti),
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),

@@ -62,6 +62,23 @@ static void one_order(void **state)
 	assert_true(f->a.timeline.steps.at[0].has_gpu);
 }
 
+/* Work of a step that was delivered only in part. A run without steps has nothing else. */
+static void work_of_a_killed_process(void **state)
+{
+	struct fixture *f = *state;
+	for (int is_unit = 0; is_unit < 2; is_unit++) {
+		double at = is_unit ? 1000 : 0;
+		if (is_unit)
+			sb_step(&f->b, 6, at, at + 1000);
+		sb_launch(&f->b, at + 10, at + 20, at + 30, 0);
+		f->b.m.launches.n_lacking[LACK_KILLED] = 1;
+		f->b.m.is_whole_run = is_unit;
+		sb_end(&f->b, &f->a);
+		assert_int_equal(f->a.timeline.steps.at[is_unit].has_gpu, is_unit);
+		assert_int_equal(f->a.timeline.works.n, is_unit);
+	}
+}
+
 static void steps_side_by_side(void **state)
 {
 	struct fixture *f = *state;
@@ -318,6 +335,7 @@ int main(void)
 		TEST(a_loop_of_queries_is_a_wait),
 		TEST(one_order),
 		TEST(steps_side_by_side),
+		TEST(work_of_a_killed_process),
 		TEST(looked_up_once),
 		TEST(facts_of_a_stack),
 		TEST(waits_by_name),

@@ -549,6 +549,7 @@ void ingest_finish(struct ingest *f, bool killed)
 		read_pass(f, UINT64_MAX, false);
 	read_pass(f, UINT64_MAX, true);
 	f->is_over = true;
+	f->is_killed = killed;
 	ingest_close_steps(f, true, killed);
 }
 

@@ -110,7 +110,7 @@ struct ingest {
 	struct run run; /* filled while records arrive */
 	struct timebase time;
 	struct ingest_sink sink;
-	bool is_live, is_over;
+	bool is_live, is_over, is_killed;
 	/* PROF_STEP=auto: the last step's anchor has occurred, so the last step is complete */
 	bool last_is_whole;
 	/*

@@ -74,7 +74,7 @@ static enum launch_lack lack_of(const struct build *b, bool is_expected)
 	const struct ingest *f = b->f;
 	if (!is_expected)
 		return lack_of_timing(b);
-	if (b->cut->is_killed)
+	if (f->is_killed)
 		return LACK_KILLED;
 	return has_dropped(f) ? LACK_DROPPED : f->counts.gpu_lost ? LACK_CUPTI : LACK_UNKNOWN;
 }
