@@ -248,8 +248,8 @@ static double share_above(const struct judge *j, int other, int first)
 /*
  * Marks the resources that may save more than `first`: the one that does so most often, if that is
  * often enough, and any other that is the first one nearly as often. Resources that are seldom the
- * first one are left out, because which of them is named would change from run to run. Returns the
- * one that does so most often; RESOURCES: none.
+ * first one are left out, because which of them is named would change from run to run. So are those
+ * whose savings are not worth naming at best. Returns the one that does so most often; RESOURCES: none.
  */
 static int find_rivals(const struct judge *j, int first, const bool *allowed, bool *is_rival)
 {
@@ -257,7 +257,8 @@ static int find_rivals(const struct judge *j, int first, const bool *allowed, bo
 	double above[RESOURCES] = { 0 };
 	for (int i = 0; i < RESOURCES; i++) {
 		is_rival[i] = false;
-		if (i == first || !allowed[i] || !(j->drawn[i].value > 0))
+		if (i == first || !allowed[i] || !(j->drawn[i].value > 0) ||
+		    j->saving[i].high_ms < judge_worth_ms(j))
 			continue;
 		above[i] = share_above(j, i, first);
 		if (above[i] >= second_least && (second == RESOURCES || above[i] > above[second]))
