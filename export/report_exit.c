@@ -215,7 +215,8 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, 2);
 }
 
-static void say_exception(struct textout *o, const struct report_exit *e, const char *cwd)
+static void say_exception(struct textout *o, const struct report_exit *e, int64_t last_step,
+			  const char *cwd)
 {
 	char text[TEXT_BYTES] = "", place[PLACE_BYTES];
 	const struct report_place at = { e->file, e->line, "" };
@@ -223,16 +224,21 @@ static void say_exception(struct textout *o, const struct report_exit *e, const 
 	if (*e->file)
 		text_append(text, sizeof(text), ", at %s",
 			    report_place_short(place, sizeof(place), &at, cwd));
+	if (last_step >= 0)
+		text_append(text, sizeof(text), ", after step %lld began", (long long)last_step);
 	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
 }
 
 /* Prints the signal. "killed" says that the journal has no end record. */
 static void say_signal(struct textout *o, const struct report *r, const struct report_process *p)
 {
+	static const char ended_by[] = "ended by ";
 	char death[TEXT_BYTES];
 	if (!*report_death(death, sizeof(death), &r->run, &p->facts))
 		return;
-	text_wrap(o, TEXT_RED, REPORT_UNDER, death, 2);
+	bool ended = !strncmp(death, ended_by, strlen(ended_by));
+	text_wrap(o, TEXT_RED, ended ? "Ended by " : REPORT_UNDER,
+		  death + (ended ? strlen(ended_by) : 0), 2);
 }
 
 void report_exit_say(struct textout *o, const struct report *r, const struct report_process *p)
@@ -243,7 +249,7 @@ void report_exit_say(struct textout *o, const struct report *r, const struct rep
 		say_held(o, p, r->run.cwd);
 		say_growth(o, p, r->run.cwd);
 	} else if (e && *e->exception) {
-		say_exception(o, e, r->run.cwd);
+		say_exception(o, e, p->facts.steps.last, r->run.cwd);
 	}
 	say_signal(o, r, p);
 }

@@ -332,7 +332,7 @@ class Flight(TriggerCase):
                 (kept,) = self.facts(run)["kept"]
                 self.assertEqual((kept["why"], kept["n"]), ("crash", 4))
                 self.assertEqual(len(run.trace_steps()), 4)
-                died = (f"ended by signal {number.value} ({signal.strsignal(number)}), after step "
+                died = (f"Ended by signal {number.value} ({signal.strsignal(number)}), after step "
                         f"{self.facts(run)['last']} began")
                 self.assertEqual(" ".join(run.err.split()).count(died), 1, run.err)
                 with open(os.path.join(run.folder, "report.txt")) as file:

@@ -43,7 +43,8 @@ class Ends(SimCase):
                          (1, None, "AssertionError: step 50 is too far"))
         self.assertEqual(end["line"], lines["fails"])
         self.assertNotIn("failure", process)
-        self.assertIn("Ended by AssertionError: step 50 is too far", run.err)
+        self.assertRegex(" ".join(run.err.split()), r"Ended by AssertionError: step 50 is too far, "
+                                                    r"at \S+, after step 50 began")
 
 
 if __name__ == "__main__":
