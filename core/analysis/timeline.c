@@ -436,8 +436,9 @@ static void link_step(struct timeline *t, const struct model_step *m, struct tim
 }
 
 /*
- * Returns whether CUPTI delivered only a part of the step's GPU work, or none, before the process was
- * killed. Such steps are analyzed like steps without GPU times, because the GPU would seem idle.
+ * Returns whether CUPTI delivered only a part of the step's GPU work, or none, before the process
+ * was killed. Such steps are analyzed like steps without GPU times, because the GPU would seem
+ * idle.
  */
 static bool is_undelivered(const struct model_step *m)
 {

@@ -249,7 +249,8 @@ static double share_above(const struct judge *j, int other, int first)
  * Marks the resources that may save more than `first`: the one that does so most often, if that is
  * often enough, and any other that is the first one nearly as often. Resources that are seldom the
  * first one are left out, because which of them is named would change from run to run. So are those
- * whose savings are not worth naming at best. Returns the one that does so most often; RESOURCES: none.
+ * whose savings are not worth naming at best. Returns the one that does so most often; RESOURCES:
+ * none.
  */
 static int find_rivals(const struct judge *j, int first, const bool *allowed, bool *is_rival)
 {
