@@ -33,7 +33,12 @@ bool opening_before_graph(struct opening *o, bool is_launch)
 	if (!is_launch)
 		atomic_store_explicit(&o->n_launches, 0, memory_order_relaxed);
 	return atomic_load_explicit(&o->gpu, memory_order_relaxed) == OPENING_GPU_UNTIL_GRAPH &&
-	       moves(o, OPENING_GPU_UNTIL_GRAPH, OPENING_GPU_WAITS);
+	       moves(o, OPENING_GPU_UNTIL_GRAPH, OPENING_GPU_STOPS);
+}
+
+void opening_has_stopped(struct opening *o)
+{
+	atomic_store(&o->gpu, OPENING_GPU_WAITS);
 }
 
 /*

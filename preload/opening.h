@@ -24,6 +24,7 @@ enum { OPENING_GRAPHS = 64 };
 enum opening_gpu {
 	OPENING_GPU_OFF,
 	OPENING_GPU_UNTIL_GRAPH,
+	OPENING_GPU_STOPS, /* CUPTI is being taken down */
 	OPENING_GPU_WAITS, /* for graphs that are launched again and again */
 	OPENING_GPU_STAYS,
 };
@@ -55,10 +56,11 @@ static inline bool opening_has_gpu(const struct opening *o)
 }
 
 /*
- * Called before each call that captures, makes, changes or launches a graph. Returns whether the
- * caller must end GPU timing. Any thread.
+ * opening_before_graph: called before each call that captures, makes, changes or launches a graph.
+ * Returns whether the caller must end GPU timing, and then call opening_has_stopped(). Any thread.
  */
 bool opening_before_graph(struct opening *o, bool is_launch);
+void opening_has_stopped(struct opening *o);
 
 /*
  * Called before each launch of an executable graph while no stream captures. Returns whether the

@@ -572,8 +572,11 @@ void steps_capture_over(void)
 
 void steps_before_graph(bool is_launch)
 {
-	if (opening_before_graph(&g->opening, is_launch) && g->action == SCHED_OPENING)
+	if (!opening_before_graph(&g->opening, is_launch))
+		return;
+	if (g->action == SCHED_OPENING)
 		gpu_stop_and_wait();
+	opening_has_stopped(&g->opening);
 }
 
 void steps_before_launch(uint64_t exec)
@@ -610,7 +613,7 @@ static void start_opening(const struct schedule *schedule, const struct opening_
 	g->arm.is_opening = opening_start(&g->opening, limits, ticks_of_ns(1000000000),
 					  journal_header()->chunk_bytes);
 	if (gpu_teardown_has_graphs())
-		opening_before_graph(&g->opening, false);
+		steps_before_graph(false);
 }
 
 void steps_start(const struct config_step *step, const struct schedule *schedule,

@@ -62,6 +62,9 @@ static void test_gpu_timing_ends_before_the_first_graph(void **state)
 	assert_true(opening_before_graph(&o, false));
 	assert_false(opening_has_gpu(&o));
 	assert_false(opening_before_graph(&o, false));
+	/* another thread launches while CUPTI is being taken down: it must not begin anew */
+	for (int i = 0; i < 3; i++)
+		assert_false(opening_before_launch(&o, 8));
 	opening_start(&o, &(struct opening_limits){ 0 }, TICKS_PER_S, CHUNK_BYTES);
 	assert_false(opening_before_graph(&o, false));
 	for (int i = 0; i < 3; i++)
@@ -81,6 +84,7 @@ static void test_gpu_timing_begins_again_when_graphs_are_launched_again(void **s
 	const uint64_t first = 4096, size = 64;
 	struct opening o = started("10s"), other;
 	opening_before_graph(&o, false);
+	opening_has_stopped(&o);
 	/* the first launch of each graph may only test it */
 	for (uint64_t i = 0; i < 200; i++)
 		assert_false(captured_and_launched(&o, first + size * i));
