@@ -41,9 +41,12 @@ def rates(key):
         a for a in args if not any(word in a for word in (*RATES, "gpu_us")))
 
 
-def trace_differences(ours, theirs, most=5):
-    """Returns the first differences as texts."""
-    a, b = contents(ours), contents(theirs)
+def trace_differences(ours, theirs, most=5, ignored=()):
+    """Returns the first differences as texts. `ignored`: ends of tracks' names."""
+    def compared(path):
+        return [row for row in contents(path)
+                if not any(name.endswith(end) for end in ignored for name in row[0][1])]
+    a, b = compared(ours), compared(theirs)
     found = [] if len(a) == len(b) else [f"{len(a)} and {len(b)} entries"]
     a.sort(key=lambda row: (rates(row[0]), row[1]))
     b.sort(key=lambda row: (rates(row[0]), row[1]))

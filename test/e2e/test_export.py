@@ -11,6 +11,7 @@ from same import report_differences, trace_differences
 
 
 class Export(Case):
+
     def exported(self, folder):
         """Exports into a new folder; returns {trace's name: path}."""
         into = self.folder()
@@ -25,7 +26,11 @@ class Export(Case):
         return json.loads(made.out)
 
     def check_traces(self, folder, exported, complete=True):
-        """The run's traces equal the exported ones; there are no others if they are complete."""
+        """The run's traces equal the exported ones; there are no others if they are complete.
+
+        If they are not, the causes of idle time may differ: those of a trace written during the
+        run rest on the steps until then.
+        """
         collected = {os.path.relpath(path, os.path.join(folder, "traces")): path
                      for path in glob.glob(os.path.join(folder, "traces", "*", "*.pftrace.gz"))}
         self.assertTrue(collected)
@@ -37,7 +42,8 @@ class Export(Case):
         for name, path in collected.items():
             twin, = [e for n, e in exported.items()
                      if os.path.basename(n) == os.path.basename(name)]
-            self.assertEqual(trace_differences(path, twin), [], name)
+            ignored = () if complete else (" idle",)
+            self.assertEqual(trace_differences(path, twin, ignored=ignored), [], name)
 
     def check_report(self, folder):
         with open(os.path.join(folder, "report.json")) as file:
@@ -64,8 +70,12 @@ class Export(Case):
         """The traces that were complete by then equal those exported from the journal.
 
         The journal may hold the next window's steps, which the collector had not written yet.
+        A killed process leaves no closing reading of the clocks, so each reader's rate of ticks
+        differs by about 1e-7. That may decide where a wait for a CPU is placed, so none are
+        recorded here.
         """
-        line, folder, env = self.launched([*script("demo.py"), "--steps", "5000"])
+        line, folder, env = self.launched([*script("demo.py"), "--steps", "5000"],
+                                          PROF_HOST="off")
         with subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               start_new_session=True) as job:
             self.eventually("three traces", lambda: len(
