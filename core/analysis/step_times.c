@@ -358,9 +358,9 @@ static float undisturbed_ms(const struct timeline *t, const struct timeline_step
 }
 
 /*
- * Returns whether other load on the machine explains the drift of `n_all` steps: the recorded steps
- * without their waits for a CPU drift less than half as much as their share of the run would. If
- * too few were recorded to tell, whether they wait for the CPU as long as the steps drift.
+ * Returns whether other load on the machine explains the drift of `n_all` steps: without their waits
+ * for a CPU, the recorded steps drift less than by STEP_TIMES_APART in a whole run. If too few were
+ * recorded to tell, whether they wait for a CPU as long as the steps drift.
  */
 static bool is_of_load(const struct timeline *t, const struct finding_drift *d, size_t n_all)
 {
@@ -371,10 +371,11 @@ static bool is_of_load(const struct timeline *t, const struct finding_drift *d, 
 	size_t part = ms.n / PARTS;
 	bool is = ms.n && waited_ms / (double)ms.n >= fabs(change);
 	if (part >= PART_LEAST && waited_ms > 0) {
-		double own = describe(ms.at + (PARTS - 1) * part, part).p50 -
-			     describe(ms.at, part).p50,
-		       share = (double)ms.n / (double)n_all;
-		is = own / change < share / 2;
+		double first = describe(ms.at, part).p50,
+		       last = describe(ms.at + (PARTS - 1) * part, part).p50,
+		       share = (double)ms.n / (double)n_all,
+		       times = change > 0 ? last / first : first / last;
+		is = times < 1 + (STEP_TIMES_APART - 1) * share;
 	}
 	vec_free(&ms);
 	return is;

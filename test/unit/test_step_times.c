@@ -358,7 +358,7 @@ static void drift_is_a_change_all_the_time(void **state)
 
 /* Steps that grow because their threads wait ever longer for a CPU, and steps that grow although
  * they wait. `recorded`: how many of them, from the first on. */
-static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end)
+static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end, double grows_ms)
 {
 	struct timeline t = { 0 };
 	struct findings f = { .timeline = &t };
@@ -366,7 +366,7 @@ static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end)
 	struct sample *of_recorded = mem_zero(sizeof(*of_recorded));
 	vec_push(&t.threads, (struct timeline_thread){ 0 });
 	for (uint64_t i = 0; i < 200; i++) {
-		double ms = 2 + 2 * (double)i / 200;
+		double ms = 2 + grows_ms * (double)i / 200;
 		baseline_add(&b, i, ms, false);
 		if (i >= recorded)
 			continue;
@@ -397,13 +397,15 @@ static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end)
 static void load_is_no_drift(void **state)
 {
 	(void)state;
-	assert_true(drifts_if_waiting(200, 0));
-	assert_false(drifts_if_waiting(200, 2));
-	assert_true(drifts_if_waiting(200, 0.5));
-	assert_false(drifts_if_waiting(80, 2));
-	assert_true(drifts_if_waiting(80, 0.5));
-	assert_true(drifts_if_waiting(20, 2)); /* these wait for less than the steps drift */
-	assert_false(drifts_if_waiting(20, 400));
+	assert_true(drifts_if_waiting(200, 0, 2));
+	assert_false(drifts_if_waiting(200, 2, 2));
+	assert_true(drifts_if_waiting(200, 0.5, 2));
+	assert_true(drifts_if_waiting(200, 20, 24)); /* load makes the growth larger */
+	assert_false(drifts_if_waiting(80, 2, 2));
+	assert_true(drifts_if_waiting(80, 0.5, 2));
+	/* too few to tell, but these wait for less than the steps drift */
+	assert_true(drifts_if_waiting(20, 2, 2));
+	assert_false(drifts_if_waiting(20, 400, 2));
 }
 
 /* Which of them were recorded, by their numbers. */
