@@ -36,6 +36,8 @@ enum {
 	CHANGES_LEAST = 3,
 };
 
+#define MOST 0.8 /* of the steps: their drift is that of the run */
+
 /* A change is notable if it is at least this share of an even one. */
 #define NOTABLE 0.4
 
@@ -314,16 +316,17 @@ static size_t n_in_order(const struct baseline *b)
 	return b->n <= BASELINE_KEPT ? b->ms.n : BASELINE_ORDERED;
 }
 
-static struct finding_drift find_drift(const struct baseline *b)
+/* Returns the drift of `n` steps in order. */
+static struct finding_drift find_drift(const float *ms, size_t n)
 {
 	const struct finding_drift none = { 0 };
 	double median[PARTS], error[PARTS];
-	size_t part = n_in_order(b) / PARTS, n_notable = 0;
+	size_t part = n / PARTS, n_notable = 0;
 	if (part < PART_LEAST)
 		return none;
 	for (size_t i = 0; i < PARTS; i++) {
-		median[i] = describe(b->ms.at + i * part, part).p50;
-		error[i] = median_error(b->ms.at + i * part, part, (double)part);
+		median[i] = describe(ms + i * part, part).p50;
+		error[i] = median_error(ms + i * part, part, (double)part);
 	}
 	double all = median[PARTS - 1] - median[0],
 	       times = median[PARTS - 1] / fmax(median[0], 1e-9);
@@ -339,6 +342,12 @@ static struct finding_drift find_drift(const struct baseline *b)
 		       ? (struct finding_drift){ median[0], median[PARTS - 1] }
 		       : none;
 }
+
+/* The lengths of the recorded steps without their waits for a CPU, and the sum of these waits. */
+struct undisturbed {
+	VEC(float) ms;
+	double waited_ms;
+};
 
 /* Returns the length of a recorded step without the waits for a CPU, in ms, and adds these waits to
  * `waited_ms`. */
@@ -358,27 +367,45 @@ static float undisturbed_ms(const struct timeline *t, const struct timeline_step
 }
 
 /*
- * Returns whether other load on the machine explains the drift of `n_all` steps: without their waits
- * for a CPU, the recorded steps drift less than by STEP_TIMES_APART in a whole run. If too few were
- * recorded to tell, whether they wait for a CPU as long as the steps drift.
+ * Returns whether other load on the machine explains the drift of `n_all` steps: without their
+ * waits for a CPU, the recorded steps drift less than by STEP_TIMES_APART in a whole run. If too
+ * few were recorded to tell, whether they wait for a CPU as long as the steps drift.
  */
-static bool is_of_load(const struct timeline *t, const struct finding_drift *d, size_t n_all)
+static bool is_of_load(const struct finding_drift *d, size_t n_all, const struct undisturbed *u)
 {
-	VEC(float) ms = { 0 };
-	double waited_ms = 0, change = d->last_ms - d->first_ms;
+	double change = d->last_ms - d->first_ms, share = (double)u->ms.n / (double)n_all;
+	size_t part = u->ms.n / PARTS;
+	if (part < PART_LEAST)
+		return u->ms.n && u->waited_ms / (double)u->ms.n >= fabs(change);
+	double first = describe(u->ms.at, part).p50,
+	       last = describe(u->ms.at + (PARTS - 1) * part, part).p50,
+	       times = change > 0 ? last / first : first / last;
+	return u->waited_ms > 0 && times < 1 + (STEP_TIMES_APART - 1) * share;
+}
+
+/*
+ * Returns the drift of all steps. If most of them were recorded, their lengths without waits for a
+ * CPU decide, because other load makes lengths vary.
+ */
+static struct finding_drift find_drift_of_run(const struct timeline *t, const struct baseline *b)
+{
+	const struct finding_drift none = { 0 };
+	struct undisturbed u = { 0 };
+	size_t n = n_in_order(b), part = n / PARTS;
+	struct finding_drift d = find_drift(b->ms.at, n);
 	for (size_t i = 0; t && i < t->steps.n; i++)
-		vec_push(&ms, undisturbed_ms(t, &t->steps.at[i], &waited_ms));
-	size_t part = ms.n / PARTS;
-	bool is = ms.n && waited_ms / (double)ms.n >= fabs(change);
-	if (part >= PART_LEAST && waited_ms > 0) {
-		double first = describe(ms.at, part).p50,
-		       last = describe(ms.at + (PARTS - 1) * part, part).p50,
-		       share = (double)ms.n / (double)n_all,
-		       times = change > 0 ? last / first : first / last;
-		is = times < 1 + (STEP_TIMES_APART - 1) * share;
+		vec_push(&u.ms, undisturbed_ms(t, &t->steps.at[i], &u.waited_ms));
+	if (part >= PART_LEAST && u.waited_ms > 0 && u.ms.n >= MOST * b->n) {
+		struct finding_drift own = find_drift(u.ms.at, u.ms.n);
+		d.first_ms = describe(b->ms.at, part).p50;
+		d.last_ms = describe(b->ms.at + (PARTS - 1) * part, part).p50;
+		if (!(own.first_ms > 0) || (own.last_ms > own.first_ms) != (d.last_ms > d.first_ms))
+			d = none;
+	} else if (d.first_ms > 0 && is_of_load(&d, b->n, &u)) {
+		d = none;
 	}
-	vec_free(&ms);
-	return is;
+	vec_free(&u.ms);
+	return d;
 }
 
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded)
@@ -397,8 +424,6 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 		find_recorded(&f->slow, f->timeline);
 		fill_pauses(f, b, n_warm);
 	}
-	f->drift = find_drift(b);
-	if (f->drift.first_ms > 0 && is_of_load(f->timeline, &f->drift, b->n))
-		f->drift = (struct finding_drift){ 0 };
+	f->drift = find_drift_of_run(f->timeline, b);
 	f->recorded = sample_summarize(recorded);
 }

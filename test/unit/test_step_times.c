@@ -358,7 +358,8 @@ static void drift_is_a_change_all_the_time(void **state)
 
 /* Steps that grow because their threads wait ever longer for a CPU, and steps that grow although
  * they wait. `recorded`: how many of them, from the first on. */
-static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end, double grows_ms)
+static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end, double grows_ms,
+			      double middle_wait_ms)
 {
 	struct timeline t = { 0 };
 	struct findings f = { .timeline = &t };
@@ -366,7 +367,9 @@ static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end, double gro
 	struct sample *of_recorded = mem_zero(sizeof(*of_recorded));
 	vec_push(&t.threads, (struct timeline_thread){ 0 });
 	for (uint64_t i = 0; i < 200; i++) {
-		double ms = 2 + grows_ms * (double)i / 200;
+		double waited_ms = i >= 80 && i < 120 ? middle_wait_ms : 0;
+		double ms = 2 + grows_ms * (double)i / 200 + waited_ms;
+		waited_ms += wait_ms_at_end * (double)i / 200;
 		baseline_add(&b, i, ms, false);
 		if (i >= recorded)
 			continue;
@@ -376,12 +379,11 @@ static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end, double gro
 						 .end_ns = i * 10000000 + (uint64_t)(ms * 1e6),
 						 .first_call = (uint32_t)i,
 						 .n_calls = 1 });
-		vec_push(&t.calls, (struct timeline_call){ .begin_ns = i * 10000000,
-							   .end_ns = i * 10000000 + 1000,
-							   .category = CAT_LAUNCH,
-							   .waited_before_ns =
-								   (uint32_t)(wait_ms_at_end * 1e6 *
-									      (double)i / 200) });
+		vec_push(&t.calls,
+			 (struct timeline_call){ .begin_ns = i * 10000000,
+						 .end_ns = i * 10000000 + 1000,
+						 .category = CAT_LAUNCH,
+						 .waited_before_ns = (uint32_t)(waited_ms * 1e6) });
 	}
 	step_times_fill(&f, &b, of_recorded);
 	bool drifts = f.drift.first_ms > 0;
@@ -397,15 +399,17 @@ static bool drifts_if_waiting(size_t recorded, double wait_ms_at_end, double gro
 static void load_is_no_drift(void **state)
 {
 	(void)state;
-	assert_true(drifts_if_waiting(200, 0, 2));
-	assert_false(drifts_if_waiting(200, 2, 2));
-	assert_true(drifts_if_waiting(200, 0.5, 2));
-	assert_true(drifts_if_waiting(200, 20, 24)); /* load makes the growth larger */
-	assert_false(drifts_if_waiting(80, 2, 2));
-	assert_true(drifts_if_waiting(80, 0.5, 2));
+	assert_true(drifts_if_waiting(200, 0, 2, 0));
+	assert_false(drifts_if_waiting(200, 2, 2, 0));
+	assert_true(drifts_if_waiting(200, 0.5, 2, 0));
+	assert_true(drifts_if_waiting(200, 20, 24, 0)); /* load makes the growth larger */
+	assert_false(drifts_if_waiting(80, 2, 2, 0));
+	assert_true(drifts_if_waiting(80, 0.5, 2, 0));
+	assert_true(drifts_if_waiting(200, 0, 2, 6)); /* load in the middle hides the growth */
+	assert_false(drifts_if_waiting(100, 0, 2, 6));
 	/* too few to tell, but these wait for less than the steps drift */
-	assert_true(drifts_if_waiting(20, 2, 2));
-	assert_false(drifts_if_waiting(20, 400, 2));
+	assert_true(drifts_if_waiting(20, 2, 2, 0));
+	assert_false(drifts_if_waiting(20, 400, 2, 0));
 }
 
 /* Which of them were recorded, by their numbers. */
