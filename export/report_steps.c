@@ -3,6 +3,7 @@
 
 #include "core/util/path.h"
 
+#include "export/report_text.h"
 #include "export/report_words.h"
 
 #include <math.h>
@@ -450,7 +451,7 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 			 place, l->per_step);
 	if (l->instead && l->instead->line > 0)
 		say_other_loop(o, steps, l->instead, cwd);
-	else
+	else if (o->terse < REPORT_TERSEST)
 		say_nest(o, steps, cwd);
 	say_others(o, steps, cwd);
 }

@@ -20,7 +20,6 @@ enum {
 	REASONS_SAID = 3,
 	VERDICT_LINES = 3,
 	START_UP_PCT = 50,
-	TERSEST = 3, /* the largest `terse` of a textout */
 	ADVICE_SAID = 3,
 	LINES_SAID = 3,
 	TRUST_LINES = 3,
@@ -108,7 +107,7 @@ static void say_host_lines(struct textout *o, const struct report_process *p, co
 {
 	char ms[NUMBER_BYTES], samples[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
 	char native[TEXT_BYTES];
-	size_t n = o->terse < TERSEST ? p->host.n : 0, said = 0;
+	size_t n = o->terse < REPORT_TERSE ? p->host.n : 0, said = 0;
 	for (size_t i = 0; i < n && said < HOST_LINES_SAID; i++) {
 		const struct report_host *h = &p->host.at[i];
 		if (!is_of_limit(&p->bound, h))
@@ -305,7 +304,7 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 		       unsigned most_lines)
 {
 	unsigned most = most_lines < REPORT_SCREEN_LINES ? ADVICE_SAID - 1 : ADVICE_SAID;
-	if (o->terse == TERSEST)
+	if (o->terse >= REPORT_TERSE)
 		most = 1;
 	if (!p->advice.n) {
 		if (*report_verdict_noun(p->bound.verdict))
@@ -486,7 +485,7 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 /* Leaves out more until the screen fits. */
 void report_text_screen(struct textout *o, const struct report *r, unsigned most_lines)
 {
-	for (unsigned terse = 0; terse <= TERSEST; terse++) {
+	for (unsigned terse = 0; terse <= REPORT_TERSEST; terse++) {
 		char *text = NULL;
 		size_t bytes;
 		struct textout draft = *o;
@@ -497,7 +496,7 @@ void report_text_screen(struct textout *o, const struct report *r, unsigned most
 			return;
 		say_screen(&draft, r, most_lines, false);
 		fclose(draft.to);
-		bool fits = draft.n_lines <= most_lines || terse == TERSEST;
+		bool fits = draft.n_lines <= most_lines || terse == REPORT_TERSEST;
 		if (fits) {
 			print_lines(o->to, text);
 			o->n_lines += draft.n_lines;

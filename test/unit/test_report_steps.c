@@ -359,6 +359,56 @@ static void test_pauses(void **state)
 	json_decref(root);
 }
 
+/* The loops around and within the step's make way for the rest of the screen. */
+static void test_a_full_screen(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *baseline = json_object_get(p, "baseline"), *advice = json_object_get(p, "advice"),
+	       *rare = json_deep_copy(json_array_get(advice, 0));
+	const char *loop =
+		"{s:s, s:i, s:s, s:i, s:[], s:[{s:s, s:i, s:s, s:i}, {s:s, s:i, s:s, s:i}, "
+		"{s:s, s:i, s:s, s:i}]}";
+	size_t n_lines = 0;
+	(void)state;
+	json_object_set_new(baseline, "slow_steps",
+			    json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[i]}", "n", 2, "of", 300,
+				      "times", 150.0, "time_pct", 78.3, "least_ms", 700.0,
+				      "n_recorded", 1, "recorded", 231));
+	json_object_set_new(baseline, "pauses",
+			    json_pack("[{s:i, s:f}, {s:i, s:f, s:b, s:s, s:i}]", "step", 120, "ms",
+				      810.0, "step", 231, "ms", 700.0, "before", 1, "file",
+				      "/home/me/job/a/long/path/to/the/program/train.py", "line",
+				      12));
+	json_object_set_new(baseline, "recorded_ms", json_pack("{s:i, s:f}", "n", 3, "p50", 20.8));
+	json_object_set_new(json_object_get(p, "steps"), "loop",
+			    json_pack(loop, "file", "/home/me/job/train.py", "line", 31, "function",
+				      "main", "iterations", 80, "outer", "inner", "file",
+				      "/home/me/job/train.py", "line", 20, "function", "save",
+				      "iterations", 36, "file", "/home/me/job/models/blocks.py",
+				      "line", 24, "function", "forward", "iterations", 960, "file",
+				      "/home/me/job/models/decoder.py", "line", 24, "function",
+				      "forward", "iterations", 480));
+	json_array_append_new(advice, rare);
+	json_object_set_new(rare, "rare_steps", json_integer(2));
+	json_object_set_new(json_object_get(p, "replay"), "mean_ms", json_real(12));
+	json_object_set_new(json_object_get(p, "bound"), "steps", json_integer(24));
+	json_object_set_new(json_object_get(p, "bound"), "typical_steps", json_integer(22));
+	json_array_append_new(json_object_get(p, "gpu"),
+			      json_deep_copy(json_array_get(json_object_get(p, "gpu"), 0)));
+	json_array_append_new(json_object_get(p, "gpu"),
+			      json_deep_copy(json_array_get(json_object_get(p, "gpu"), 0)));
+	char *text = print(root, true, false, NULL);
+	assert_fits(text);
+	for (const char *c = text; *c; c++)
+		n_lines += *c == '\n';
+	assert_true(n_lines <= REPORT_SCREEN_LINES);
+	assert_says(text, "step = iteration of the loop at train.py:31\n");
+	assert_null(strstr(text, "it contains"));
+	assert_says(text, "train.py:42  total += loss.item()\n");
+	free(text);
+	json_decref(root);
+}
+
 static void test_drift(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
@@ -484,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_slow_steps),
 		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_a_full_screen),
 		cmocka_unit_test(test_run_without_steps),
 		cmocka_unit_test(test_savings_have_their_interval),
 	};
