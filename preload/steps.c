@@ -453,7 +453,7 @@ static bool slice_is_over(void)
 
 static bool is_opening_used_up(void)
 {
-	return g->arm.is_opening && !(hook_thread.tokens % STEPS_LOOK_EVERY) &&
+	return g->arm.is_opening && steps_is_look(hook_thread.tokens - 1) &&
 	       opening_is_used_up(&g->opening, hook_ticks(),
 				  atomic_load_explicit(&journal_header()->chunk_claims,
 						       memory_order_relaxed));

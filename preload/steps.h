@@ -36,12 +36,21 @@ static inline bool steps_let_by(void)
 	return atomic_load_explicit(&hook_switch.steps.passes, memory_order_relaxed);
 }
 
+/*
+ * Returns whether the launch after `tokens` others of the thread is examined in any case: the first
+ * one, and then one in STEPS_LOOK_EVERY.
+ */
+static inline bool steps_is_look(uint32_t tokens)
+{
+	return !(tokens % STEPS_LOOK_EVERY);
+}
+
 __attribute__((always_inline)) static inline bool steps_passes(uint64_t function)
 {
 	const struct steps_hot *s = &hook_switch.steps;
 	return LIKELY(function != atomic_load_explicit(&s->anchor_function, memory_order_relaxed) &&
 		      function != atomic_load_explicit(&s->backup_function, memory_order_relaxed) &&
-		      (hook_thread_here()->tokens + 1) % STEPS_LOOK_EVERY);
+		      !steps_is_look(hook_thread_here()->tokens));
 }
 
 /* Counts a skipped launch. Returns where the caller must store the launch. Sets `is_passed`. */
@@ -73,14 +82,25 @@ HOT static inline void steps_pushed(uint64_t hash, bool is_anchor, uint64_t func
 		     atomic_load_explicit(&hook_switch.steps.backup, memory_order_relaxed)) ||
 	    UNLIKELY(is_anchor) ||
 	    UNLIKELY(atomic_load_explicit(&hook_switch.steps.attention, memory_order_relaxed)) ||
-	    UNLIKELY(!(t->tokens % STEPS_LOOK_EVERY)))
+	    UNLIKELY(steps_is_look(t->tokens - 1)))
 		steps_notice(hash, is_anchor, function);
+}
+
+/*
+ * Lets a new thread continue the counts of one that has ended. Otherwise threads that make a few
+ * launches each would never notice that the anchor does not occur any more.
+ */
+HOT static inline void steps_continue(void)
+{
+	if (UNLIKELY(!hook_thread.tokens) && !hook_thread.has_end)
+		hook_thread_begin();
 }
 
 /* Counts a launch that is about to be made. `is_anchor`: the kernel's name or the graph says that
  * it begins a step. */
 HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t function)
 {
+	steps_continue();
 	steps_catch_up();
 	uint64_t anchor = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed),
 		 hash = token_window_push(&hook_thread.window, token);
@@ -90,6 +110,7 @@ HOT static inline void steps_token(uint64_t token, bool is_anchor, uint64_t func
 /* Counts a copy that is about to be made. `kind`: enum record_copy. */
 HOT static inline void steps_copy(uint32_t kind)
 {
+	steps_continue();
 	steps_catch_up();
 	uint64_t anchor = atomic_load_explicit(&hook_switch.steps.anchor, memory_order_relaxed);
 	steps_pushed(token_window_push_for(&hook_thread.window, token_copy(kind), anchor), false,

@@ -274,6 +274,20 @@ static int two_launches()
     return wanted;
 }
 
+// From the middle on, a new thread makes the launches of each iteration.
+static int threads_later()
+{
+    float *x = room();
+    for (int t = 0; t < wanted; t++) {
+        if (t < wanted / 2)
+            advance(x);
+        else
+            std::thread(advance, x).join();
+        read(x);
+    }
+    return wanted;
+}
+
 // A warm-up and a download, each in a loop of its own.
 static int phases()
 {
@@ -335,7 +349,7 @@ int main(int argc, char **argv)
         { "pool", pool },           { "recursion", recursion }, { "callbacks", callbacks },
         { "threads", threads },     { "branches", branches },   { "lives", lives },
         { "parts", parts },         { "speculative", speculative },
-        { "phases", phases },
+        { "phases", phases },       { "threads_later", threads_later },
         { "one_launch", one_launch }, { "two_launches", two_launches },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;

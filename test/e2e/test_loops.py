@@ -187,6 +187,13 @@ class Loops(Case):
                 _, steps = self.after_the_opening(kind, "12000")
                 self.assertAlmostEqual(steps["count"], 12000, delta=2)
 
+    def test_an_anchor_is_missed_by_threads_with_few_launches_each(self):
+        """The steps of the second half differ, and no thread makes many of their launches."""
+        run, steps = self.after_the_opening("threads_later", "16000")
+        self.assertGreaterEqual(run.journal().lost, 1)
+        is_right = abs(steps["count"] - 16000) < 160
+        self.assertTrue(is_right or steps["confidence"] < 0.7 or "lost_after" in steps, steps)
+
     def test_the_chosen_loop_is_counted_after_the_opening(self):
         _, steps, _ = self.steps([prog("case_loops"), "stages"])
         (inner,) = steps["loop"]["inner"]

@@ -27,9 +27,12 @@ static uint64_t token_of_launch(uint32_t i)
 /* `n` launches are let by after `looked_at` others. */
 static void check_settled(uint32_t looked_at, uint32_t n)
 {
+	enum { EARLIER = 2 };
 	struct token_window whole = { 0 };
 	uint32_t unused;
-	hook_thread = (struct hook_thread){ 0 };
+	/* not the thread's first launch, which looks whether steps still end */
+	hook_thread =
+		(struct hook_thread){ .has_end = true, .tokens = EARLIER, .settled = EARLIER };
 	for (uint32_t i = 0; i < looked_at; i++) {
 		steps_token(token_of_launch(i), false, launch(i).function);
 		token_window_push(&whole, token_of_launch(i));
@@ -38,13 +41,13 @@ static void check_settled(uint32_t looked_at, uint32_t n)
 		*steps_passed(&unused) = launch(i);
 		token_window_push(&whole, token_of_launch(i));
 	}
-	assert_int_equal(hook_thread.tokens, looked_at + n);
+	assert_int_equal(hook_thread.tokens, EARLIER + looked_at + n);
 	uint64_t next = token_of_launch(looked_at + n);
 	steps_token(next, false, launch(looked_at + n).function);
 	token_window_push(&whole, next);
 	assert_int_equal(hook_thread.window.before_last, whole.before_last);
 	assert_int_equal(hook_thread.window.last, whole.last);
-	assert_int_equal(hook_thread.tokens, looked_at + n + 1);
+	assert_int_equal(hook_thread.tokens, EARLIER + looked_at + n + 1);
 }
 
 static void test_window_is_as_if_all_were_examined(void **state)
@@ -58,9 +61,11 @@ static void test_window_is_as_if_all_were_examined(void **state)
 static void test_anchors_are_examined(void **state)
 {
 	(void)state;
-	hook_thread = (struct hook_thread){ 0 };
+	hook_thread = (struct hook_thread){ .has_end = true };
 	hook_switch.steps =
 		(struct steps_hot){ .anchor_function = 0x1000, .backup_function = 0x1010 };
+	assert_false(steps_passes(0x1020)); /* a thread's first launch */
+	hook_thread.tokens = 1;
 	assert_false(steps_passes(0x1000));
 	assert_false(steps_passes(0x1010));
 	assert_true(steps_passes(0x1020));
