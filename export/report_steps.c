@@ -456,6 +456,16 @@ static void say_loop(struct textout *o, const struct facts_steps *steps, const c
 	say_others(o, steps, cwd);
 }
 
+/* Prints that the program went on for long without a step. */
+static void say_lost(struct textout *o, const struct facts_steps *steps)
+{
+	if (steps->lost_after >= 0)
+		text_say(o, REPORT_UNDER,
+			 "after step %lld, no step ended any more although the program launched "
+			 "more work: later steps, if any, are not counted",
+			 (long long)steps->lost_after);
+}
+
 static void say_corrected(struct textout *o, const struct facts_steps *steps)
 {
 	if (!steps->corrected)
@@ -521,6 +531,7 @@ void report_steps_say(struct textout *o, const struct report_process *p, const c
 		text_say(o, REPORT_UNDER, "%lld CUDA call%s per step; step boundary: %s",
 			 (long long)steps->period, steps->period > 1 ? "s" : "", steps->boundary);
 	say_corrected(o, steps);
+	say_lost(o, steps);
 	say_late(o, steps);
 	say_why(o, steps);
 }

@@ -524,6 +524,22 @@ static void test_loops_apart_from_the_steps(void **state)
 	json_decref(root);
 }
 
+static void test_steps_that_were_lost(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	for (int is_lost = 0; is_lost < 2; is_lost++) {
+		if (is_lost)
+			json_object_set_new(json_object_get(p, "steps"), "lost_after",
+					    json_integer(79));
+		char *text = print(root, true, false, NULL);
+		assert_fits(text);
+		assert_int_equal(strstr(text, "after step 79, no step ended") != NULL, is_lost);
+		free(text);
+	}
+	json_decref(root);
+}
+
 /* A loop that ran in few steps, as an evaluation does, has no average that says something. */
 static void test_a_loop_of_few_steps(void **state)
 {
@@ -774,6 +790,7 @@ int main(void)
 		cmocka_unit_test(test_the_option_for_another_loop_is_whole),
 		cmocka_unit_test(test_the_line_of_a_loop_is_shown),
 		cmocka_unit_test(test_loops_apart_from_the_steps),
+		cmocka_unit_test(test_steps_that_were_lost),
 		cmocka_unit_test(test_a_loop_of_few_steps),
 		cmocka_unit_test(test_inner_loops_that_are_not_shown),
 		cmocka_unit_test(test_the_largest_stall_has_a_line),

@@ -122,6 +122,8 @@ static void fill_found_steps(struct facts_steps *to, const struct driver *d, str
 		to->loop = loops_of(&d->loops, a);
 	to->confidence = d->confidence;
 	to->last = (int64_t)d->ingest->last_number;
+	if (driver_is_auto(d) && atomic_load(&driver_steps(d)->state) == STEP_STATE_LOST)
+		to->lost_after = to->last;
 	if (d->period) {
 		to->period = d->period;
 		to->boundary = level_boundary_name(d->boundary);

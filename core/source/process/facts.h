@@ -65,7 +65,9 @@ struct facts_steps {
 	int64_t slices;
 	struct facts_corrected *corrected;
 	int64_t last, trains_from; /* numbers of the newest step, and of the first training step */
-	int64_t period;		   /* calls per step, if the steps were learned */
+	/* The anchor stopped occurring in this step, and no other one was found; -1: it did not. */
+	int64_t lost_after;
+	int64_t period; /* calls per step, if the steps were learned */
 	const char *boundary;
 	struct facts_loops *loop; /* NULL: the loop is not known */
 	LIST(struct facts_trigger) triggers;
