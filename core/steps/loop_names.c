@@ -253,12 +253,27 @@ static bool is_counted(const struct loop_choice *c, const struct loop *l)
 	       c->begins.at[i].slot == first->slot;
 }
 
+/*
+ * Returns whether most iterations of the loop run while the steps do, as those of a thread for the
+ * backward pass.
+ */
+static bool is_parallel(const struct loop *l, const struct loop *step)
+{
+	size_t n = 0, n_steps = step->iterations.n;
+	for (size_t i = 0; i < l->iterations.n; i++) {
+		const struct loop_iteration *it = &l->iterations.at[i];
+		size_t k = bisect(n_steps, s, step->iterations.at[s].end_ticks <= it->begin_ticks);
+		n += k < n_steps && step->iterations.at[k].begin_ticks < it->end_ticks;
+	}
+	return 2 * n > l->iterations.n;
+}
+
 /* Returns whether the loop is apart from the step's, and no loop around it is. */
 static bool is_other(const struct namer *x, const struct loop *l, const struct loop_choice *c)
 {
 	const struct loop *step = &x->tree->loops.at[c->loop];
 	if (!loop_goes_round(l) || !loop_may_be_step(x->tree, l) || is_step_or_around(x, l, step) ||
-	    l->place == c->other || is_counted(c, l))
+	    l->place == c->other || is_counted(c, l) || is_parallel(l, step))
 		return false;
 	for (const struct loop *o = l; (o = loop_tree_parent(x->tree, o)) != NULL;)
 		if (loop_may_be_step(x->tree, o))

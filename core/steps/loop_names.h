@@ -28,8 +28,8 @@ struct loop_names {
 	LIST(struct loop_name) inner;	 /* the loops directly inside it, heaviest first */
 	const struct loop_name *instead; /* the loop that could be meant instead; NULL: none */
 	/*
-	 * Loops that are neither around the step's loop nor inside it, such as those of a warm-up
-	 * or of an evaluation, heaviest first.
+	 * Loops before or after the steps or between them, such as those of a warm-up or of an
+	 * evaluation, heaviest first.
 	 */
 	LIST(struct loop_name) others;
 };

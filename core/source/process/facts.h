@@ -47,7 +47,7 @@ struct facts_loops {
 	double per_step; /* iterations per step if a step is several; NAN: it is one */
 	LIST(struct facts_loop) outer, inner; /* nearest first; heaviest first */
 	struct facts_loop *instead;	      /* the loop that could be meant instead; NULL: none */
-	LIST(struct facts_loop) others;	      /* neither around it nor inside it; heaviest first */
+	LIST(struct facts_loop) others; /* before, after or between the steps; heaviest first */
 };
 
 struct facts_steps {
