@@ -75,6 +75,7 @@ static void set_native(struct loop_stacks *x, struct loop_frame *f)
 	f->is_hidden = origin_is_interpreter(path) || origin_is_profrun(path);
 	f->is = origin_is_native_library(path) ? LOOP_FRAME_LIBRARY : 0;
 	f->is_opaque = f->is_hidden || !functions_find(x->functions, f->raw, &function);
+	f->is_hidden |= !f->is_opaque && function.is_dispatcher;
 	/* the call, not the return address */
 	f->at = f->is_opaque ? (f->raw & ~module) - 1 : function.at;
 	f->flow = f->is_opaque ? NULL : function.flow;

@@ -3,7 +3,7 @@
  * built once. A frame's loops come from the control flow of its function (core/flow).
  *
  * Frames of the Python interpreter are left out: its evaluator's own place says nothing. So are
- * native frames outside of a Python frame.
+ * the dispatchers of pybind11 and nanobind, and native frames outside of a Python frame.
  */
 #ifndef CORE_LOOP_STACKS_H
 #define CORE_LOOP_STACKS_H

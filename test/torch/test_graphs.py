@@ -173,6 +173,12 @@ class Steps(SimCase):
                          self.loop_of("for number in range(steps)", "models.py"))
         self.assertGreater(steps["confidence"], 0.9)
 
+    def test_replays_alone(self):
+        """Each iteration only replays. pybind11 calls replay() in a loop over its overloads."""
+        steps = self.record("replays.py", 60)
+        self.assertEqual(steps["count"], 60)
+        self.assertEqual(steps["loop"]["line"], self.loop_of("in range(replays)", "replays.py"))
+
     def test_requests_of_a_decoder(self):
         """Tokens are replays of a graph for each batch size, prompts run without a graph."""
         steps = self.record("decoder.py", "graph", 24)

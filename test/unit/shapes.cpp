@@ -8,6 +8,20 @@ typedef void (*callback)();
 
 static volatile int after; // work behind each call, so that none becomes a jump
 
+// Named like the function of pybind11 that tries the overloads of a Python function.
+namespace pybind11
+{
+struct VISIBLE cpp_function {
+	static void dispatcher(callback call);
+};
+KEEP void cpp_function::dispatcher(callback call)
+{
+	for (int left = 1 + (after & 1); left > 0; left--)
+		call();
+	after += 1;
+}
+}
+
 namespace shapes
 {
 template <class T> KEEP int generic(T value, callback call)

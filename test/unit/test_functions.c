@@ -6,14 +6,19 @@
 
 static struct functions *functions;
 
-/* Reads a journal whose module is `object`, and takes the return address in its shapes_loop(). */
-static uint64_t read_loop_of(const char *object)
+/* Reads a journal whose module is `object`, and takes the return address in its `function`. */
+static uint64_t read_frame_of(const char *object, const char *function)
 {
-	struct wanted w = stack_of(object, "shapes_loop");
+	struct wanted w = stack_of(object, function);
 	jb_module(builder, &w.module, w.path);
 	read_dictionary();
 	functions = functions_new(&dict);
 	return seen.frames[0];
+}
+
+static uint64_t read_loop_of(const char *object)
+{
+	return read_frame_of(object, "shapes_loop");
 }
 
 static int set_up_functions(void **state)
@@ -37,6 +42,7 @@ static void the_loop_around_a_call_is_found(void **state)
 	assert_true(functions_find(functions, frame, &found));
 	assert_non_null(found.flow);
 	assert_false(found.is_library);
+	assert_false(found.is_dispatcher);
 	assert_true(found.begin < found.at);
 	assert_int_equal(flow_loops_around(found.flow, found.at, loops, 2), 1);
 	assert_int_equal(flow_loops_around(found.flow, found.begin, loops, 2), 0);
@@ -72,6 +78,15 @@ static void exported_functions_of_a_stripped_object_are_found(void **state)
 	uint64_t frame = read_loop_of("shapes_stripped.so");
 	assert_true(functions_find(functions, frame, &found));
 	assert_int_equal(flow_loops_around(found.flow, found.at, &loop, 1), 1);
+}
+
+static void the_loop_over_overloads_is_that_of_a_dispatcher(void **state)
+{
+	(void)state;
+	struct function found;
+	uint64_t frame = read_frame_of("shapes.so", "_ZN8pybind1112cpp_function10dispatcherEPFvvE");
+	assert_true(functions_find(functions, frame, &found));
+	assert_true(found.is_dispatcher);
 }
 
 static void another_build_is_not_read(void **state)
@@ -115,6 +130,7 @@ int main(void)
 		test(the_loop_around_a_call_is_found),
 		test(without_a_symbol_there_is_no_function),
 		test(exported_functions_of_a_stripped_object_are_found),
+		test(the_loop_over_overloads_is_that_of_a_dispatcher),
 		test(another_build_is_not_read),
 		test(a_file_is_read_after_many_others_were_opened),
 	};

@@ -196,6 +196,12 @@ static struct flow *read_flow(struct reading *r)
 	return code.at ? flow_of_machine_code(&code, file->is_library) : NULL;
 }
 
+static bool is_dispatcher(const char *name)
+{
+	return strstr(name, "8pybind1112cpp_function10dispatcher") ||
+	       (strstr(name, "8nanobind6detail") && strstr(name, "nb_func_vectorcall"));
+}
+
 /* Returns a place within the call instruction, as an address of the file. */
 static uint64_t place_of(uint64_t frame)
 {
@@ -216,7 +222,8 @@ static uint64_t read_function(struct functions *f, struct file *file, const stru
 		return 0;
 	vec_push(&f->all, (struct function){ .flow = flow,
 					     .begin = symbol->begin,
-					     .is_library = file->is_library });
+					     .is_library = file->is_library,
+					     .is_dispatcher = is_dispatcher(symbol->name) });
 	*map_at(&file->functions, symbol->begin, NULL) = f->all.n;
 	if (r.moved.name)
 		*map_at(&file->functions, r.moved.begin, NULL) = f->all.n;

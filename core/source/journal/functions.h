@@ -17,6 +17,11 @@ struct function {
 	uint64_t at;	/* the frame's place in the function: within the instruction that called */
 	/* of a library (origin_is_native_library()): the flow is coarse, see flow_new() */
 	bool is_library;
+	/*
+	 * It calls the functions that Python code asks for: its loop only looks for the overload
+	 * that takes the arguments.
+	 */
+	bool is_dispatcher;
 };
 
 /* `dict` must outlive the result. */
