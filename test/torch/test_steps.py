@@ -43,8 +43,8 @@ LATE_WITHOUT_FRAMES = {"transformer": -1, "averaging": -9, "three_losses": 103}
 # to have stopped.
 UNSEEN = {"second_model": 12, "evaluation_first": 50}
 TOLD_LATER = {"second_model": 0.6, "evaluation_first": 0.65}
-# Turns of the same work before the loop: eager ones, and the capture; and of a loop of its own.
-SETTING_UP = {"graph_replay": 4, "evaluation_first": 200}
+# Iterations of the same work before the loop: eager ones, or of another loop.
+SETTING_UP = {"graph_replay": 3, "evaluation_first": 200}
 MISNUMBERED = 1  # the armed part may begin in the middle of a step
 NEEDS = {"trainer": "transformers", "compiled": "triton"}
 
