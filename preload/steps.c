@@ -303,15 +303,12 @@ static void cut_opening(uint64_t ticks)
 
 /*
  * Returns whether the opening ends before step `number`: the schedule's steps are over, and the
- * collector has enough steps for stable figures. Without GPU times the opening is only useful until
- * steps are detected.
+ * collector has enough steps for stable figures.
  */
 static bool is_opening_over(uint64_t number)
 {
 	if (!g->arm.is_opening || steps_still_learning())
 		return false;
-	if (!opening_has_gpu(&g->opening))
-		return true;
 	return !g->agree.waits && arm_is_done(&g->arm, number) &&
 	       (!atomic_load(&journal_header()->collector) || atomic_load(&g->shared->has_enough));
 }

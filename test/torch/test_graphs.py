@@ -155,9 +155,9 @@ class Steps(SimCase):
         with open(os.path.join(SCRIPTS, script), encoding="utf-8") as file:
             return next(i + 1 for i, text in enumerate(file) if pattern in text)
 
-    def record(self, script, *arguments):
+    def record(self, script, *arguments, **settings):
         run = self.under_profrun([os.path.join(SCRIPTS, script), *map(str, arguments)],
-                                 "skip_first=10,wait=0,warmup=2,active=3,repeat=1")
+                                 "skip_first=10,wait=0,warmup=2,active=3,repeat=1", **settings)
         self.assertEqual(run.status, 0, run.err)
         process, = report_of(run)["processes"]
         self.assertEqual(process["completeness"]["graph_captured"],
@@ -178,6 +178,12 @@ class Steps(SimCase):
         steps = self.record("replays.py", 60)
         self.assertEqual(steps["count"], 60)
         self.assertEqual(steps["loop"]["line"], self.loop_of("in range(replays)", "replays.py"))
+
+    def test_steps_that_need_not_be_learned(self):
+        """They are known before the captures are over, but the opening goes on until GPU timing
+        has begun again."""
+        self.assertGreater(self.record("models.py", "mlp", "graph", 8, PROF_STEP="sync")["count"],
+                           8)
 
     def test_requests_of_a_decoder(self):
         """Tokens are replays of a graph for each batch size, prompts run without a graph."""
