@@ -7,8 +7,9 @@
 
 enum { REPORT_SCREEN_LINES = 24, REPORT_TOP = 10 };
 
-/* Values of textout.terse. From REPORT_TERSE on: only one piece of advice besides the verdict's, and
- * no lines of CPU time. REPORT_TERSEST, the largest one: no loops around or within the step's. */
+/* Values of textout.terse. From REPORT_TERSE on: only one piece of advice besides the verdict's,
+ * and no lines of CPU time. REPORT_TERSEST, the largest one: no loops around or within the step's.
+ */
 enum { REPORT_TERSE = 3, REPORT_TERSEST = 4 };
 
 /* Returns the process that the first screen is about: the rank that the others wait for, or the
