@@ -35,7 +35,7 @@ class Cases(SimCase):
     def test_requests_of_a_thread_pool(self):
         _, (process,) = self.report("threadpool_server.py", 30)
         steps = process["steps"]
-        self.assertEqual((steps["count"], steps["loop"]["function"]), (300, "_worker"))
+        self.assertEqual((steps["count"], steps["loop"]["function"]), (300, "handle"))
         (inner,) = steps["loop"]["inner"]
         self.assertEqual((os.path.basename(inner["file"]), inner["iterations"]),
                          ("threadpool_server.py", 2400))
