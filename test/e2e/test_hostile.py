@@ -421,7 +421,8 @@ class Collector(Case):
         run = Run(child.returncode, "", err, folder)
         self.assertIn("stopped by SIGTERM before all records were read", run.json["messages"][0])
         self.assertLessEqual(run.json["processes"][0]["steps"]["count"], 150000)
-        self.assertIn("150,000 steps", self.tool("report", folder).out, "the journal has them all")
+        # The journal has them all. The last one may lack its end.
+        self.assertRegex(self.tool("report", folder).out, "\n(149,999|150,000) steps")
 
     def test_sigterm_changes_nothing_before_the_application_ends(self):
         code = f"{prog('loop')} 300; read x; {prog('loop')} 300; read x"
