@@ -264,6 +264,7 @@ static void contention_is_no_cause(void **state)
 		{ waiting_and_preempted, VERDICT_SYNC, 1 },
 		{ mostly_late, VERDICT_SYNC, 1.5 },
 	};
+	bool has_more = false;
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		judge(rows[i].step, false, 16);
@@ -273,8 +274,14 @@ static void contention_is_no_cause(void **state)
 		assert_true(is_evidence("CPU contention"));
 		assert_near(f.measured_ms, f.replayed_ms, 0.01);
 		assert_near(f.step_ms, f.measured_ms - f.contention_ms, 0.1);
+		/* beyond half of the time, the confidence is the smaller, the longer the waits */
+		double left = 1 - f.contention_ms / f.measured_ms;
+		assert_true(f.confidence <= 2 * left + 1e-9);
+		assert_true(left < 0.5 || f.confidence > 0.9);
+		has_more |= left < 0.5;
 		forget();
 	}
+	assert_true(has_more);
 }
 
 /* The copy of a batch shows that data may be loaded before it; a loader on the stack proves it. */
