@@ -38,6 +38,7 @@ void ingest_close(struct ingest *f)
 	queue_free(&f->marks);
 	vec_free(&f->voided);
 	vec_free(&f->works);
+	vec_free(&f->works_ahead);
 	vec_free(&f->tail);
 	vec_free(&f->externals);
 	vec_free(&f->apis);
@@ -391,7 +392,7 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 	case REC_GPU_SYNC:
 		f->counts.works += head->kind != REC_GPU_SYNC;
 		f->counts.works_by_kind[head->kind]++;
-		vec_push(&f->works, *(const struct rec_gpu *)head);
+		vec_push(&f->works_ahead, *(const struct rec_gpu *)head);
 		break;
 	case REC_NODE:
 	case REC_GRAPH:

@@ -133,6 +133,12 @@ struct ingest {
 	bool holds_unnumbered; /* live: steps were counted whose numbers are not known yet */
 	VEC(uint32_t) voided;  /* generations of anchors that proved wrong */
 	VEC(struct rec_gpu) works;
+	/*
+	 * Work that was read before earlier work may have been: a chunk that was claimed long ago
+	 * may hold what a flush has just delivered. Calls are paired in the order of the work's
+	 * ids, so it moves to `works` when all that was written until it began has been read.
+	 */
+	VEC(struct rec_gpu) works_ahead;
 	/* work of the previous step, which was not recorded, that ended after that step's end */
 	VEC(struct rec_gpu) tail;
 	/*

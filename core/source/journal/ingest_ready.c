@@ -163,9 +163,28 @@ static size_t count_ready(struct ingest *f)
 	return n_complete ? n_complete : 1;
 }
 
+/* Moves work from works_ahead to `works`: all of it at the end. */
+static void take_works(struct ingest *f, bool is_final)
+{
+	size_t n_left = 0, n = f->works_ahead.n;
+	if (f->is_live && f->is_in_pass && !is_final)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct rec_gpu g = f->works_ahead.at[i];
+		if (g.begin_ticks > f->read_until_ticks && !is_final)
+			f->works_ahead.at[n_left++] = g;
+		else
+			vec_push(&f->works, g);
+	}
+	f->works_ahead.n = n_left;
+	if (n_left < n)
+		f->records_paired = f->records_marked = UINT64_MAX;
+}
+
 void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
 {
 	bool is_moving = f->is_live && !f->is_over;
+	take_works(f, is_final);
 	if (f->holds_steps && !is_final)
 		return;
 	for (size_t n; (n = is_final ? f->marks.n - 1 : count_ready(f)) && !reader_must_stop();) {
