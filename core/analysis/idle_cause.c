@@ -90,7 +90,6 @@ struct idle_host {
 	VEC(struct open_call) open;
 	struct lane_samples samples;  /* of the current step */
 	struct contention contention; /* of the current step */
-	bool is_sampled;	      /* samples were taken in this step or an earlier one */
 	/* the current step */
 	const struct timeline *t;
 	struct idle_step *out;
@@ -242,7 +241,6 @@ void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct 
 	contention_find(&h->contention, t, &h->lanes, assign_lanes(h, follows));
 	fill_lanes(h);
 	lane_samples_find(&h->samples, t, &h->lanes);
-	h->is_sampled |= h->samples.at.n > 0;
 	out->host = &h->samples;
 	out->contention = &h->contention;
 }
@@ -443,8 +441,7 @@ static struct before_call before_next(const struct idle_host *h, const struct la
 /*
  * Returns true if the CPU was getting the next batch in the time before the call l->next, which is
  * `length_ns` long. Evidence is a data loader on the stack of the call before or of a call soon
- * after. If no samples are taken, the copy of a batch to the device soon after must do: what the
- * CPU did before it is then assumed, not seen.
+ * after. The copy of a batch shows nothing: before it, a program may compute anything.
  */
 static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t length_ns)
 {
@@ -457,7 +454,7 @@ static bool is_input(const struct idle_host *h, const struct lane *l, uint64_t l
 	for (int n = 0; i < l->calls.n && n < TIMELINE_BATCH_CALLS;
 	     n++, i = call_after(h, l, i, &wraps)) {
 		const struct timeline_call *c = lane_call(h, l, i);
-		if ((!h->is_sampled && timeline_is_batch(c)) || c->about & ABOUT_INPUT)
+		if (c->about & ABOUT_INPUT)
 			return true;
 		if (category_has_work(c->category) || c->wait)
 			return false;
@@ -515,7 +512,7 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 		attribute_sampled(h, l, to_ns - from_ns, known.kind, known.site, next);
 	else if (end_ns > begin_ns && is_input(h, l, end_ns - begin_ns))
 		attribute(h, IDLE_INPUT, site_of(h, next), to_ns - from_ns);
-	else if (h->is_sampled && end_ns > begin_ns && is_own_work(h, l, end_ns - begin_ns))
+	else if (end_ns > begin_ns && is_own_work(h, l, end_ns - begin_ns))
 		attribute_work(h, l, to_ns - from_ns, IDLE_HOST, site_of(h, next));
 	else
 		attribute_to_host(h, l, to_ns - from_ns, next);

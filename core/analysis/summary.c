@@ -43,8 +43,8 @@ static void note_samples(struct findings *f)
 		without_stack += t->host.at.at[i].stack ? 0 : t->host.at.at[i].n;
 	if (t->steps.n && !t->host.n && setting && !strcmp(setting, "off"))
 		findings_unavailable(f, "CPU time between calls",
-				     "PROF_HOST=off: the launching threads were not sampled. Time "
-				     "before the copy of a batch is assumed to be data loading");
+				     "PROF_HOST=off: the launching threads were not sampled. Data "
+				     "loading shows only at CUDA calls of a data loader");
 	if (without_stack > t->host.n / 2)
 		findings_unavailable(f, "lines of the CPU time between calls",
 				     "%.0f %% of the samples are of threads without Python frames; "

@@ -18,16 +18,10 @@ static const double error_most_pct = 15;
 /* The confidence in what one step or a run without steps shows: nothing says how much its savings
  * vary. */
 static const double one_step_most = 0.5;
-/* The confidence in data loading that is only inferred from the copy of a batch: any other work of
- * the CPU before this copy looks the same. */
-static const double inferred_most = 0.5;
 /* Where waits for a CPU take a larger share of the time, the confidence falls to 0 at a share of 1.
  * Of 14 PyTorch programs on a busy machine, two changed their verdict from run to run; their shares
  * were 0.5 to 0.92. */
 static const double contention_most = 0.5;
-/* The evidence says that data loading is inferred if a data loader was on the stack for less than
- * this share of its time. */
-static const double seen_least = 0.5;
 /* A recorded step that takes more than this many times its played length contains work that is not
  * part of the played step: see find_typical_in_both(). */
 static const double length_most = 1.5;
@@ -165,9 +159,6 @@ static void give_evidence(struct judge *j)
 	if (j->all_causes_ms < judge_worth_ms(j))
 		judge_say(f, "synchronization, copies, allocation and data loading cost almost "
 			     "nothing");
-	if (f->verdict == VERDICT_INPUT && j->input_seen < seen_least)
-		judge_say(f, "data loading is inferred: the CPU works and then copies a batch, but "
-			     "no data loader was seen on its stack");
 	for (size_t i = 0; i < f->gpus.n; i++)
 		say_utilization(f, &f->gpus.at[i]);
 	judge_say(f, "the replay without changes takes %.*f ms %s; measured: %.*f ms",
@@ -187,8 +178,6 @@ static void give_verdict(struct judge *j)
 	struct findings *f = j->f;
 	double error = fabs(f->error_pct);
 	double certain = judge_decide(j);
-	if (f->verdict == VERDICT_INPUT)
-		certain *= inferred_most + (1 - inferred_most) * j->input_seen;
 	if (j->w.replay.n_steps == 1)
 		certain = fmin(certain, one_step_most);
 	give_evidence(j);

@@ -42,9 +42,8 @@ struct judge {
 	struct resampled drawn[RESOURCES];
 	struct finding_saving saving[RESOURCES];
 	uint32_t n_drawn;
-	double run_error;  /* of savings that depend on the CPU, see struct resampled */
-	double input_seen; /* whatif_input_seen() */
-	bool has_stalls;   /* whatif_has_stalls() of RESOURCE_HOST */
+	double run_error; /* of savings that depend on the CPU, see struct resampled */
+	bool has_stalls;  /* whatif_has_stalls() of RESOURCE_HOST */
 	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
 };
 
@@ -75,7 +74,7 @@ double judge_run_error(const struct judge *j);
 
 /* Returns the resource's speed-up in words, for the evidence. Static. */
 const char *judge_played(const struct judge *j, int resource);
-/* Fills steps_ms, drawn, saving, input_seen, has_stalls, all_causes_ms and f->savings. The caller
+/* Fills steps_ms, drawn, saving, has_stalls, all_causes_ms and f->savings. The caller
  * frees steps_ms. */
 void judge_play_resources(struct judge *j);
 /* Sets f->verdict and f->between, and says what would settle an unclear verdict. Returns the share

@@ -132,8 +132,6 @@ void judge_play_resources(struct judge *j)
 		j->drawn[i].limit = j->step_ms;
 		if (i == RESOURCE_HOST)
 			j->has_stalls = is_played && whatif_has_stalls(&j->w);
-		if (i == RESOURCE_INPUT)
-			j->input_seen = is_played ? whatif_input_seen(&j->w) : 0;
 		if (judge_resources[i].change.kind == WHATIF_FREE)
 			all[n++] = judge_resources[i].change;
 	}

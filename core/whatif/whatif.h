@@ -210,10 +210,6 @@ uint32_t whatif_pause_site(const struct whatif *w, uint32_t op);
 /* Returns whether the last play removed stalls of the host (WHATIF_TWICE_HOST). */
 bool whatif_has_stalls(const struct whatif *w);
 
-/* Returns the share of the time for input batches that the last play removed (WHATIF_FREE_INPUT)
- * for which a data loader was on the stack. The rest is inferred from the copy of a batch. */
-double whatif_input_seen(const struct whatif *w);
-
 /* Returns true if the op's call and the previous call of its lane belong to the same line, and only
  * this line or a library that it called ran between them. */
 bool whatif_is_within(const struct whatif *w, uint32_t op);

@@ -21,14 +21,6 @@ uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c)
 	return work->source == HOST_PAGEABLE || work->source == HOST_PINNED ? COPY_H2D : COPY_D2D;
 }
 
-/* Returns true if the op copies an input batch to the device. */
-static bool is_batch(const struct whatif *w, uint32_t op)
-{
-	const struct timeline_call *c = whatif_call(w, op);
-	return c && c->category == CAT_MEMCPY && whatif_copy_kind(w, c) == COPY_H2D &&
-	       c->bytes >= TIMELINE_BATCH_BYTES && !(c->about & (ABOUT_COLLECTIVE | ABOUT_PASS));
-}
-
 /* Returns the first op of the call's step. */
 static uint32_t first_of_step(const struct whatif *w, const struct timeline_call *c)
 {
@@ -75,10 +67,10 @@ static uint8_t before_kind(const struct whatif *w, const struct timeline_call *c
 
 /*
  * Returns true if the host made an input batch in the gap before the op's call. Samples of the gap
- * show it. Without samples, a data loader is on the stack, or this call or one soon after it copies
- * the batch to the device. If the
- * recorded calls end before that, the search continues with the first call of the op's own step,
- * because the next step is assumed to begin in the same way.
+ * show it. Without samples, a data loader is on the stack of this call, of the call before, or of
+ * a call soon after. If the recorded calls end before that, the search continues with the first
+ * call of the op's own step, because the next step is assumed to begin in the same way. The copy
+ * of a batch alone shows nothing: before it, a program may compute anything.
  */
 static bool is_input(const struct whatif *w, uint32_t op)
 {
@@ -92,7 +84,6 @@ static bool is_input(const struct whatif *w, uint32_t op)
 		return kind == HOST_LOADER;
 	if (c->about & ABOUT_INPUT || is_after_loader(w, op))
 		return true;
-	/* while samples are taken, the copy alone is no evidence that the batch was made here */
 	if (w->timeline->host.n)
 		return false;
 	for (uint32_t k = op, i = op; calls < WHATIF_CALLS_TO_BATCH && k < op + n; k++, i++) {
@@ -100,34 +91,13 @@ static bool is_input(const struct whatif *w, uint32_t op)
 			i = first_of_step(w, c);
 		if (w->replay.ops.at[i].lane != w->replay.ops.at[op].lane || !whatif_call(w, i))
 			continue;
-		if (is_batch(w, i))
+		if (whatif_call(w, i)->about & ABOUT_INPUT)
 			return true;
 		if (w->replay.ops.at[i].n_work || whatif_call(w, i)->category == CAT_SYNC)
 			return false;
 		calls++;
 	}
 	return false;
-}
-
-/* Returns true if samples show that a data loader or a queue was on the stack in the gap, or a call
- * next to the gap was made in a data loader. */
-static bool is_input_seen(const struct whatif *w, uint32_t op)
-{
-	const struct timeline_call *c = whatif_call(w, op);
-	return before_kind(w, c) == HOST_LOADER || c->about & ABOUT_INPUT || is_after_loader(w, op);
-}
-
-double whatif_input_seen(const struct whatif *w)
-{
-	double all = 0, seen = 0;
-	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		const struct timeline_call *c = whatif_call(w, i);
-		if (!c || !(w->edit.cut_ns[i] > 0))
-			continue;
-		all += w->edit.cut_ns[i];
-		seen += is_input_seen(w, i) ? w->edit.cut_ns[i] : 0;
-	}
-	return all > 0 ? seen / all : 0;
 }
 
 /* Returns true if a sample of this kind shows that the host did not work, but slept, waited for a

@@ -21,7 +21,7 @@ static inline const struct timeline_call *whatif_call(const struct whatif *w, ui
 }
 
 enum {
-	/* The copy of a batch to the device is one of the first WHATIF_CALLS_TO_BATCH calls after
+	/* A call of a data loader is one of the first WHATIF_CALLS_TO_BATCH calls after
 	 * the gap in which the host made the batch. */
 	WHATIF_CALLS_TO_BATCH = 4,
 	/* If a gap is longer than WHATIF_TIMES_SHARE times the time that host_share_of() assigns to

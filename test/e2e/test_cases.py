@@ -7,8 +7,8 @@ from harness import Case, prog
 
 
 class Cases(Case):
-    def report(self, name, status=0, **settings):
-        run = self.profiled([prog("case_" + name)], **settings)
+    def report(self, name, *arguments, status=0, **settings):
+        run = self.profiled([prog("case_" + name), *arguments], **settings)
         self.assertEqual(run.status, status, run.err)
         with open(os.path.join(run.folder, "report.json")) as file:
             (process,) = json.load(file)["processes"]
@@ -92,6 +92,19 @@ class Cases(Case):
                 self.assertLessEqual(bound["confidence"], 0.5)
                 self.assertGreaterEqual(process["steps"]["start_up_s"], 0)
                 self.assertIn("none detected: the run counts as one unit", run.err)
+
+    def test_computing_on_the_cpu_is_not_data_loading(self):
+        """Copies a matrix to the GPU, but no loader was on the stack: this is CPU code."""
+        for name in ("reference", "fill", "checksum"):
+            with self.subTest(name):
+                _, process, _ = self.report("cpu_before_launch", name)
+                bound = process["bound"]
+                self.assertIn("host", bound.get("between", []) + [bound["verdict"]], bound)
+                self.assertNotIn("input", bound.get("between", []) + [bound["verdict"]], bound)
+                idle = {row["cause"]: row["ms_per_step"] for row in process["idle"]}
+                self.assertNotIn("input", idle)
+                self.assertGreater(idle["host"] + idle.get("contention", 0), 250, idle)
+                self.assertNotIn("prefetch", " ".join(a["what"] for a in process["advice"]))
 
     def advice_on_the_legacy_stream(self, name, least):
         """Returns the advice and the share of the step that it saves. Other load makes steps longer

@@ -10,8 +10,9 @@
 
 enum {
 	STACKS = 64,
-	LOADERS = 60,	     /* made by a loader's code */
-	LOADERS_THREADS = 61 /* no line of the user's below it */
+	LOADERS = 60,	      /* made by a loader's code */
+	LOADERS_THREADS = 61, /* no line of the user's below it */
+	BATCHES = 62	      /* copies a batch within a dataset's code */
 };
 
 static struct frame frames[STACKS];
@@ -32,6 +33,7 @@ static void make_frames(void)
 		frame_lists[i][0] = &frames[i];
 	}
 	frames[LOADERS].function = frames[LOADERS_THREADS].function = "DataLoaderShard.__iter__";
+	frames[BATCHES].function = "Images.__getitem__";
 	sites[LOADERS_THREADS].is_user = false;
 }
 

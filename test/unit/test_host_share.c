@@ -83,6 +83,7 @@ static void make_frames(void)
 	/* and one makes both itself */
 	frames[ONE_LINE + 1][depth(ONE_LINE + 1) - 1].line = sites[ONE_LINE + 1].line = ONE_LINE;
 	call_library(STEP, BEFORE_STEP + 3, "/opt/torch/optim/adam.py", "step");
+	call_library(BATCH, BATCH, "/opt/torch/utils/data/dataset.py", "__getitem__");
 	call_library(CLIP, CLIP, "/opt/torch/nn/utils/clip_grad.py", "clip_grad_norm_");
 }
 

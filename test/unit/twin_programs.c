@@ -172,7 +172,7 @@ void fetching(struct twin *tw)
 /* The steps are cut in front of the copy, and not of the pause in which its batch was made. */
 void slow_input_behind(struct twin *tw)
 {
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
@@ -183,7 +183,7 @@ void slow_input_behind(struct twin *tw)
 /* The same, and between the batch and its copy a call is made, the step's last one. */
 void slow_input_asked(struct twin *tw)
 {
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 12);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
@@ -332,7 +332,7 @@ void chatty_line(struct twin *tw)
 static void take_batch(struct twin *tw)
 {
 	twin_host(tw, 10);
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 40, false, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 40, false, BATCH);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 10);
 		twin_launch(tw, 1, 30, "layer", 1 + (uint32_t)i);
@@ -368,7 +368,7 @@ void slow_loader(struct twin *tw)
 void pinning_thread(struct twin *tw)
 {
 	twin_host(tw, tw->is_fixed ? 12 : 500);
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
 	twin_record_event(tw, 1, 1, COPY);
 	tw->thread = 1;
 	tw->now[1] = tw->now[0] + 700;
@@ -424,7 +424,7 @@ static void input_and_launches(struct twin *tw, double input_us)
 {
 	enum { LAUNCHES = 48 };
 	twin_host(tw, input_us);
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 1, false, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 1, false, BATCH);
 	for (int i = 0; i < LAUNCHES; i++) {
 		twin_host(tw, 8);
 		twin_launch(tw, 1, 1, "tiny", 1);
@@ -466,7 +466,7 @@ void two_causes(struct twin *tw)
 	if (!tw->is_fixed)
 		twin_host(tw, 300);
 	twin_host(tw, 10);
-	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, COPY);
+	twin_copy(tw, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
 	for (int i = 0; i < LAYERS; i++) {
 		twin_host(tw, 50);
 		twin_launch(tw, 1, 50, "layer", 1 + (uint32_t)i);

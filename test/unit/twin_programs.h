@@ -19,7 +19,8 @@ enum {
 	COPY_NODE = 49,
 	NEXT = 50,
 	LOADER = 60,
-	LOADERS_THREAD = 61
+	LOADERS_THREAD = 61,
+	BATCH = 62 /* copies a batch within a dataset's code */
 };
 enum { FORWARD = 1, OTHER_FORWARD, BACKWARD, FORWARD_LAUNCHES = 20, BOTH_PASSES = 52 };
 
