@@ -94,6 +94,7 @@ static struct {
 	struct journal_writer writer;
 	uint64_t random;
 	bool has_own_files;
+	bool has_launches; /* any thread has launched work */
 	struct sampled_chain chain;
 	struct python_frame frames[SAMPLE_FRAMES_MOST];
 	_Atomic uint64_t n_samples, n_unreadable;
@@ -169,15 +170,18 @@ static bool is_same_moment(const struct outside *a, const struct outside *b)
 	return a->depth == b->depth && a->tokens == b->tokens && a->fills == b->fills;
 }
 
-/* Returns whether the thread launches work lately. */
+/* Returns whether the thread launches work lately. Until any thread has launched work, each thread
+ * that makes CUDA calls may be the one that will: a program may compute for long before that. */
 static bool is_launching(struct sampled *s, uint32_t n_work, uint64_t at_ns)
 {
 	if (n_work != s->n_work || !s->launched_ns) {
 		s->has_launched |= n_work != 0;
+		g.has_launches |= s->has_launched;
 		s->n_work = n_work;
 		s->launched_ns = at_ns;
 	}
-	return s->has_launched && at_ns - s->launched_ns < IDLE_S * 1000000000ull;
+	return (s->has_launched || !g.has_launches) &&
+	       at_ns - s->launched_ns < IDLE_S * 1000000000ull;
 }
 
 /* Returns the number of the thread's stack; 0: there are no frames, or none is known yet. */

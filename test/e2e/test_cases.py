@@ -4,6 +4,7 @@ import os
 import unittest
 
 from harness import Case, prog
+from test_host_native import is_perf_allowed
 
 
 class Cases(Case):
@@ -105,6 +106,10 @@ class Cases(Case):
                 self.assertNotIn("input", idle)
                 self.assertGreater(idle["host"] + idle.get("contention", 0), 250, idle)
                 self.assertNotIn("prefetch", " ".join(a["what"] for a in process["advice"]))
+                if is_perf_allowed():
+                    functions = {(row["function"] or "").split("(")[0]
+                                 for row in process["host"]}
+                    self.assertIn(name + "_cpu", functions)
 
     def advice_on_the_legacy_stream(self, name, least):
         """Returns the advice and the share of the step that it saves. Other load makes steps longer
