@@ -311,11 +311,12 @@ static void cell_sync_kind(const struct row *r, size_t member)
 }
 
 /* Writes the library's line below the user's line in the stack, the source text of the user's line,
- * and the user's functions in the stack. */
+ * the user's functions in the stack, and the call that waits if nothing else names it. */
 static void note_of_sync(const struct row *r)
 {
 	char note[TEXT_BYTES];
 	const struct report_sync *s = sync_of(r);
+	const char *kind = report_sync_noun(s->kind);
 	unsigned said = 0;
 	report_inner(note, sizeof(note), s->inner);
 	if (s->called_from)
@@ -333,6 +334,11 @@ static void note_of_sync(const struct row *r)
 				 : "in ",
 			 frame->place.function);
 		said++;
+	}
+	if (*kind && strcmp(kind, s->api) != 0 && !strstr(s->source, s->api)) {
+		size_t used = strlen(note);
+		snprintf(note + used, sizeof(note) - used, "%swaits in %s", *note ? "   " : "",
+			 s->api);
 	}
 	if (s->called_from) {
 		size_t used = strlen(note);

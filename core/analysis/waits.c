@@ -45,10 +45,17 @@ static bool are_one_place(const struct timeline *t, const struct timeline_call *
 	return !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
 }
 
+/* Returns true if the call waits for all work of a device on its own account, and not in order to
+ * read what a copy brings. */
+static bool is_for_device(const struct timeline_call *sync)
+{
+	return sync->wait == WAIT_DEVICE && !(sync->about & ABOUT_READ);
+}
+
 static bool belong_together(const struct timeline *t, const struct timeline_call *copy,
 			    const struct timeline_call *sync)
 {
-	return can_be_waited_for(copy) && sync->category == CAT_SYNC &&
+	return can_be_waited_for(copy) && sync->category == CAT_SYNC && !is_for_device(sync) &&
 	       are_one_place(t, copy, sync) && copy->outer_op == sync->outer_op &&
 	       copy->step == sync->step && sync->begin_ns < copy->end_ns + BETWEEN_NS;
 }

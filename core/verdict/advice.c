@@ -26,8 +26,7 @@ static const struct {
 	[SYNC_ITEM] = { "keep the value on the GPU, or read it less often",
 			"the CPU reads a value from the GPU here and waits for all earlier GPU "
 			"work" },
-	[SYNC_EXPLICIT] = { "remove the synchronization", "the CPU waits for the GPU and launches "
-							  "nothing meanwhile" },
+	[SYNC_EXPLICIT] = { "remove the synchronization", "" }, /* the reason names the call */
 	[SYNC_COPY] = { "copy asynchronously from pinned memory", "the CPU waits for the copy to "
 								  "finish" },
 	[SYNC_EVENT] = { "wait for the event later, or use cudaStreamWaitEvent", "the CPU waits "
@@ -113,9 +112,13 @@ static const char *fix_for(const struct judge *j, const struct finding_sync *s)
 
 static const char *reason_of(char *text, size_t size, const struct finding_sync *s)
 {
-	if (!s->op)
+	if (!s->op && s->kind == SYNC_EXPLICIT)
+		snprintf(text, size,
+			 "the CPU waits for the GPU in %s and launches nothing meanwhile", s->api);
+	else if (!s->op)
 		return fixes[s->kind].why;
-	snprintf(text, size, "%s synchronizes with the GPU internally", s->op);
+	else
+		snprintf(text, size, "%s synchronizes with the GPU internally", s->op);
 	return text;
 }
 

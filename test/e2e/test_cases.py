@@ -111,6 +111,18 @@ class Cases(Case):
                                  for row in process["host"]}
                     self.assertIn(name + "_cpu", functions)
 
+    def test_a_wait_for_the_device_is_named(self):
+        """Before it the thread copies a few values, but it waits for the other thread's work."""
+        run, process, _ = self.report("device_sync_threads")
+        waits = {sync["api"]: sync for sync in process["syncs"]}
+        device = waits["cudaDeviceSynchronize"]
+        self.assertEqual((device["kind"], device["function"]), ("explicit", "serve_small"))
+        self.assertEqual(waits["cudaStreamSynchronize"]["kind"], "explicit")
+        report = self.tool("report", run.folder).out
+        rows = report[report.index("Synchronization, ms per step"):].split("\n\n")[0]
+        self.assertNotIn(".item()", rows)
+        self.assertIn("cudaDeviceSynchronize", rows)
+
     def advice_on_the_legacy_stream(self, name, least):
         """Returns the advice and the share of the step that it saves. Other load makes steps longer
         or differ so much that no savings are promised: then runs again."""

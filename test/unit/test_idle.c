@@ -242,6 +242,21 @@ static void reading_a_value(void **state)
 	assert_string_equal(f->f.syncs.at[0].api, "cudaStreamSynchronize");
 }
 
+/* A wait for the whole device is one of its own, whatever was copied before it. */
+static void waiting_for_the_device(void **state)
+{
+	struct fixture *f = *state;
+	sb_launch(&f->b, 0, 0, 498, 1);
+	copy(f, "cudaMemcpyAsync", COPY_D2H, 20, 23, 498, 500, 4, 2);
+	call(f, "cudaDeviceSynchronize", CAT_SYNC, 24, 506, 2);
+	sb_launch(&f->b, 530, 540, 1000, 3);
+	finish(f);
+	assert_int_equal(f->f.syncs.n, 1);
+	assert_int_equal(f->f.syncs.at[0].kind, SYNC_EXPLICIT);
+	assert_float_equal(f->f.syncs.at[0].blocked_ms, 0.482, 1e-9);
+	assert_string_equal(f->f.syncs.at[0].api, "cudaDeviceSynchronize");
+}
+
 static void cause_module_by_a_long_launch(void **state)
 {
 	struct fixture *f = *state;
@@ -644,6 +659,7 @@ int main(void)
 		TEST(cause_copy),
 		TEST(cause_copy_from_pageable_memory),
 		TEST(reading_a_value),
+		TEST(waiting_for_the_device),
 		TEST(cause_module_by_a_long_launch),
 		TEST(causes_by_long_launches_of_a_graph),
 		TEST(causes_by_overheads),

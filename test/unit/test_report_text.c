@@ -636,7 +636,8 @@ static void test_whole_report(void **state)
 	const char *gains = strstr(text, "Estimated savings");
 	assert_non_null(gains);
 	assert_null(strstr(gains + 1, "Estimated savings"));
-	assert_says(text, "total += loss.item()   in step < main\n");
+	assert_says(text, "total += loss.item()   in step < main   waits in "
+			  "cudaStreamSynchronize\n");
 	assert_says(text, "NVIDIA H100");
 	assert_says(text, "  backward      2.500   1.500\n    recompute   0.500   0.250\n");
 	assert_says(text, "Modules, per step\n"
