@@ -212,6 +212,18 @@ static uint32_t steps_needed(const struct judge *j, int first, int second)
 	return 0;
 }
 
+/*
+ * Returns whether more steps may show which of the two saves more. The means of many steps may
+ * differ from those of the recorded ones, the more so the fewer were recorded.
+ */
+static bool more_may_settle(const struct judge *j, int a, int b)
+{
+	uint32_t block = j->w.n_typical / j->n_drawn,
+		 n = j->w.n_typical > STEPS_MOST ? j->w.n_typical : STEPS_MOST;
+	return resampled_share_apart(&j->drawn[a], &j->drawn[b], j->n_drawn, n / block) >=
+	       second_least;
+}
+
 static void say_what_settles(struct judge *j, int a, int b)
 {
 	const struct whatif_change both[] = { judge_resources[a].change,
@@ -228,6 +240,11 @@ static void say_what_settles(struct judge *j, int a, int b)
 		judge_say(j->f,
 			  "to settle it, record at least %u steps (active=%u in PROF_SCHEDULE)", n,
 			  n);
+	else if (!is_unit && more_may_settle(j, a, b))
+		judge_say(j->f,
+			  "%u typical step%s recorded: more may settle it; %s and %s: -%.*f ms",
+			  j->w.n_typical, j->w.n_typical == 1 ? " was" : "s were",
+			  judge_played(j, a), judge_played(j, b), MS(both_ms));
 	else
 		judge_say(j->f, "%s %s and %s: -%.*f ms",
 			  is_unit ? "both matter:" : "more steps would not settle it;",

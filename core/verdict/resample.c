@@ -93,13 +93,37 @@ void resample(struct resampled *of, size_t n, uint32_t n_steps)
 	free(drawn);
 }
 
-double resampled_half_width(const struct resampled *r, uint32_t n_steps, uint32_t wanted)
+/* Returns half the width of the 95 % interval around `value` that `wanted` steps would give. */
+static double half_width(const struct resampled *r, double value, uint32_t n_steps, uint32_t wanted)
 {
-	double squares = 0, error = model_error * r->value;
+	double squares = 0, error = model_error * value;
 	for (uint32_t s = 0; s < n_steps; s++)
 		squares += (r->steps[s] - r->mean) * (r->steps[s] - r->mean);
 	double variance = n_steps > 1 ? squares / (n_steps - 1) : 0;
 	return normal_95 * sqrt(variance / wanted + error * error);
+}
+
+double resampled_half_width(const struct resampled *r, uint32_t n_steps, uint32_t wanted)
+{
+	return half_width(r, r->value, n_steps, wanted);
+}
+
+double resampled_share_apart(const struct resampled *a, const struct resampled *b, uint32_t n_steps,
+			     uint32_t wanted)
+{
+	uint64_t random = 0;
+	uint32_t *drawn = mem_zero((n_steps + 1) * sizeof(*drawn));
+	int n = 0;
+	for (int k = 0; k < RESAMPLED && n_steps > 1; k++) {
+		for (uint32_t s = 0; s < n_steps; s++)
+			drawn[s] = (uint32_t)(sample_next_random(&random) % n_steps);
+		double a_ms = fmax(0, a->value + draw(a, drawn, n_steps)),
+		       b_ms = fmax(0, b->value + draw(b, drawn, n_steps));
+		n += fabs(a_ms - b_ms) >
+		     half_width(a, a_ms, n_steps, wanted) + half_width(b, b_ms, n_steps, wanted);
+	}
+	free(drawn);
+	return n_steps > 1 ? (double)n / RESAMPLED : 1;
 }
 
 void resampled_interval(const struct resampled *r, double *low, double *high)

@@ -31,6 +31,11 @@ void resample(struct resampled *of, size_t n, uint32_t n_steps);
  * resample(). */
 double resampled_half_width(const struct resampled *r, uint32_t n_steps, uint32_t wanted);
 
+/* Returns the share of draws in which `wanted` steps would show that one of the two saves more than
+ * the other: their 95 % intervals are then apart. 1 if there are too few steps to draw from. */
+double resampled_share_apart(const struct resampled *a, const struct resampled *b, uint32_t n_steps,
+			     uint32_t wanted);
+
 /* Returns the 95 % interval of the savings. */
 void resampled_interval(const struct resampled *r, double *low, double *high);
 

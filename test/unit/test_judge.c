@@ -129,6 +129,31 @@ static void savings_that_are_close_are_unclear(void **state)
 	}
 }
 
+/* As two_causes(), but the batch takes very different times. */
+static void uneven_causes(struct twin *made)
+{
+	static const double batch_us[] = { 40, 560, 120, 480, 60, 540, 300 };
+	enum { N = sizeof(batch_us) / sizeof(*batch_us) };
+	twin_host(made, 10 + batch_us[made->steps_made++ % N]);
+	twin_copy(made, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, 50);
+		twin_launch(made, 1, 50, "layer", 1 + (uint32_t)i);
+		twin_wait_stream(made, 1, WAIT);
+	}
+}
+
+/* Seven steps that differ say little of the mean of many. */
+static void few_steps_do_not_rule_out_more(void **state)
+{
+	(void)state;
+	judge(uneven_causes, false, 7);
+	assert_int_equal(f.verdict, VERDICT_UNCLEAR);
+	assert_false(is_evidence("more steps would not settle it"));
+	assert_true(is_evidence("7 typical steps were recorded: more may settle it"));
+	forget();
+}
+
 /* The device is busy for 87 % of the step. It idles after the wait, but a faster one saves more. */
 static void mostly_busy(struct twin *made)
 {
@@ -1099,6 +1124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
 		cmocka_unit_test(savings_that_are_close_are_unclear),
+		cmocka_unit_test(few_steps_do_not_rule_out_more),
 		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),
 		cmocka_unit_test(more_steps_settle_what_varies),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
