@@ -39,6 +39,7 @@ void ingest_close(struct ingest *f)
 	vec_free(&f->voided);
 	vec_free(&f->works);
 	vec_free(&f->works_ahead);
+	vec_free(&f->works_continued);
 	vec_free(&f->tail);
 	vec_free(&f->externals);
 	vec_free(&f->apis);
@@ -392,7 +393,10 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 	case REC_GPU_SYNC:
 		f->counts.works += head->kind != REC_GPU_SYNC;
 		f->counts.works_by_kind[head->kind]++;
-		vec_push(&f->works_ahead, *(const struct rec_gpu *)head);
+		if (f->is_continued)
+			vec_push(&f->works_continued, *(const struct rec_gpu *)head);
+		else
+			vec_push(&f->works_ahead, *(const struct rec_gpu *)head);
 		break;
 	case REC_NODE:
 	case REC_GRAPH:
@@ -486,6 +490,7 @@ static void take_batch(struct ingest *f, struct reader_batch *batch)
 	if (!head)
 		return;
 	note_read_until(f, batch, head);
+	f->is_continued = f->is_live && !batch->is_start;
 	struct ingest_thread *t = thread_of(f, batch->thread);
 	for (; head; head = reader_next_record(&f->reader, batch))
 		take_record(f, t, head);

@@ -139,6 +139,9 @@ struct ingest {
 	 * ids, so it moves to `works` when all that was written until it began has been read.
 	 */
 	VEC(struct rec_gpu) works_ahead;
+	/* live: work of this pass from chunks of earlier passes; moves there when the pass ends */
+	VEC(struct rec_gpu) works_continued;
+	bool is_continued; /* the batch that is read continues such a chunk */
 	/* work of the previous step, which was not recorded, that ended after that step's end */
 	VEC(struct rec_gpu) tail;
 	/*

@@ -166,9 +166,12 @@ static size_t count_ready(struct ingest *f)
 /* Moves work from works_ahead to `works`: all of it at the end. */
 static void take_works(struct ingest *f, bool is_final)
 {
+	if (is_final || !f->is_in_pass) {
+		for (size_t i = 0; i < f->works_continued.n; i++)
+			vec_push(&f->works_ahead, f->works_continued.at[i]);
+		f->works_continued.n = 0;
+	}
 	size_t n_left = 0, n = f->works_ahead.n;
-	if (f->is_live && f->is_in_pass && !is_final)
-		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct rec_gpu g = f->works_ahead.at[i];
 		if (g.begin_ticks > f->read_until_ticks && !is_final)
