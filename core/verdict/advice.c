@@ -1,9 +1,9 @@
 /* Creates the advice. Its savings come from the replay. */
 #include "core/analysis/inner_line.h"
 #include "core/symbols/phase_rules.h"
+#include "core/symbols/site_name.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/ms_digits.h"
-#include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -209,8 +209,8 @@ static void name_lines(const struct judge *j, const struct set *set, char *to, s
 	size_t used = 0;
 	for (size_t i = 0; i < set->n && i < NAMED_MOST && used < room; i++) {
 		const struct site *s = frames_site_at(j->w.timeline->frames, set->changes[i].site);
-		int n = snprintf(to + used, room - used, "%s%s:%u", i ? ", " : "",
-				 path_base(s->file), s->line);
+		char name[SITE_NAME_BYTES];
+		int n = snprintf(to + used, room - used, "%s%s", i ? ", " : "", site_name(s, name));
 		used += n > 0 ? (size_t)n : 0;
 	}
 	if (set->n > NAMED_MOST && used < room)

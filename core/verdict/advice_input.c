@@ -4,8 +4,8 @@
  */
 #include "core/analysis/host_kinds.h"
 #include "core/analysis/host_sums.h"
+#include "core/symbols/site_name.h"
 #include "core/util/ms_digits.h"
-#include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -66,9 +66,10 @@ static void say_inner(const struct judge *j, const struct sampled_lines *lines, 
 		      size_t bytes)
 {
 	const struct site *s = frames_site_at(j->w.timeline->frames, lines->inner);
+	char name[SITE_NAME_BYTES];
 	to[0] = 0;
 	if (lines->inner && lines->inner != lines->outer)
-		snprintf(to, bytes, ", mostly at %s:%u", path_base(s->file), s->line);
+		snprintf(to, bytes, ", mostly at %s", site_name(s, name));
 }
 
 void advise_input(struct judge *j)

@@ -4,8 +4,8 @@
  * pass counts for its forward line, if that line is known. The time of a line then includes both
  * passes.
  */
+#include "core/symbols/site_name.h"
 #include "core/util/ms_digits.h"
-#include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -76,8 +76,9 @@ static void describe(const struct judge *j, const struct launch_line *lines, con
 					 MS(lines[top[0]].backward_ms));
 	for (unsigned i = 1; i < n && used < room; i++) {
 		const struct site *s = frames_site_at(j->w.timeline->frames, top[i]);
-		used += (size_t)snprintf(to + used, room - used, "%s%s:%u %.*f ms",
-					 i > 1 ? ", " : "; ", path_base(s->file), s->line,
+		char name[SITE_NAME_BYTES];
+		used += (size_t)snprintf(to + used, room - used, "%s%s %.*f ms",
+					 i > 1 ? ", " : "; ", site_name(s, name),
 					 MS(lines[top[i]].ms));
 	}
 }

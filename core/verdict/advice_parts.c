@@ -1,9 +1,9 @@
 /* Functions for all kinds of advice: they add advice with the range of its savings, and find the
  * lines in which a change saved time. */
 #include "core/analysis/inner_line.h"
+#include "core/symbols/site_name.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/ms_digits.h"
-#include "core/util/path.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -273,8 +273,9 @@ char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t b
 	}
 	uint32_t top = largest(after_ms, n_sites);
 	const struct site *s = frames_site_at(frames, top);
+	char name[SITE_NAME_BYTES];
 	if (top && top != site && after_ms[top] * 2 > all_ms)
-		snprintf(to, bytes, "between %s:%u and this line", path_base(s->file), s->line);
+		snprintf(to, bytes, "between %s and this line", site_name(s, name));
 	else
 		snprintf(to, bytes, "before this line");
 	free(after_ms);

@@ -4,7 +4,7 @@
  * the same sizes in both directions, several times per step. A few results that the CPU only reads
  * are no round trip.
  */
-#include "core/util/path.h"
+#include "core/symbols/site_name.h"
 #include "core/verdict/judge_parts.h"
 
 #include <math.h>
@@ -82,6 +82,7 @@ static void advise_pair(struct judge *j, const struct line_copies *to,
 			const struct line_copies *from)
 {
 	const struct site *back = frames_site_at(j->w.timeline->frames, from->site);
+	char name[SITE_NAME_BYTES];
 	const struct whatif_change changes[] = {
 		{ .kind = WHATIF_LINE, .site = to->site },
 		{ .kind = WHATIF_LINE, .site = from->site },
@@ -90,10 +91,10 @@ static void advise_pair(struct judge *j, const struct line_copies *to,
 	if (judge_gain_ms(j, changes, 3) < fmax(judge_worth_ms(j), least_share * j->step_ms))
 		return;
 	advise(j, to->site, changes, 3, "keep this data on the GPU, and do the work there",
-	       "%.1f KiB %s go to the CPU here and come back at %s:%u; the CPU works on them in "
+	       "%.1f KiB %s go to the CPU here and come back at %s; the CPU works on them in "
 	       "between; the savings do not include the time that this work takes on the GPU",
 	       (double)to->all_bytes / 1024 / findings_count_steps(j->w.timeline).all,
-	       judge_per_step(j->f), path_base(back->file), back->line);
+	       judge_per_step(j->f), site_name(back, name));
 }
 
 void advise_round_trip(struct judge *j)
