@@ -176,7 +176,7 @@ static uint32_t nodes_around(struct autograd_map *t, const struct span_list *spa
 	uint32_t level = 0;
 	while (t->open.n) {
 		const struct span *o = &spans->at.at[t->open.at[t->open.n - 1]];
-		if (span->first_call < o->first_call + o->n_calls)
+		if (spans_is_within(span, o))
 			break;
 		t->open.n--;
 	}
@@ -238,7 +238,7 @@ void autograd_map_add_thread(struct autograd_map *t, const struct model_step *m,
 	t->open.n = 0;
 	for (size_t i = 0; i < spans->at.n; i++) {
 		const struct span *span = &spans->at.at[i];
-		if (span->kind != SPAN_OPERATOR)
+		if (span->kind != SPAN_OPERATOR || !span->n_calls)
 			continue;
 		uint32_t level = nodes_around(t, spans, span);
 		add_span(t, m, thread, span, level, phases, places, frames);

@@ -30,7 +30,7 @@ static const struct span *around(struct operator_sums *s, const struct span_list
 {
 	while (s->open.n) {
 		const struct span *o = &spans->at.at[s->open.at[s->open.n - 1]];
-		if (span->first_call < o->first_call + o->n_calls)
+		if (spans_is_within(span, o))
 			return o;
 		s->open.n--;
 	}

@@ -412,7 +412,9 @@ void spans_find(struct spans *s, const struct model_step *m, size_t thread, stru
 	add_ranges(list, m, thread);
 	add_marks(list, m, thread);
 	add_made(s, m, thread);
-	if (frames)
+	if (m->operators.n)
+		spans_add_known(list, m, thread);
+	else if (frames)
 		add_operators(s, m, thread, frames, list);
 	add_libraries(list, m, thread);
 	if (list->at.n)

@@ -23,7 +23,8 @@ struct span {
 	uint32_t library;     /* SPAN_LIBRARY: index in the model's libraries */
 	uint32_t depth;	      /* 0: outermost */
 	/* SPAN_OPERATOR: the calls in the span. They are consecutive calls of one thread;
-	 * first_call is an index in the model's calls. */
+	 * first_call is an index in the model's calls. n_calls is 0 only if the source knows
+	 * operators (model_operator); first_call is then the next call's index. */
 	uint32_t first_call, n_calls;
 	uint8_t kind;
 };
@@ -67,6 +68,17 @@ struct spans {
 void spans_find(struct spans *s, const struct model_step *m, size_t thread, struct frames *frames,
 		struct span_list *list);
 void spans_free(struct spans *s);
+
+/* Adds the operators of the thread that the source knows. `list` has the thread's ranges. */
+void spans_add_known(struct span_list *list, const struct model_step *m, size_t thread);
+
+/* Returns whether `inner`, which begins later or follows in a list of spans, is within `outer`. */
+static inline bool spans_is_within(const struct span *inner, const struct span *outer)
+{
+	if (inner->n_calls && outer->n_calls)
+		return inner->first_call < outer->first_call + outer->n_calls;
+	return inner->end_ns <= outer->end_ns && inner->begin_ns < outer->end_ns;
+}
 
 /* Returns the longest pause, in ns, between two calls of one run of the operator. If a call with
  * the same stack as the previous call comes after a longer pause, the operator was called again. */

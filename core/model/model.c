@@ -79,6 +79,7 @@ size_t model_bytes(const struct model_step *m)
 		m->product_of.room * sizeof(*m->product_of.at) +
 		m->streams.room * sizeof(*m->streams.at) + m->works.room * sizeof(*m->works.at) +
 		m->links.room * sizeof(*m->links.at) + m->ranges.room * sizeof(*m->ranges.at) +
+		m->operators.room * sizeof(*m->operators.at) +
 		m->libraries.room * sizeof(*m->libraries.at) +
 		m->counters.room * sizeof(*m->counters.at) +
 		m->overheads.room * sizeof(*m->overheads.at) +
@@ -105,6 +106,7 @@ void model_free(struct model_step *m)
 	vec_free(&m->works);
 	vec_free(&m->links);
 	vec_free(&m->ranges);
+	vec_free(&m->operators);
 	vec_free(&m->libraries);
 	vec_free(&m->counters);
 	vec_free(&m->blocks);

@@ -102,6 +102,13 @@ struct model_range {
 	bool begins_before, ends_after;
 };
 
+/* A call of a framework's operator, with or without CUDA calls inside it. */
+struct model_operator {
+	uint64_t begin_ns, end_ns;
+	uint32_t name;	 /* in `names` of the tables */
+	uint32_t thread; /* index in `threads` */
+};
+
 /*
  * A call of a library (NCCL, cuBLAS, ...) that ended in the step. NCCL calls can form a group,
  * whose last call launches the GPU work of all its members. In a member, the fields about CUDA
@@ -260,6 +267,11 @@ struct model_step {
 	/* sorted by kind, then by thread (except MODEL_RANGE_STARTED), then by time; outer ranges
 	 * come before inner ranges */
 	VEC(struct model_range) ranges;
+	/*
+	 * Sorted by thread, then by time; outer operators come before inner ones. Empty if the
+	 * source has only stacks: operators are then derived from these (core/analysis/spans.h).
+	 */
+	VEC(struct model_operator) operators;
 	/* sorted by thread, then by time; outer calls come before inner calls */
 	VEC(struct model_library) libraries;
 	VEC(struct model_counter) counters;
