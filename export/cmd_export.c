@@ -1,7 +1,9 @@
 /* `profrun export DIR --format F[,F...] [-o PATH]`: writes traces from the journals alone. No
  * collector is needed. */
+#include "core/util/path.h"
 #include "export/command.h"
 #include "export/files_words.h"
+#include "export/foreign.h"
 #include "export/outfile.h"
 #include "export/print.h"
 #include "export/process.h"
@@ -9,8 +11,10 @@
 #include "export/runfile.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct request {
 	const char *folder, *formats, *path;
@@ -20,7 +24,7 @@ static int take_folder(void *request, const char *word)
 {
 	struct request *r = request;
 	if (r->folder)
-		return usage_error("export takes one folder, got '%s' too", word);
+		return usage_error("export takes one folder or trace, got '%s' too", word);
 	r->folder = word;
 	return 0;
 }
@@ -91,6 +95,63 @@ static void keep_versions(const json_t *before, json_t *processes)
 	}
 }
 
+/* ---- Traces of other tools ---- */
+
+/* Traces go to PATH, or to a folder next to the trace or in the folder of traces. */
+static void choose_folder(char *to, size_t bytes, const struct request *r)
+{
+	struct stat status;
+	bool is_folder = !stat(r->folder, &status) && S_ISDIR(status.st_mode);
+	const char *base = path_base(r->folder), *end = strstr(base, ".json");
+	if (r->path)
+		snprintf(to, bytes, "%s", r->path);
+	else if (is_folder || !end)
+		snprintf(to, bytes, "%s/profrun", r->folder);
+	else
+		snprintf(to, bytes, "%.*s.profrun", (int)(end - r->folder), r->folder);
+}
+
+static int export_trace(const char *path, const struct foreign_output *out)
+{
+	struct foreign *f;
+	struct err e;
+	int status = EXIT_DONE;
+	if (foreign_open(&f, path, out, &e))
+		return data_error("%s", e.text);
+	const char *damage = kineto_damage(foreign_trace(f)),
+		   *diagnostic = kineto_diagnostic(foreign_trace(f));
+	if (*damage)
+		status = data_error("%s: %s", path, damage);
+	print_out("%s: %llu trace%s in %s\n", path_base(path),
+		  (unsigned long long)foreign_n_written(f), foreign_n_written(f) == 1 ? "" : "s",
+		  out->folder);
+	if (*diagnostic)
+		print_out("%s: %s\n", path_base(path), diagnostic);
+	foreign_close(f);
+	return status;
+}
+
+static int export_traces(const struct request *r, const struct output *as)
+{
+	struct foreign_output out = { .n_formats = as->n_formats };
+	struct foreign_files files;
+	struct err e;
+	char folder[PATH_MAX];
+	int status = EXIT_DONE;
+	memcpy(out.formats, as->formats, sizeof(out.formats));
+	choose_folder(folder, sizeof(folder), r);
+	out.folder = folder;
+	if (make_folders(folder, &e))
+		return data_error("%s", e.text);
+	foreign_list(&files, r->folder);
+	for (size_t i = 0; i < files.paths.n; i++) {
+		int one = export_trace(files.paths.at[i], &out);
+		status = one ? one : status;
+	}
+	foreign_files_free(&files);
+	return status;
+}
+
 static int run(int argc, char **argv)
 {
 	struct request r = { .formats = "perfetto" };
@@ -103,6 +164,8 @@ static int run(int argc, char **argv)
 	out.n_formats = exporters_parse(r.formats, out.formats, &e);
 	if (out.n_formats < 0)
 		return usage_error("export: %s", e.text);
+	if (foreign_is_at(r.folder))
+		return export_traces(&r, &out);
 	if (run_journals(&journals, r.folder, &e))
 		return data_error("%s", e.text);
 	out.is_plain = r.path != NULL;
@@ -129,8 +192,8 @@ static int run(int argc, char **argv)
 
 const struct command command_export = {
 	.name = "export",
-	.operands = "[DIR]",
-	.summary = "write a run's traces again from its journals",
+	.operands = "[DIR|TRACE]",
+	.summary = "write traces again from a run's journals, or from a trace of torch.profiler",
 	.options = options,
 	.wanted = "which run's folder?",
 	.takes_latest = true,

@@ -4,6 +4,7 @@
 #include "export/command.h"
 #include "export/exporter.h"
 #include "export/files_words.h"
+#include "export/foreign.h"
 #include "export/print.h"
 #include "export/process.h"
 #include "export/report_words.h"
@@ -256,12 +257,85 @@ static const struct exporter *exporter_of(const char *path)
 	return &exporter_perfetto;
 }
 
+/* ---- Traces of other tools ---- */
+
+static void print_foreign(const char *path, const struct process_facts *facts)
+{
+	const struct facts_records *r = facts->records;
+	const struct facts_losses *l = &facts->losses;
+	const struct sample_summary *ms = facts->steps.step_ms;
+	char numbers[80];
+	print_out("trace of torch.profiler %s\n", path);
+	print_out("process %" PRId64 "%s%s\n", facts->pid, *facts->rank ? ", rank " : "",
+		  facts->rank);
+	for (size_t i = 0; i < facts->devices.n; i++)
+		print_out("  device %" PRId64 "   %s\n", facts->devices.at[i].id,
+			  facts->devices.at[i].name);
+	if (ms)
+		print_out("  steps      %s, marked by ProfilerStep, %.3f ms each (p50 %.3f, p95 "
+			  "%.3f, n %" PRId64 ")\n",
+			  report_numbers(numbers, sizeof(numbers), facts->steps.recorded.at,
+					 facts->steps.recorded.n),
+			  ms->mean, ms->p50, ms->p95, ms->n);
+	else
+		print_out("  steps      none marked\n");
+	print_captured(facts);
+	print_out("  events     %" PRId64 ", on %" PRId64 " threads\n", r->records, facts->threads);
+	print_out("  calls      %" PRId64 ", launches %" PRId64 "\n", r->calls, r->launches);
+	print_out("  gpu work   kernels %" PRId64 ", copies %" PRId64 ", memsets %" PRId64
+		  ", waits %" PRId64 "\n",
+		  r->kernels, r->memcpys, r->memsets, r->gpu_syncs);
+	print_out("  pairing    %" PRId64 " calls without GPU work, %" PRId64
+		  " GPU activities without a call\n",
+		  l->calls_without_gpu_work, l->gpu_work_without_call);
+	if (l->damaged_places || l->impossible_records)
+		print_out("  skipped    %" PRId64 " events without a name, time or thread; %" PRId64
+			  " negative durations were set to 0\n",
+			  l->damaged_places, l->impossible_records);
+	if (*facts->diagnostic)
+		print_out("  note       %s\n", facts->diagnostic);
+}
+
+static int info_foreign(const char *path)
+{
+	struct foreign *f;
+	struct arena arena = { 0 };
+	struct process_facts facts;
+	struct err e;
+	int status = EXIT_DONE;
+	if (foreign_open(&f, path, NULL, &e))
+		return data_error("%s", e.text);
+	foreign_describe(f, &facts, &arena);
+	print_foreign(path, &facts);
+	if (*facts.damage)
+		status = data_error("%s: %s", path, facts.damage);
+	arena_free(&arena);
+	foreign_close(f);
+	return status;
+}
+
+static int info_foreign_folder(const char *folder)
+{
+	struct foreign_files files;
+	int status = EXIT_DONE;
+	foreign_list(&files, folder);
+	for (size_t i = 0; i < files.paths.n; i++) {
+		int one = info_foreign(files.paths.at[i]);
+		status = one ? one : status;
+	}
+	foreign_files_free(&files);
+	return status;
+}
+
 static int info_trace(const char *path)
 {
 	const struct exporter *x = exporter_of(path);
-	struct trace_count c;
+	struct trace_count c = { 0 };
 	struct err e;
-	if (x->count(path, &c, &e))
+	int error = x->count(path, &c, &e);
+	if (error && !c.records && kineto_is_one(path))
+		return info_foreign(path);
+	if (error)
 		return data_error("%s", e.text);
 	print_out("%s %s\n", x->title, path);
 	print_out("  records    %" PRIu64 "\n", c.records);
@@ -293,7 +367,7 @@ static int run(int argc, char **argv)
 	if (stat(path, &about))
 		return data_error("%s: no such file or folder", path);
 	if (S_ISDIR(about.st_mode))
-		return info_folder(path);
+		return foreign_is_at(path) ? info_foreign_folder(path) : info_folder(path);
 	if (has_suffix(path, ".journal") || journals_is_one(path))
 		return info_journal(path, NULL, NULL);
 	return info_trace(path);

@@ -1,6 +1,7 @@
-/* `profrun report DIR... [--json] [--top N]`: prints the report as text or JSON. */
+/* `profrun report DIR|TRACE... [--json] [--top N]`: prints the report as text or JSON. */
 #include "core/source/process/journals.h"
 #include "export/command.h"
+#include "export/foreign.h"
 #include "export/print.h"
 #include "export/report_json.h"
 #include "export/report_make.h"
@@ -54,19 +55,23 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
+/* Reads a run's folder, a journal, or traces of torch.profiler. */
 static int make(const struct request *r, const char *path, struct report_made *made)
 {
 	struct stat status;
 	struct err e;
 	int error;
 	if (stat(path, &status))
-		return data_error("%s: no such folder", path);
-	if (!S_ISDIR(status.st_mode) && !journals_is_one(path))
-		return data_error("%s: neither a run's folder nor a journal of profrun; this "
-				  "version cannot read other files",
+		return data_error("%s: no such file or folder", path);
+	if (foreign_is_at(path))
+		error = report_make_from_traces(path, made, &e);
+	else if (S_ISDIR(status.st_mode))
+		error = report_make(path, r->step_loop, made, &e);
+	else if (journals_is_one(path))
+		error = report_make_from_journal(path, r->step_loop, made, &e);
+	else
+		return data_error("%s: neither a run of profrun nor a trace of torch.profiler",
 				  path);
-	error = S_ISDIR(status.st_mode) ? report_make(path, r->step_loop, made, &e)
-					: report_make_from_journal(path, r->step_loop, made, &e);
 	return error ? data_error("%s", e.text) : 0;
 }
 
@@ -127,7 +132,7 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.operands = "[DIR...]",
+	.operands = "[DIR|TRACE...]",
 	.summary = "print step time, bottleneck, estimated savings and time by line",
 	.options = options,
 	.wanted = "which run's folder?",

@@ -1,6 +1,7 @@
 /* `profrun whatif DIR ...`: prints how long a step would take after the given changes. */
 #include "core/whatif/whatif.h"
 #include "export/command.h"
+#include "export/foreign.h"
 #include "export/print.h"
 #include "export/process.h"
 #include "export/report_json.h"
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 
 struct request {
-	const char *folder;
+	const char *path;
 	bool is_json;
 	VEC(struct whatif_change) changes;
 	VEC(const char *) asked; /* options and their values, as the user typed them */
@@ -49,12 +50,12 @@ static int take_free(void *request, const struct command_option *o, const char *
 	return take_change(request, o, value, whatif_parse_free);
 }
 
-static int take_folder(void *request, const char *word)
+static int take_path(void *request, const char *word)
 {
 	struct request *r = request;
-	if (r->folder)
-		return usage_error("whatif takes one folder, got '%s' too", word);
-	r->folder = word;
+	if (r->path)
+		return usage_error("whatif takes one folder or trace, got '%s' too", word);
+	r->path = word;
 	return 0;
 }
 
@@ -93,6 +94,13 @@ static bool parse(int argc, char **argv, struct request *r, int *status)
 
 /* ---- Choosing the process ---- */
 
+/* The process that is asked about: from a journal, or from a trace of another tool. */
+struct subject {
+	struct process *process; /* NULL: a trace */
+	struct foreign *trace;	 /* NULL: a process */
+	struct analysis *analysis;
+};
+
 static double recorded_ms(struct analysis *a)
 {
 	const struct timeline *t = analysis_timeline(a);
@@ -102,19 +110,29 @@ static double recorded_ms(struct analysis *a)
 	return t->steps.n ? sum_ns / (double)t->steps.n / 1e6 : 0;
 }
 
-static void drop(struct process *p)
+static void drop(struct subject *s)
 {
-	if (!p)
-		return;
-	process_close(p);
-	free(p);
+	if (s->process) {
+		process_close(s->process);
+		free(s->process);
+	}
+	foreign_close(s->trace);
+	*s = (struct subject){ 0 };
 }
 
-/* Returns the process whose recorded steps are longest, as the report does. The caller frees it
- * with drop(). */
-static struct process *choose(const struct journals *j, struct output *out, int *status)
+/* Keeps the one whose recorded steps are longer, as the report does. */
+static void keep_slower(struct subject *slowest, struct subject *s)
 {
-	struct process *slowest = NULL;
+	bool is_slower = !slowest->analysis ||
+			 recorded_ms(s->analysis) > recorded_ms(slowest->analysis);
+	drop(is_slower ? slowest : s);
+	if (is_slower)
+		*slowest = *s;
+}
+
+static struct subject choose_journal(const struct journals *j, struct output *out, int *status)
+{
+	struct subject slowest = { 0 };
 	for (size_t i = 0; i < j->paths.n; i++) {
 		struct process *p = mem_zero(sizeof(*p));
 		struct err e;
@@ -125,11 +143,31 @@ static struct process *choose(const struct journals *j, struct output *out, int 
 		}
 		if (process_complain_of_damage(p))
 			*status = EXIT_DATA;
-		bool is_slower = !slowest ||
-				 recorded_ms(p->analysis) > recorded_ms(slowest->analysis);
-		drop(is_slower ? slowest : p);
-		slowest = is_slower ? p : slowest;
+		struct subject s = { .process = p, .analysis = p->analysis };
+		keep_slower(&slowest, &s);
 	}
+	return slowest;
+}
+
+static struct subject choose_trace(const char *path, int *status)
+{
+	struct subject slowest = { 0 };
+	struct foreign_files files;
+	foreign_list(&files, path);
+	for (size_t i = 0; i < files.paths.n; i++) {
+		struct subject s = { 0 };
+		struct err e;
+		if (foreign_open(&s.trace, files.paths.at[i], NULL, &e)) {
+			data_error("%s", e.text);
+			continue;
+		}
+		if (*kineto_damage(foreign_trace(s.trace)))
+			*status = data_error("%s: %s", files.paths.at[i],
+					     kineto_damage(foreign_trace(s.trace)));
+		s.analysis = foreign_analysis(s.trace);
+		keep_slower(&slowest, &s);
+	}
+	foreign_files_free(&files);
 	return slowest;
 }
 
@@ -161,9 +199,9 @@ static int ask_of_lines(const struct request *r, struct timeline *t, uint8_t kin
 	return error;
 }
 
-static int ask(const struct request *r, struct process *p, struct answer *a, struct err *e)
+static int ask(const struct request *r, struct analysis *of, struct answer *a, struct err *e)
 {
-	struct timeline *t = analysis_timeline(p->analysis);
+	struct timeline *t = analysis_timeline(of);
 	a->pid = t->pid;
 	for (size_t i = 0; i < r->changes.n; i++)
 		a->has_line |= r->changes.at[i].kind == WHATIF_WAIT;
@@ -247,11 +285,11 @@ static void print_text(const struct answer *a)
 		  report_ms(measured, sizeof(measured), x->measured_ms), fabs(x->error_pct));
 }
 
-static int answer(const struct request *r, struct process *p)
+static int answer(const struct request *r, struct analysis *of)
 {
 	struct answer a = { 0 };
 	struct err e;
-	if (ask(r, p, &a, &e))
+	if (ask(r, of, &a, &e))
 		return data_error("%s", e.text);
 	if (r->is_json)
 		print_answer(r, &a);
@@ -260,24 +298,32 @@ static int answer(const struct request *r, struct process *p)
 	return EXIT_DONE;
 }
 
+static int answer_for(const struct request *r)
+{
+	struct subject s;
+	struct journals j = { 0 };
+	struct output out = { .analyses = true };
+	struct err e;
+	int status = EXIT_DONE;
+	if (foreign_is_at(r->path))
+		s = choose_trace(r->path, &status);
+	else if (run_journals(&j, r->path, &e))
+		return data_error("%s", e.text);
+	else
+		s = choose_journal(&j, &out, &status);
+	int answered = s.analysis ? answer(r, s.analysis) : EXIT_DATA;
+	drop(&s);
+	journals_free(&j);
+	output_free(&out);
+	return answered ? answered : status;
+}
+
 static int run(int argc, char **argv)
 {
 	struct request r = { 0 };
-	struct output out = { .analyses = true };
-	struct journals j;
-	struct err e;
 	int status;
-	bool is_asked = parse(argc, argv, &r, &status);
-	if (is_asked && run_journals(&j, r.folder, &e))
-		status = data_error("%s", e.text);
-	else if (is_asked) {
-		struct process *p = choose(&j, &out, &status);
-		int answered = p ? answer(&r, p) : EXIT_DATA;
-		status = answered ? answered : status;
-		drop(p);
-		journals_free(&j);
-		output_free(&out);
-	}
+	if (parse(argc, argv, &r, &status))
+		status = answer_for(&r);
 	vec_free(&r.changes);
 	vec_free(&r.asked);
 	return status;
@@ -285,11 +331,11 @@ static int run(int argc, char **argv)
 
 const struct command command_whatif = {
 	.name = "whatif",
-	.operands = "[DIR]",
+	.operands = "[DIR|TRACE]",
 	.summary = "estimate how long a step would take without a line, with faster kernels, ...",
 	.options = options,
 	.wanted = "which run's folder?",
 	.takes_latest = true,
-	.operand = take_folder,
+	.operand = take_path,
 	.run = run,
 };

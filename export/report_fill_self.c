@@ -66,7 +66,7 @@ void fill_gaps(struct filler *x, struct report_process *p)
 	const struct process_facts *facts = &p->facts;
 	list_make(x->arena, &p->unavailable, x->f->unavailable.n + GAPS_OF_FACTS);
 	p->unavailable.n = 0;
-	add_gap(p, "parts of the journal", facts->damage);
+	add_gap(p, "parts of the record", facts->damage);
 	add_gap(p, "steps", facts->diagnostic);
 	add_gap(p, "GPU times", facts->cupti.reason);
 	add_gap(p, "traces", facts->trouble);

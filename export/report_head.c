@@ -103,6 +103,8 @@ void report_head_say(struct textout *o, const struct report *r, const struct rep
 	char first[2 * TEXT_BYTES];
 	write_command(command, sizeof(command), r, p);
 	write_end(end, sizeof(end), &r->run);
+	if (p && !strcmp(p->facts.cupti.state, CUPTI_EMPTY))
+		snprintf(end, sizeof(end), ": %s", CUPTI_EMPTY);
 	write_steps(steps, sizeof(steps), p);
 	size_t taken = strlen(end) + (p && r->processes.n > 1 ? sizeof(", process 1234567") : 0),
 	       columns = text_title_columns(o) > taken + COMMAND_LEAST

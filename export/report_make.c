@@ -3,6 +3,7 @@
 
 #include "core/util/path.h"
 #include "export/collected.h"
+#include "export/foreign.h"
 #include "export/process.h"
 #include "export/report_exit.h"
 #include "export/report_file.h"
@@ -126,6 +127,38 @@ int report_make_from_journal(const char *path, const char *step_loop, struct rep
 	report_add(&r->report, p);
 	take_run(r);
 	return 0;
+}
+
+/* ---- Traces of other tools ---- */
+
+static void add_trace(struct report_made *r, const char *path, struct err *e)
+{
+	struct report_run *run = *r->by_journal.start ? NULL : &r->by_journal;
+	struct report_process *p = foreign_report(path, run, &r->report.arena, e);
+	if (!p) {
+		diagnostic(r, e->text);
+		r->has_bad_journal = true;
+		return;
+	}
+	note_damage(r, path, p->facts.damage);
+	report_add(&r->report, p);
+}
+
+int report_make_from_traces(const char *path, struct report_made *r, struct err *e)
+{
+	struct foreign_files files;
+	bool is_any = foreign_list(&files, path);
+	start(r);
+	for (size_t i = 0; i < files.paths.n; i++)
+		add_trace(r, files.paths.at[i], e);
+	foreign_files_free(&files);
+	if (is_any && r->report.processes.n) {
+		report_compare(&r->report);
+		r->report.run = r->by_journal;
+		return 0;
+	}
+	report_made_free(r);
+	return is_any ? -EINVAL : -ENOENT;
 }
 
 /* ---- A run's folder ---- */

@@ -24,6 +24,9 @@ struct report_made {
 int report_make(const char *folder, const char *step_loop, struct report_made *r, struct err *e);
 int report_make_from_journal(const char *path, const char *step_loop, struct report_made *r,
 			     struct err *e);
+/* The report of torch.profiler's traces: one file, or all files of a folder. Returns -ENOENT
+ * without a line in `e` if there are none. */
+int report_make_from_traces(const char *path, struct report_made *r, struct err *e);
 void report_made_free(struct report_made *r);
 
 #endif

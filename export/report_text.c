@@ -473,8 +473,9 @@ static void say_screen(struct textout *o, const struct report *r, unsigned most_
 		say_process(o, r, p, most_lines, parts_follow);
 		return;
 	}
-	report_head_say(o, r, NULL);
 	const struct report_process *first = r->processes.n ? r->processes.at[0] : NULL;
+	report_head_say(o, r,
+			first && !strcmp(first->facts.cupti.state, CUPTI_EMPTY) ? first : NULL);
 	if (first)
 		report_exit_say(o, r, first);
 	text_line(o, TEXT_PLAIN, "no process of this run has steps to report on");

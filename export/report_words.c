@@ -166,6 +166,8 @@ char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
 			 is_auto ? "auto-detected" : "PROF_STEP=", is_auto ? "" : steps->detector,
 			 steps->confidence * 100,
 			 is_auto && steps->confidence < CLEAR ? ": step unclear" : "");
+	else if (!strcmp(steps->detector, "ProfilerStep"))
+		snprintf(to, bytes, "marked by torch.profiler");
 	else
 		snprintf(to, bytes, "PROF_STEP=%s", steps->detector);
 	return to;

@@ -114,6 +114,9 @@ struct facts_overhead {
 	struct field_range ci, left_ci;
 };
 
+/* State of CUPTI in a trace that has launches, but no GPU work. */
+#define CUPTI_EMPTY "empty capture"
+
 struct facts_cupti {
 	const char *state, *reason, *copies, *times, *graph_ids;
 };

@@ -1,0 +1,457 @@
+/* See build.h. */
+#include "core/source/kineto/build.h"
+
+#include "core/runtime/schedule.h"
+#include "core/source/kineto/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Steps ---- */
+
+static int steps_by_begin(const void *a, const void *b)
+{
+	const struct trace_step *x = a, *y = b;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Returns the thread that has the most steps: a trace may mark them on several threads. */
+static uint32_t thread_of_steps(const struct trace *t)
+{
+	struct map n_of = { 0 };
+	uint64_t most = 0;
+	uint32_t found = 0;
+	for (size_t i = 0; i < t->steps.n; i++) {
+		uint64_t *n = map_at(&n_of, t->steps.at[i].thread, NULL);
+		if (++*n > most) {
+			most = *n;
+			found = t->steps.at[i].thread;
+		}
+	}
+	map_free(&n_of);
+	return found;
+}
+
+/*
+ * A step lasts until the next one begins, if that is the next number. torch.profiler ends a step's
+ * annotation a few microseconds before.
+ */
+static void find_cuts(struct cutting *c)
+{
+	struct trace *t = c->t;
+	uint32_t thread = thread_of_steps(t);
+	if (t->steps.n)
+		qsort(t->steps.at, t->steps.n, sizeof(*t->steps.at), steps_by_begin);
+	for (size_t i = 0; i < t->steps.n; i++) {
+		const struct trace_step *s = &t->steps.at[i];
+		struct cut *last = c->cuts.n ? &c->cuts.at[c->cuts.n - 1] : NULL;
+		if (s->thread != thread || (last && s->begin_ns <= last->begin_ns))
+			continue;
+		if (last && (s->number == last->number + 1 || s->begin_ns < last->end_ns))
+			last->end_ns = s->begin_ns;
+		vec_push(&c->cuts, (struct cut){ s->begin_ns, s->end_ns, s->number });
+	}
+	c->has_steps = c->cuts.n;
+	if (!c->cuts.n)
+		vec_push(&c->cuts, (struct cut){ t->begin_ns, t->end_ns + 1, 0 });
+}
+
+/* Returns the cut that the time lies in; cuts.n if there is none. */
+static size_t cut_at(const struct cutting *c, uint64_t ns)
+{
+	size_t i = bisect(c->cuts.n, k, c->cuts.at[k].begin_ns <= ns);
+	return i && ns < c->cuts.at[i - 1].end_ns ? i - 1 : c->cuts.n;
+}
+
+/* ---- GPU work ---- */
+
+static void find_calls(struct cutting *c)
+{
+	const struct trace *t = c->t;
+	struct map call_of = { 0 };
+	for (size_t i = 0; i < t->calls.n; i++)
+		if (t->calls.at[i].correlation)
+			*map_at(&call_of, t->calls.at[i].correlation, NULL) = i;
+	c->call_of = mem_resize(NULL, t->works.n * sizeof(*c->call_of));
+	for (size_t i = 0; i < t->works.n; i++) {
+		uint32_t correlation = t->works.at[i].correlation;
+		const uint64_t *at = correlation ? map_find(&call_of, correlation) : NULL;
+		c->call_of[i] = at ? (uint32_t)*at : MODEL_NO_CALL;
+	}
+	map_free(&call_of);
+}
+
+/* Work belongs to the step of its call. Without a call, it belongs to the step in which it runs. */
+static size_t cut_of_work(const struct cutting *c, size_t i)
+{
+	uint32_t call = c->call_of[i];
+	return cut_at(c, call == MODEL_NO_CALL ? c->t->works.at[i].begin_ns
+					       : c->t->calls.at[call].begin_ns);
+}
+
+static void sort_works(struct cutting *c)
+{
+	size_t n = c->t->works.n;
+	uint32_t *cut_of = mem_resize(NULL, n * sizeof(*cut_of));
+	c->order = mem_resize(NULL, n * sizeof(*c->order));
+	c->first = mem_zero((c->cuts.n + 3) * sizeof(*c->first));
+	for (size_t i = 0; i < n; i++) {
+		cut_of[i] = (uint32_t)cut_of_work(c, i);
+		c->first[cut_of[i] + 2]++;
+	}
+	for (size_t i = 2; i < c->cuts.n + 3; i++)
+		c->first[i] += c->first[i - 1];
+	for (size_t i = 0; i < n; i++)
+		c->order[c->first[cut_of[i] + 1]++] = (uint32_t)i;
+	free(cut_of);
+}
+
+static void list_slices(struct cutting *c)
+{
+	for (size_t i = 0; i < c->t->slices.n; i++) {
+		uint8_t category = c->t->slices.at[i].category;
+		if (category == EVENT_ANNOTATION)
+			vec_push(&c->ranges, (uint32_t)i);
+		else if (category == EVENT_OPERATOR)
+			vec_push(&c->operators, (uint32_t)i);
+	}
+}
+
+void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
+{
+	memset(c, 0, sizeof(*c));
+	c->t = t;
+	c->frames = frames;
+	find_cuts(c);
+	find_calls(c);
+	sort_works(c);
+	list_slices(c);
+}
+
+void cutting_free(struct cutting *c)
+{
+	vec_free(&c->cuts);
+	vec_free(&c->ranges);
+	vec_free(&c->operators);
+	vec_free(&c->tail);
+	free(c->order);
+	free(c->first);
+	free(c->call_of);
+}
+
+/* ---- One step ---- */
+
+struct build {
+	struct cutting *c;
+	const struct cut *cut;
+	struct model_step *m;
+	struct map thread_of; /* index in t->threads -> index in m->threads */
+};
+
+static uint32_t thread_of(struct build *b, uint32_t thread)
+{
+	bool is_new;
+	uint64_t *at = map_at(&b->thread_of, thread, &is_new);
+	if (is_new) {
+		const struct trace_thread *from = &b->c->t->threads.at[thread];
+		struct model_thread to = { .tid = (uint32_t)from->tid, .first = b->m->calls.n };
+		*at = b->m->threads.n;
+		memcpy(to.name, from->name, sizeof(to.name));
+		vec_push(&b->m->threads, to);
+	}
+	return (uint32_t)*at;
+}
+
+static struct model_call call_of(const struct build *b, const struct trace_call *from)
+{
+	const char *name = strtab_text(&b->m->tables->names, from->name);
+	return (struct model_call){
+		.begin_ns = from->begin_ns,
+		.end_ns = from->end_ns,
+		.name = from->name,
+		.correlation = from->correlation,
+		.stack = from->stack,
+		.category = api_category(name),
+		.space = api_space(name),
+		.entry_point = !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4)
+				       ? ENTRY_POINT_DRIVER
+				       : ENTRY_POINT_RUNTIME,
+		.device = DEVICE_UNKNOWN,
+		.copy = COPY_UNKNOWN,
+	};
+}
+
+/* The calls are sorted by thread and time. */
+static void build_calls(struct build *b)
+{
+	struct trace *t = b->c->t;
+	for (size_t thread = 0, from = 0; thread < t->threads.n; thread++) {
+		size_t n = t->calls.n - from;
+		struct trace_call *calls = t->calls.at + from;
+		size_t end = bisect(n, i, calls[i].thread <= thread),
+		       first = bisect(end, i, calls[i].begin_ns < b->cut->begin_ns),
+		       last = bisect(end, i, calls[i].begin_ns < b->cut->end_ns);
+		from += end;
+		if (first >= last)
+			continue;
+		uint32_t to = thread_of(b, (uint32_t)thread);
+		b->m->threads.at[to].n = last - first;
+		for (size_t i = first; i < last; i++) {
+			calls[i].number = (uint32_t)b->m->calls.n;
+			vec_push(&b->m->calls, call_of(b, &calls[i]));
+		}
+	}
+}
+
+/* Returns the enum record_copy of a copy's name, such as "Memcpy HtoD (Pinned -> Device)". */
+static uint8_t copy_of(const char *name)
+{
+	static const struct {
+		const char *word;
+		uint8_t copy;
+	} words[] = { { "HtoD", COPY_H2D }, { "DtoH", COPY_D2H }, { "DtoD", COPY_D2D },
+		      { "HtoH", COPY_H2H }, { "PtoP", COPY_P2P }, { "HtoA", COPY_H2D },
+		      { "AtoH", COPY_D2H } };
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(name, words[i].word))
+			return words[i].copy;
+	return COPY_UNKNOWN;
+}
+
+/* Takes device and stream of a call from its GPU work. A trace has them only there. */
+static void place_call(struct model_call *call, const struct model_work *w,
+		       const struct strtab *names)
+{
+	if (w->kind == WORK_SYNC || call->device != DEVICE_UNKNOWN)
+		return;
+	call->device = w->device;
+	call->stream = w->stream;
+	call->bytes = w->bytes;
+	if (w->kind == WORK_MEMCPY)
+		call->copy = copy_of(strtab_text(names, w->name));
+}
+
+static void build_earlier(struct build *b)
+{
+	struct cutting *c = b->c;
+	size_t n = 0;
+	for (size_t i = 0; i < c->tail.n; i++) {
+		if (c->tail.at[i].end_ns <= b->cut->begin_ns)
+			continue;
+		vec_push(&b->m->earlier, c->tail.at[i]);
+		c->tail.at[n++] = c->tail.at[i];
+	}
+	c->tail.n = n;
+}
+
+static void build_works(struct build *b, size_t cut)
+{
+	struct cutting *c = b->c;
+	for (size_t i = c->first[cut]; i < c->first[cut + 1]; i++) {
+		struct model_work w = c->t->works.at[c->order[i]];
+		uint32_t call = c->call_of[c->order[i]];
+		if (call != MODEL_NO_CALL)
+			w.call = c->t->calls.at[call].number;
+		else
+			b->m->n_works_without_call += w.kind != WORK_SYNC;
+		if (w.call < b->m->calls.n)
+			place_call(&b->m->calls.at[w.call], &w, &b->m->tables->names);
+		if (w.kind != WORK_SYNC && w.end_ns > b->cut->end_ns)
+			vec_push(&c->tail,
+				 (struct model_earlier){ w.begin_ns, w.end_ns, w.device });
+		vec_push(&b->m->works, w);
+	}
+}
+
+static bool waits_for_stream(const struct build *b, const struct model_call *c)
+{
+	const char *name = strtab_text(&b->m->tables->names, c->name);
+	return (c->category == CAT_SYNC || c->category == CAT_QUERY) && strstr(name, "Stream");
+}
+
+/*
+ * Finds the streams that calls wait for. A synchronization record of the trace says it. Otherwise
+ * it is the stream of the thread's last call with work: a framework waits for what it launched.
+ */
+static void place_waits(struct build *b)
+{
+	struct model_step *m = b->m;
+	for (size_t i = 0; i < m->works.n; i++) {
+		const struct model_work *w = &m->works.at[i];
+		if (w->kind == WORK_SYNC && w->call < m->calls.n && w->stream != UINT32_MAX) {
+			m->calls.at[w->call].stream = w->stream;
+			m->calls.at[w->call].device = w->device;
+		}
+	}
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct model_call *last = NULL;
+		for (size_t k = 0; k < m->threads.at[i].n; k++) {
+			struct model_call *c = &m->calls.at[m->threads.at[i].first + k];
+			if (c->device != DEVICE_UNKNOWN && !waits_for_stream(b, c))
+				last = c;
+			if (!last || c->device != DEVICE_UNKNOWN || !waits_for_stream(b, c))
+				continue;
+			c->stream = last->stream;
+			c->device = last->device;
+		}
+	}
+}
+
+static void build_ranges(struct build *b)
+{
+	const struct trace *t = b->c->t;
+	for (size_t i = 0; i < b->c->ranges.n; i++) {
+		const struct trace_slice *s = &t->slices.at[b->c->ranges.at[i]];
+		if (s->end_ns <= b->cut->begin_ns || s->begin_ns >= b->cut->end_ns)
+			continue;
+		struct model_range r = {
+			.begin_ns = s->begin_ns,
+			.end_ns = s->end_ns,
+			.id = b->c->ranges.at[i] + 1,
+			.name = s->name,
+			.thread = thread_of(b, s->thread),
+			.kind = MODEL_RANGE_NESTED,
+			.begins_before = s->begin_ns<b->cut->begin_ns, .ends_after = s->end_ns> b
+						 ->cut->end_ns,
+		};
+		r.begin_ns = r.begins_before ? b->cut->begin_ns : r.begin_ns;
+		r.end_ns = r.ends_after ? b->cut->end_ns : r.end_ns;
+		vec_push(&b->m->ranges, r);
+	}
+}
+
+static int samples_by_thread(const void *a, const void *b)
+{
+	const struct model_sample *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+static void build_samples(struct build *b)
+{
+	const struct trace *t = b->c->t;
+	for (size_t thread = 0, from = 0; thread < t->threads.n; thread++) {
+		size_t n = t->samples.n - from;
+		const struct model_sample *of = t->samples.at + from;
+		size_t end = bisect(n, i, of[i].thread <= thread),
+		       first = bisect(end, i, of[i].ns < b->cut->begin_ns),
+		       last = bisect(end, i, of[i].ns < b->cut->end_ns);
+		from += end;
+		for (size_t i = first; i < last; i++) {
+			struct model_sample sample = of[i];
+			sample.thread = thread_of(b, sample.thread);
+			vec_push(&b->m->samples, sample);
+		}
+	}
+	if (b->m->samples.n)
+		qsort(b->m->samples.at, b->m->samples.n, sizeof(*b->m->samples.at),
+		      samples_by_thread);
+}
+
+static int operators_by_thread(const void *a, const void *b)
+{
+	const struct model_operator *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+/* The slices are sorted by thread and time. An operator belongs to the step in which it begins. */
+static void build_operators(struct build *b)
+{
+	const struct trace *t = b->c->t;
+	const uint32_t *list = b->c->operators.at;
+	for (size_t thread = 0, from = 0; thread < t->threads.n; thread++) {
+		size_t n = b->c->operators.n - from;
+		const uint32_t *of = list + from;
+		size_t end = bisect(n, i, t->slices.at[of[i]].thread <= thread),
+		       first = bisect(end, i, t->slices.at[of[i]].begin_ns < b->cut->begin_ns),
+		       last = bisect(end, i, t->slices.at[of[i]].begin_ns < b->cut->end_ns);
+		from += end;
+		for (size_t i = first; i < last; i++) {
+			const struct trace_slice *s = &t->slices.at[of[i]];
+			vec_push(&b->m->operators,
+				 (struct model_operator){ s->begin_ns, s->end_ns, s->name,
+							  thread_of(b, s->thread) });
+		}
+	}
+	if (b->m->operators.n)
+		qsort(b->m->operators.at, b->m->operators.n, sizeof(*b->m->operators.at),
+		      operators_by_thread);
+}
+
+static int ranges_by_thread(const void *a, const void *b)
+{
+	const struct model_range *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Counts the launches, and which of them have work in the trace. */
+static void count_launches(struct build *b)
+{
+	struct model_step *m = b->m;
+	uint8_t *has_work = mem_zero(m->calls.n);
+	for (size_t i = 0; i < m->works.n; i++)
+		if (m->works.at[i].kind != WORK_SYNC && m->works.at[i].call < m->calls.n)
+			has_work[m->works.at[i].call] = 1;
+	for (size_t i = 0; i < m->calls.n; i++) {
+		uint8_t category = m->calls.at[i].category;
+		m->n_calls_without_work += category_has_work(category) && !has_work[i];
+		if (category != CAT_LAUNCH && category != CAT_GRAPH)
+			continue;
+		m->launches.n++;
+		m->launches.n_captured += has_work[i];
+		m->launches.n_lacking[LACK_UNKNOWN] += !has_work[i];
+	}
+	free(has_work);
+	b->c->n_calls_without_work += m->n_calls_without_work;
+	b->c->n_works_without_call += m->n_works_without_call;
+}
+
+static void describe(struct build *b)
+{
+	const struct trace *t = b->c->t;
+	struct model_step *m = b->m;
+	m->tables = &t->tables;
+	m->frames = b->c->frames;
+	m->pid = (uint32_t)t->pid;
+	m->command = "";
+	m->clock = (struct model_clock){ .realtime_ns = t->origin_ns };
+	m->number = b->cut->number;
+	m->action = SCHED_RECORD;
+	m->is_traced = true;
+	m->detector = b->c->has_steps ? "ProfilerStep" : "none";
+	m->is_whole_run = !b->c->has_steps;
+	m->begin_ns = b->cut->begin_ns;
+	m->end_ns = b->cut->end_ns;
+}
+
+void cutting_build(struct cutting *c, size_t i, struct model_step *m)
+{
+	struct build b = { .c = c, .cut = &c->cuts.at[i], .m = m };
+	memset(m, 0, sizeof(*m));
+	describe(&b);
+	build_calls(&b);
+	build_earlier(&b);
+	build_works(&b, i);
+	place_waits(&b);
+	build_ranges(&b);
+	build_operators(&b);
+	build_samples(&b);
+	if (m->ranges.n)
+		qsort(m->ranges.at, m->ranges.n, sizeof(*m->ranges.at), ranges_by_thread);
+	count_launches(&b);
+	map_free(&b.thread_of);
+	model_finish(m);
+}

@@ -1,0 +1,60 @@
+/* One event of a Kineto trace, as far as profrun uses it (docs/foreign-traces.md). */
+#ifndef CORE_KINETO_EVENT_H
+#define CORE_KINETO_EVENT_H
+
+#include "core/source/kineto/scan.h"
+#include "core/util/strtab.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Categories, by their present and their former names. The comparison ignores case. */
+/*        id           names of the category, separated by blanks */
+#define EVENT_CATEGORIES(X)                                                   \
+	X(OPERATOR, "cpu_op operator")                                        \
+	X(ANNOTATION, "user_annotation")                                      \
+	X(PYTHON, "python_function python")                                   \
+	X(RUNTIME, "cuda_runtime runtime hip_runtime")                        \
+	X(DRIVER, "cuda_driver driver")                                       \
+	X(KERNEL, "kernel")                                                   \
+	X(MEMCPY, "gpu_memcpy memcpy")                                        \
+	X(MEMSET, "gpu_memset memset")                                        \
+	X(SYNC, "cuda_sync")                                                  \
+	X(OTHER_DEVICE, "mtia_runtime mtia_ccp_events xpu_runtime xpu_driver" \
+			" privateuse1_runtime privateuse1_driver hpu_op")
+
+enum event_category {
+	EVENT_OTHER,
+#define X(id, names) EVENT_##id,
+	EVENT_CATEGORIES(X)
+#undef X
+		EVENT_CATEGORIES_N
+};
+
+enum { EVENT_NONE = INT64_MIN }; /* a number that the event does not have */
+
+/* Texts are ids in `names` of the tables; 0: none. Times are as in the trace, in ns. */
+struct event {
+	char phase;	  /* 'X', 'i', 'M', 's', ...; 0: none */
+	uint8_t category; /* enum event_category */
+	bool has_begin, has_duration;
+	int64_t begin_ns, duration_ns;
+	uint32_t name;
+	/* `pid`, `tid`: EVENT_NONE if they are no numbers, such as "Spans" */
+	int64_t pid, tid;
+	/* from `args` */
+	int64_t correlation, stream, device, context, bytes, graph, node, peer;
+	int64_t grid[3], block[3], registers, shared_bytes;
+	uint32_t label;	     /* `name` of a metadata event */
+	uint32_t call_stack; /* "Call stack": frames separated by ';', innermost first */
+	uint32_t call_from;  /* "CallFrom": FILE:LINE of the call */
+};
+
+/*
+ * Reads one event. Returns false if the file ended in it, or is not JSON; what was read is then not
+ * an event. An event of an unexpected form, such as one without a name, is returned as far as it
+ * could be read.
+ */
+bool event_read(struct event *e, struct scan *s, struct strtab *names);
+
+#endif

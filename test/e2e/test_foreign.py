@@ -1,0 +1,239 @@
+"""Traces of torch.profiler: read, analyzed, exported, refused."""
+import glob
+import gzip
+import json
+import os
+import random
+import re
+import unittest
+
+import kineto
+from harness import Case
+
+
+class Foreign(Case):
+    def write(self, trace, name="host_1.123.pt.trace.json"):
+        return trace.write(os.path.join(self.base, name))
+
+    def report(self, path):
+        run = self.tool("report", "--json", path)
+        self.assertEqual((run.status, run.err), (0, ""))
+        return json.loads(run.out)
+
+    def process(self, trace):
+        return self.report(self.write(trace))["processes"][0]
+
+
+class Figures(Foreign):
+    def test_steps_kernels_and_operators_are_those_of_the_trace(self):
+        p = self.process(kineto.training())
+        self.assertEqual(p["steps"]["recorded"], [5, 6, 7, 8])
+        self.assertAlmostEqual(p["baseline"]["step_ms"]["mean"], 10)
+        kernels = {k["name"]: (k["per_step"], k["gpu_ms_per_step"]) for k in p["kernels"]}
+        self.assertEqual(kernels, {"gemm": (1, 2), "relu": (1, 2), "gemm_backward": (1, 1),
+                                   "multi_tensor_apply": (1, 0.1)})
+        operators = {o["name"]: o for o in p["operators"]}
+        self.assertEqual(operators["aten::linear"]["per_step"], 1)
+        self.assertAlmostEqual(operators["aten::linear"]["host_ms_per_step"], 0.08)
+        self.assertAlmostEqual(operators["aten::linear"]["self_host_ms_per_step"], 0.01)
+        self.assertAlmostEqual(operators["aten::linear"]["gpu_ms_per_step"], 2)
+        self.assertAlmostEqual(operators["aten::linear"]["self_gpu_ms_per_step"], 0)
+        self.assertAlmostEqual(p["gpu"][0]["busy_ms_per_step"], 5.102)
+        self.assertEqual(p["completeness"]["launches"], 16)
+        self.assertEqual(p["completeness"]["captured"], 16)
+
+    def test_an_unchanged_replay_takes_as_long(self):
+        self.assertLess(abs(self.process(kineto.training())["replay"]["error_pct"]), 1)
+
+    def test_the_line_that_reads_a_value_is_named(self):
+        p = self.process(kineto.training())
+        sync = p["syncs"][0]
+        self.assertEqual((sync["file"], sync["line"], sync["kind"]), ("train.py", 30, "item"))
+        self.assertAlmostEqual(sync["blocked_ms_per_step"], 4.375, places=2)
+
+    def test_data_loading_is_shown_only_with_a_loader(self):
+        causes = {i["cause"]: i["ms_per_step"] for i in self.process(kineto.training())["idle"]}
+        self.assertAlmostEqual(causes["input"], 3, delta=0.3)
+        without = self.process(kineto.training(load_us=0))
+        self.assertNotIn("input", [i["cause"] for i in without["idle"]])
+
+    def test_phases_come_from_frames_annotations_and_the_engine_s_thread(self):
+        for stacks in (True, False):
+            with self.subTest(stacks=stacks):
+                phases = {x["name"]: x["gpu_ms_per_step"]
+                          for x in self.process(kineto.training(stacks=stacks))["phases"]}
+                self.assertAlmostEqual(phases["backward"], 1)
+                self.assertAlmostEqual(phases["optimizer"], 0.1)
+                self.assertAlmostEqual(phases["forward"], 4, delta=0.01)
+
+    def test_modules_are_those_of_the_trace(self):
+        run = self.tool("report", self.write(kineto.training()))
+        self.assertRegex(run.out, r"\n  Net_0.Linear_0 +1 +2\.000")
+
+    def test_a_trace_without_marked_steps_is_one_unit(self):
+        trace = kineto.training()
+        trace.events = [e for e in trace.events if not e["name"].startswith("ProfilerStep")]
+        p = self.process(trace)
+        self.assertEqual(p["steps"]["detector"], "none")
+        self.assertEqual({k["name"]: k["per_step"] for k in p["kernels"]}["gemm"], 4)
+
+    def test_missing_stacks_are_said(self):
+        p = self.process(kineto.training(stacks=False))
+        gaps = {g["what"]: g["why"] for g in p["unavailable"]}
+        self.assertIn("with_stack=True", gaps["source lines"])
+
+
+class Forms(Foreign):
+    def test_the_order_of_events_and_compression_do_not_matter(self):
+        first = self.process(kineto.training())
+        trace = kineto.training()
+        random.Random(5).shuffle(trace.events)
+        shuffled = self.report(self.write(trace, "x.pt.trace.json.gz"))["processes"][0]
+        for key in ("kernels", "operators", "phases", "gpu", "syncs"):
+            self.assertEqual(first[key], shuffled[key], key)
+
+    def test_times_since_the_epoch_and_old_names_are_read(self):
+        new = kineto.training()
+        old = kineto.training()
+        del old.head["baseTimeNanoseconds"]
+        names = {"cpu_op": "Operator", "cuda_runtime": "Runtime", "kernel": "Kernel",
+                 "gpu_memcpy": "Memcpy", "user_annotation": "Operator"}
+        for e in old.events:
+            e["ts"] += 1623142623460111
+            e["cat"] = names.get(e["cat"], e["cat"])
+            if e["cat"] in ("Kernel", "Memcpy"):
+                e["tid"] = f"stream {e['tid']}"
+                del e["args"]["stream"]
+            else:
+                e["tid"] = str(e["tid"])
+        new, old = self.process(new), self.process(old)
+        self.assertEqual(new["kernels"], old["kernels"])
+        self.assertEqual(new["phases"], old["phases"])
+        self.assertEqual(new["baseline"], old["baseline"])
+
+    def test_a_folder_of_ranks_is_one_report(self):
+        os.mkdir(os.path.join(self.base, "ranks"))
+        for rank in range(2):
+            self.write(kineto.training(rank=rank), f"ranks/host_{rank}.1.pt.trace.json.gz")
+        report = self.report(os.path.join(self.base, "ranks"))
+        self.assertEqual([p["rank"] for p in report["processes"]], [0, 1])
+
+    def test_several_gpus_in_one_file(self):
+        trace = kineto.training()
+        for e in trace.events:
+            if e["name"] == "relu":
+                e["pid"] = e["args"]["device"] = 1
+                e["ts"] -= 1880  # this GPU is free when the launch comes
+        p = self.process(trace)
+        self.assertEqual([g["device"] for g in p["gpu"]], [0, 1])
+        self.assertAlmostEqual(p["gpu"][1]["busy_ms_per_step"], 2)
+
+    def test_a_driver_call_within_a_runtime_call_is_not_counted_twice(self):
+        trace = kineto.training()
+        for e in list(trace.events):
+            if e["name"] == "cudaLaunchKernel":
+                trace.span("cuda_driver", "cuLaunchKernel", e["ts"] + 1, 3, e["tid"],
+                           correlation=e["args"]["correlation"])
+        self.assertEqual(self.process(trace)["completeness"]["launches"], 16)
+
+
+class Faults(Foreign):
+    def test_an_empty_capture_is_said_first(self):
+        trace = kineto.training()
+        trace.events = [e for e in trace.events if e["pid"] == kineto.PID]
+        path = self.write(trace)
+        run = self.tool("report", path)
+        self.assertIn("empty capture", run.out.splitlines()[0])
+        self.assertNotIn("idle", run.out)
+        p = self.report(path)["processes"][0]
+        self.assertEqual(p["gpu"], [])
+
+    def test_a_trace_of_the_cpu_alone_has_no_gpu_figures(self):
+        trace = kineto.training()
+        trace.events = [e for e in trace.events
+                        if e["pid"] == kineto.PID and e["cat"] != "cuda_runtime"]
+        run = self.tool("report", self.write(trace))
+        self.assertIn("recorded on the CPU alone", re.sub(r"\s+", " ", run.out))
+        self.assertNotIn("idle", run.out)
+
+    def test_of_a_cut_file_the_whole_events_are_used(self):
+        text = kineto.training().text()
+        path = os.path.join(self.base, "cut.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text[:len(text) * 7 // 8])
+        run = self.tool("report", path)
+        self.assertEqual(run.status, 1)
+        self.assertEqual(len(run.err.splitlines()), 1)
+        self.assertIn("the file ends early", run.err)
+        self.assertIn("gemm", run.out)
+
+    def test_a_cut_gzip_file_is_used_too(self):
+        path = self.write(kineto.training(200), "cut.json.gz")
+        with open(path, "rb+") as file:
+            file.truncate(os.path.getsize(path) * 3 // 4)
+        run = self.tool("report", path)
+        self.assertEqual(run.status, 1)
+        self.assertIn("the compressed data ends early", run.err)
+        self.assertIn("gemm", run.out)
+
+    def test_strange_values_give_one_line_or_a_report(self):
+        head = '{"traceEvents": ['
+        event = ('{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":%s,'
+                 '"args":{"correlation":1,"stream":7}}]}')
+        for name, text, says in (
+                ("nothing", "", "not a trace"),
+                ("number", "42", "no JSON object"),
+                ("no list", '{"a": 1}', 'no list "traceEvents"'),
+                ("nan", head + event % "NaN", None),
+                ("negative", head + event % "-5", None),
+                ("huge", head + event % "1e300", None),
+                ("deep", head + event % ("[" * 100000 + "]" * 100000), None),
+                ("twice", head + event % '2,"dur":3,"name":"z"', None),
+                ("utf-8", head + event % '2,"name":"\\ud800\x01"', None)):
+            with self.subTest(name):
+                path = os.path.join(self.base, "odd.json")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                run = self.tool("report", path)
+                self.assertLessEqual(len(run.err.splitlines()), 1, run.err)
+                self.assertIn(run.status, (0, 1))
+                if says:
+                    self.assertIn(says, run.err)
+                    self.assertEqual(run.status, 1)
+
+    def test_other_files_are_refused(self):
+        path = os.path.join(self.base, "notes.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("hello")
+        run = self.tool("report", path)
+        self.assertEqual(run.status, 1)
+        self.assertIn("neither a run of profrun nor a trace of torch.profiler", run.err)
+
+
+class Commands(Foreign):
+    def test_export_writes_the_steps_in_every_format(self):
+        path = self.write(kineto.training())
+        out = os.path.join(self.base, "out")
+        run = self.tool("export", path, "--format", "perfetto,chrome,folded", "-o", out)
+        self.assertEqual((run.status, run.err), (0, ""))
+        files = sorted(os.path.basename(f) for f in glob.glob(out + "/0/*"))
+        self.assertEqual(len(files), 12)
+        with gzip.open(os.path.join(out, "0", "step-5.json.gz"), "rt") as file:
+            names = [e["name"] for e in json.load(file)["traceEvents"]]
+        self.assertIn("gemm", names)
+
+    def test_whatif_answers_for_a_line_and_for_launches(self):
+        path = self.write(kineto.training())
+        run = self.tool("whatif", path, "--without", "train.py:30", "--json")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertGreater(json.loads(run.out)["gain_ms"], 3)
+
+    def test_info_counts_what_is_there(self):
+        run = self.tool("info", self.write(kineto.training()))
+        self.assertEqual((run.status, run.err), (0, ""))
+        self.assertIn("steps      5-8, marked by ProfilerStep", run.out)
+        self.assertIn("kernels 16, copies 4", run.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
