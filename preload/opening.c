@@ -45,12 +45,34 @@ void opening_has_stopped(struct opening *o)
  * A program may launch each graph once when it has captured it, and then capture the next one. So
  * GPU timing begins with the second launch after a capture, or of the same graph.
  */
-bool opening_before_launch(struct opening *o, uint64_t exec)
+bool opening_before_launch(struct opening *o, uint64_t exec, bool may_begin)
 {
-	if (atomic_load_explicit(&o->gpu, memory_order_relaxed) != OPENING_GPU_WAITS)
+	if (!opening_waits(o))
 		return false;
 	_Atomic uint64_t *at = &o->launched[exec * 0x9E3779B97F4A7C15ull >> 58];
 	bool is_again = atomic_exchange(at, exec) == exec;
 	is_again |= atomic_fetch_add_explicit(&o->n_launches, 1, memory_order_relaxed);
-	return is_again && moves(o, OPENING_GPU_WAITS, OPENING_GPU_STAYS);
+	return is_again && may_begin && moves(o, OPENING_GPU_WAITS, OPENING_GPU_STAYS);
+}
+
+/* Returns whether `each` times `n` is at most what is left of `most`. */
+static bool is_enough(double each, uint64_t n, uint64_t used, uint64_t most)
+{
+	return most == UINT64_MAX || (double)used + each * (double)n <= (double)most;
+}
+
+bool opening_reaches(struct opening *o, struct opening_look now, uint64_t step)
+{
+	if (!o->first.ticks)
+		o->first = now;
+	if (now.step >= step)
+		return true;
+	if (now.step <= o->first.step)
+		return false;
+	double n = (double)(now.step - o->first.step);
+	return is_enough((double)(now.ticks - o->first.ticks) / n, step - now.step,
+			 atomic_load_explicit(&o->used_ticks, memory_order_relaxed),
+			 o->most_ticks) &&
+	       is_enough((double)(now.chunks - o->first.chunks) / n, step - now.step, now.chunks,
+			 o->most_chunks);
 }

@@ -8,7 +8,8 @@
  * graphs, and CUPTI cannot be taken down once there are graphs. So GPU timing ends before the first
  * graph is captured or made; calls and stacks are still recorded. Once graphs are launched again
  * and again, GPU timing begins again, because the program may end before the schedule's steps.
- * CUPTI then stays, as it would after these steps.
+ * CUPTI then stays, as it would after these steps. So GPU timing waits if these steps come long
+ * after the opening: launches would be slower until then.
  */
 #ifndef PRELOAD_OPENING_H
 #define PRELOAD_OPENING_H
@@ -29,8 +30,14 @@ enum opening_gpu {
 	OPENING_GPU_STAYS,
 };
 
+/* How far the program is: the time, the chunks of the journal taken so far, and the step. */
+struct opening_look {
+	uint64_t ticks, chunks, step;
+};
+
 struct opening {
-	_Atomic uint8_t gpu; /* enum opening_gpu */
+	_Atomic uint8_t gpu;	   /* enum opening_gpu */
+	struct opening_look first; /* look of opening_reaches(); ticks 0: there was none */
 	/* launches of graphs since the last call that captured, made or changed one */
 	_Atomic uint32_t n_launches;
 	/* executable graphs that were launched while GPU timing waits, by their hashes */
@@ -62,11 +69,23 @@ static inline bool opening_has_gpu(const struct opening *o)
 bool opening_before_graph(struct opening *o, bool is_launch);
 void opening_has_stopped(struct opening *o);
 
+static inline bool opening_waits(const struct opening *o)
+{
+	return atomic_load_explicit(&o->gpu, memory_order_relaxed) == OPENING_GPU_WAITS;
+}
+
 /*
- * Called before each launch of an executable graph while no stream captures. Returns whether the
- * caller must begin GPU timing. Any thread.
+ * Called before each launch of an executable graph while opening_waits() and no stream captures.
+ * Returns whether the caller must begin GPU timing. `may_begin`: it may, if the graph is launched
+ * again. One thread at a time.
  */
-bool opening_before_launch(struct opening *o, uint64_t exec);
+bool opening_before_launch(struct opening *o, uint64_t exec, bool may_begin);
+
+/*
+ * Returns whether step `step` begins before the opening ends, if the steps until then take as much
+ * time and as many chunks as those since the first call. One thread at a time.
+ */
+bool opening_reaches(struct opening *o, struct opening_look now, uint64_t step);
 
 /*
  * Returns whether a limit is reached at time `ticks`, with `chunks` of the journal taken so

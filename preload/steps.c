@@ -576,11 +576,33 @@ void steps_before_graph(bool is_launch)
 	opening_has_stopped(&g->opening);
 }
 
+/*
+ * Returns whether the schedule's first window comes no later than the opening's end. Until steps
+ * are known, this is certain only of the default: its window begins when they are.
+ */
+static bool is_window_in_opening(void)
+{
+	uint64_t first = schedule_first_recorded(&g->arm.schedule);
+	if (first <= g->soon)
+		return true;
+	return first != SCHEDULE_NEVER && !steps_still_learning() &&
+	       opening_reaches(&g->opening,
+			       (struct opening_look){ .ticks = hook_ticks(),
+						      .chunks = atomic_load_explicit(
+							      &journal_header()->chunk_claims,
+							      memory_order_relaxed),
+						      .step = g->number },
+			       first + g->arm.shift);
+}
+
 void steps_before_launch(uint64_t exec)
 {
-	if (!hook_captures() && opening_before_launch(&g->opening, exec) &&
+	if (hook_captures() || !opening_waits(&g->opening) || !steps_enter_crossing(true))
+		return;
+	if (opening_before_launch(&g->opening, exec, is_window_in_opening()) &&
 	    g->action == SCHED_OPENING)
 		gpu_start();
+	steps_leave_crossing();
 }
 
 bool steps_before_context(void)
@@ -605,8 +627,11 @@ void steps_after_context(void)
  */
 static void start_opening(const struct schedule *schedule, const struct opening_limits *limits)
 {
+	struct schedule usual;
 	if (schedule->off || schedule->always || schedule->flight || g->mode == STEP_MODE_API)
 		return;
+	schedule_parse(SCHEDULE_DEFAULT, &usual, NULL);
+	g->soon = schedule_first_recorded(&usual);
 	g->arm.is_opening = opening_start(&g->opening, limits, ticks_of_ns(1000000000),
 					  journal_header()->chunk_bytes);
 	if (gpu_teardown_has_graphs())

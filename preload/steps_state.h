@@ -18,6 +18,7 @@ struct steps_state {
 	enum step_mode mode;
 	struct arm arm;
 	struct opening opening; /* while arm.is_opening is set */
+	uint64_t soon;		/* the first step that the default schedule records */
 	struct agree agree;	/* agreement with the job's other ranks on the start step */
 	bool has_peers;
 	/* categories to watch if no stream captures */

@@ -155,6 +155,24 @@ class Opening(Case):
         self.assertEqual(len(run.trace_steps()), 3, run.err)
         self.assertEqual(self.kernels_per_step(run), STEP_KERNELS)
 
+    def begins_after_the_capture(self, first, **settings):
+        """Returns how often GPU timing begins after the program has captured its graph."""
+        run = self.loop(2000, "graph", PROF_SCHEDULE=f"skip_first={first},active=3,repeat=1",
+                        **settings)
+        journal = run.journal()
+        (capture,) = [c for c in journal.calls() if c.name == "cudaStreamBeginCapture"]
+        return len([r for r in journal.of(GPU_STATE)
+                    if r.state == "on" and r.ticks > capture.begin])
+
+    def test_cupti_stays_away_if_the_window_comes_late(self):
+        """CUPTI cannot be removed once there are graphs, and makes launches slower. So the opening
+        must not start it if the schedule records nothing for long."""
+        for step in ("graph", "auto"):
+            with self.subTest(step):
+                self.assertEqual(self.begins_after_the_capture(2000000, PROF_STEP=step), 0)
+        self.assertGreater(self.begins_after_the_capture(200, PROF_STEP="graph"), 0)
+        self.assertGreater(self.begins_after_the_capture(10, PROF_STEP="auto"), 0)
+
     def test_off(self):
         run = self.loop(20, PROF_OPENING="off", PROF_STEP="kernel:first",
                         PROF_SCHEDULE="skip_first=1000,wait=0,warmup=0,active=1,repeat=1")
