@@ -85,16 +85,13 @@ static inline uint64_t bench_token(const char *kernel)
 }
 
 /*
- * Acts as the collector: publishes the anchor of steps that end with the last of `calls` kernels,
- * which are `size` bytes apart. `pass` runs many steps. Returns false if they are not counted.
+ * Acts as the collector: publishes the anchor of steps of `calls` calls. `pass` runs many steps.
+ * Returns false if they are not counted.
  */
-static inline bool bench_lock(struct journal_header *h, const char *kernels, unsigned calls,
-			      unsigned size, void (*pass)(void))
+static inline bool bench_lock_on(struct journal_header *h, uint64_t anchor, unsigned calls,
+				 void (*pass)(void))
 {
-	const char *end = kernels + calls * size;
-	atomic_store(&h->steps.anchor,
-		     token_trigram(bench_token(end - 3 * size), bench_token(end - 2 * size),
-				   bench_token(end - size)));
+	atomic_store(&h->steps.anchor, anchor);
 	atomic_store(&h->steps.calls_per_step, calls);
 	atomic_store(&h->steps.by_optimizer,
 		     STEP_OPTIMIZER_SURE); /* otherwise the steps are checked again */
@@ -107,6 +104,17 @@ static inline bool bench_lock(struct journal_header *h, const char *kernels, uns
 	pass();
 	return atomic_load(&h->steps.state) == STEP_STATE_CONFIRMED &&
 	       atomic_load(&h->steps.current) > 100;
+}
+
+/* The same for steps that end with the last of `calls` kernels, which are `size` bytes apart. */
+static inline bool bench_lock(struct journal_header *h, const char *kernels, unsigned calls,
+			      unsigned size, void (*pass)(void))
+{
+	const char *end = kernels + calls * size;
+	return bench_lock_on(h,
+			     token_trigram(bench_token(end - 3 * size), bench_token(end - 2 * size),
+					   bench_token(end - size)),
+			     calls, pass);
 }
 
 #endif

@@ -6,7 +6,7 @@ bench-programs: $(BENCH)/libstack_bench.so $(BENCH)/hook_bench $(BENCH)/cold_ben
 	$(BENCH)/startup_bench $(BENCH)/export_bench $(BENCH)/report_bench $(BENCH)/nvtx_bench \
 	$(BENCH)/steps_bench $(BENCH)/thread_bench
 
-$(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map
+$(BENCH)/libcudart.so.13: test/bench/stub_cudart.c test/bench/stub.map test/bench/stub_capture.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fPIC -shared -I. -isystem $(CUDA_INCLUDE) $< -o $@ \
 		-Wl,-soname,libcudart.so.13 -Wl,--version-script=test/bench/stub.map
@@ -19,6 +19,16 @@ $(BENCH)/hook_bench: test/bench/hook_bench.c test/bench/bench.h $(BENCH)/libcuda
 $(BENCH)/thread_bench: test/bench/thread_bench.c test/bench/bench.h $(BENCH)/libcudart.so.13
 	$(call say,LD,$@)
 	$(Q)$(BENCH_CC) $< -o $@ -L$(@D) -l:libcudart.so.13 -lpthread -Wl,-rpath,'$$ORIGIN'
+
+bench-programs: $(BENCH)/graph_bench
+$(BENCH)/libcuda.so.1: test/bench/stub_driver.c test/bench/stub_capture.h $(BENCH)/libcudart.so.13
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -fPIC -shared -I. -isystem $(CUDA_INCLUDE) $< -o $@ \
+		-Wl,-soname,libcuda.so.1 -L$(@D) -l:libcudart.so.13
+$(BENCH)/graph_bench: test/bench/graph_bench.c test/bench/bench.h $(BENCH)/libcuda.so.1
+	$(call say,LD,$@)
+	$(Q)$(BENCH_CC) $< -o $@ -L$(@D) -l:libcudart.so.13 -Wl,--no-as-needed -l:libcuda.so.1 \
+		-Wl,-rpath,'$$ORIGIN'
 
 $(BENCH)/cold_bench: test/bench/cold_bench.c test/bench/bench.h test/bench/cold.h \
 		$(BENCH)/libcudart.so.13
