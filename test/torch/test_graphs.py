@@ -1,7 +1,9 @@
-"""CUDA graphs of real PyTorch on the simulated GPU: the GPU time of every module, operator and line
-equals that of the same model run without graphs."""
+"""CUDA graphs of real PyTorch on the simulated GPU: the line, operator and module of every kernel,
+and the GPU time of each of these, equal those of the same model run without graphs."""
 import os
 import unittest
+
+import graph_kernels
 
 from sim_case import SimCase, report_of
 from test_torch import HERE
@@ -85,11 +87,22 @@ class Graphs(SimCase):
         for key, count in plain.items():
             self.assertAlmostEqual(graphed[key], count, delta=OTHER_STEPS * count, msg=key)
 
-    def compare(self, plain_command, graph_command, skip, active=6):
+    def assert_every_kernel(self, plain_run, run):
+        plain, _ = graph_kernels.kernels_of(plain_run)
+        _, in_graphs = graph_kernels.kernels_of(run)
+        right, wrong, unknown, without = graph_kernels.compare(plain, in_graphs)
+        self.assertEqual(wrong, [])
+        self.assertGreater(right, 0)
+        self.assertLessEqual(unknown, UNKNOWN * len(in_graphs))
+        self.assertEqual(right + unknown + without, len(in_graphs))
+
+    def compare(self, plain_command, graph_command, skip, active=6, has_same_kernels=True):
         """Runs both and compares the modules' time. Returns the reports."""
-        _, plain = self.run_once(plain_command, skip, active)
+        plain_run, plain = self.run_once(plain_command, skip, active)
         run, graphed = self.run_once(graph_command, skip, active)
         self.assert_work_is_named(run)
+        if has_same_kernels:
+            self.assert_every_kernel(plain_run, run)
         self.assertGreater(sum(module_times(plain).values()), 0)
         self.assert_same_flops(flops(plain), flops(graphed))
         more_ms = self.copied_inputs_ms(graphed)
@@ -107,9 +120,9 @@ class Graphs(SimCase):
         self.assert_same(operator_times(plain), operators, "operators")
         self.assert_same(line_times(plain), line_times(graphed), "lines", more_ms)
 
-    def compare_models(self, model, plain, graphed, steps=100, skip=60):
+    def compare_models(self, model, plain, graphed, steps=100, skip=60, **more):
         return self.compare(("models.py", model, plain, steps),
-                            ("models.py", model, graphed, steps), skip)
+                            ("models.py", model, graphed, steps), skip, **more)
 
     def test_graph(self):
         for model in ("mlp", "block", "conv", "train"):
@@ -122,7 +135,7 @@ class Graphs(SimCase):
     def test_make_graphed_callables_to_train(self):
         """The backward pass was captured by another line than the one that runs it, and adds up the
         gradients by other kernels."""
-        _, graphed = self.compare_models("train", "eager", "made")
+        _, graphed = self.compare_models("train", "eager", "made", has_same_kernels=False)
         lines = line_times(graphed)
         unknown = sum(ms for (_, line), ms in lines.items() if not line)
         self.assertLessEqual(unknown, UNKNOWN * sum(lines.values()), lines)
@@ -138,6 +151,23 @@ class Graphs(SimCase):
         # whole requests of a prompt and eight tokens, wherever the recording begins
         self.assert_tables_are_equal(*self.compare(("decoder.py", "eager", 24),
                                                    ("decoder.py", "graph", 24), 72, 27))
+
+    def test_captured_decoding_with_static_cache(self):
+        self.assert_tables_are_equal(*self.compare(("static_cache.py", "eager", 60),
+                                                   ("static_cache.py", "graph", 60), 30))
+
+    def test_ids_in_no_order(self):
+        """The driver numbers the nodes in another way than we know: no kernel gets a wrong name."""
+        command = [os.path.join(SCRIPTS, "models.py"), "train"]
+        schedule = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
+        settings = {"PROF_STEP": "sync", "PROFSIM_KERNEL_US": 30}
+        plain = self.under_profrun([*command, "eager", "40"], schedule, **settings)
+        run = self.under_profrun([*command, "graph", "40"], schedule,
+                                 PROFSIM_GRAPH_IDS="shuffled", **settings)
+        _, in_graphs = graph_kernels.kernels_of(run)
+        _, wrong, unknown, _ = graph_kernels.compare(graph_kernels.kernels_of(plain)[0], in_graphs)
+        self.assertEqual(wrong, [])
+        self.assertGreater(unknown, 0)
 
     def test_generate_with_static_cache(self):
         """Without graphs, the compiled code has other modules from run to run."""
