@@ -1,6 +1,7 @@
 """The code that traces name for each GPU kernel, with and without CUDA graphs."""
 import collections
 
+import test_torch  # noqa: F401 (it adds the folder of trace)
 from trace import Trace
 
 # line: the forward line of a backward kernel; None: it has none. module: path of classes; None:

@@ -152,6 +152,13 @@ class Graphs(SimCase):
         self.assert_tables_are_equal(*self.compare(("decoder.py", "eager", 24),
                                                    ("decoder.py", "graph", 24), 72, 27))
 
+    def test_engine_with_padded_batches(self):
+        # whole rounds of the six sizes of batches
+        self.compare(("engine.py", "eager", 60), ("engine.py", "graph", 60), 30, 12)
+
+    def test_piecewise_graphs(self):
+        self.compare(("piecewise.py", "eager", 80), ("piecewise.py", "graph", 80), 60)
+
     def test_captured_decoding_with_static_cache(self):
         self.assert_tables_are_equal(*self.compare(("static_cache.py", "eager", 60),
                                                    ("static_cache.py", "graph", 60), 30))
