@@ -27,7 +27,7 @@ enum phase {
 #define PHASE_PARTS(X)                             \
 	X(NONE, OTHER, "")                         \
 	X(LOADER, DATA, "loader")                  \
-	X(AWAITED, DATA, "waiting for DataLoader") \
+	X(AWAITED, DATA, "waiting for next batch") \
 	X(TO_DEVICE, DATA, "batch to device")      \
 	X(MODULE, FORWARD, "")                     \
 	X(FUNCTIONAL, FORWARD, "")                 \

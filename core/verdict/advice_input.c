@@ -16,7 +16,9 @@ enum source { SOURCE_OTHER, SOURCE_LOADER, SOURCE_QUEUE, SOURCES_N };
 static const char *const fixes[SOURCES_N] = {
 	[SOURCE_OTHER] = "prefetch batches: make them ahead of time in other threads or processes",
 	[SOURCE_LOADER] = "prefetch batches: more DataLoader workers, prefetch_factor",
-	[SOURCE_QUEUE] = "fill the queue faster: more threads or processes, or less work per batch",
+	[SOURCE_QUEUE] =
+		"fill the queue faster: more threads or processes, or less work per batch; a "
+		"server that waits for requests needs no change",
 };
 
 static enum source source_of(struct frames *f, uint32_t stack)

@@ -263,13 +263,13 @@ class Phases(TorchCase):
         self.check("workers")
 
     def test_batches_that_are_kept_until_the_next_one(self):
-        process, _ = self.check("kept_batches", [("data", "waiting for DataLoader")])
+        process, _ = self.check("kept_batches", [("data", "waiting for next batch")])
         phases = {p["name"]: p["host_ms_per_step"] for p in process["phases"]}
         self.assertGreater(phases["data"], 10 * phases.get("other", 0),
                            "the loader takes 16 ms a worker and batch")
 
     def test_the_users_own_thread_fetches_ahead(self):
-        process, _ = self.check("own_thread", [("data", "waiting for DataLoader")])
+        process, _ = self.check("own_thread", [("data", "waiting for next batch")])
         phases = {p["name"]: p["host_ms_per_step"] for p in process["phases"]}
         self.assertGreater(phases["data"], phases["forward"], "each batch takes 16 ms to make")
 
