@@ -1,6 +1,7 @@
 /*
- * `graph_bench NAME BUDGET_NS [lock]`: what CUDA graphs cost under the library: 10,000 calls that are
- * captured into 50 graphs, by time and room in the journal, and each launch of a graph afterwards.
+ * `graph_bench NAME BUDGET_NS [lock]`: what CUDA graphs cost under the library: 10,000 calls that
+ * are captured into 50 graphs, by time and room in the journal, and each launch of a graph
+ * afterwards.
  * Run by graph_bench.sh in each state of the library, on a runtime whose calls do nothing. With
  * `lock` it acts as the collector: each launch of all graphs is a step.
  */

@@ -20,6 +20,7 @@ ADDED = ("capture_to_graph", "changed_clone", "child_graph", "conditional_nodes"
          "destroyed_nodes", "explicit_nodes", "launched_in_capture")
 # For the other ways of numbering nodes; see test/sim/README.md.
 SOME = ("several_streams", "child_graph", "destroyed_nodes", "made_again", "many_graphs")
+ALL = (*CAPTURED, *ADDED, "set_params")
 
 
 def true_line(piece):
@@ -76,14 +77,14 @@ class GraphLines(Case):
                 self.assert_none_wrong(self.graph_work(scene, PROFSIM_GRAPH_IDS="gaps"))
 
     def test_bodies_numbered_after_the_graph(self):
-        for scene in ("child_graph", "launched_in_capture", "conditional_nodes"):
+        for scene in ALL:
             with self.subTest(scene):
                 self.assert_none_wrong(self.graph_work(scene, PROFSIM_GRAPH_IDS="bodies-in-exec"))
 
     def test_numbers_in_no_order(self):
         """If the kernels show that the numbers follow no order, no work of that graph is named, not
         even work that is the same as other work."""
-        for scene in SOME:
+        for scene in ALL:
             with self.subTest(scene):
                 self.assert_none_wrong(self.graph_work(scene, PROFSIM_GRAPH_IDS="shuffled"))
 
