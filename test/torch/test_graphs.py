@@ -166,10 +166,10 @@ class Graphs(SimCase):
     def test_ids_in_no_order(self):
         """The driver numbers the nodes in another way than we know: no kernel gets a wrong name."""
         command = [os.path.join(SCRIPTS, "models.py"), "train"]
-        schedule = "skip_first=20,wait=0,warmup=2,active=3,repeat=1"
+        schedule = "skip_first=60,wait=0,warmup=2,active=3,repeat=1"
         settings = {"PROF_STEP": "sync", "PROFSIM_KERNEL_US": 30}
-        plain = self.under_profrun([*command, "eager", "40"], schedule, **settings)
-        run = self.under_profrun([*command, "graph", "40"], schedule,
+        plain = self.under_profrun([*command, "eager", "100"], schedule, **settings)
+        run = self.under_profrun([*command, "graph", "100"], schedule,
                                  PROFSIM_GRAPH_IDS="shuffled", **settings)
         _, in_graphs = graph_kernels.kernels_of(run)
         _, wrong, unknown, _ = graph_kernels.compare(graph_kernels.kernels_of(plain)[0], in_graphs)
