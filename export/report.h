@@ -105,11 +105,12 @@ struct report_sync {
 struct report_phase_part {
 	const char *name;
 	double host_ms, gpu_ms;
+	double graph_gpu_ms; /* as in core/analysis/findings.h, also in the structs below */
 };
 
 struct report_phase {
 	const char *name;
-	double host_ms, gpu_ms, typical_host_ms;
+	double host_ms, gpu_ms, graph_gpu_ms, typical_host_ms;
 	LIST(struct report_phase_part) parts;
 };
 
@@ -122,7 +123,7 @@ struct report_operator {
 	double per_step;
 	double gpu_ms, host_ms; /* total time: includes the operators within this one */
 	double self_gpu_ms, self_host_ms;
-	double graph_gpu_ms; /* as in core/analysis/findings.h, also in the structs below */
+	double graph_gpu_ms;
 	struct report_arithmetic arithmetic;
 };
 

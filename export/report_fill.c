@@ -252,12 +252,16 @@ static void fill_phase(struct filler *x, struct report_phase *to, const struct f
 	*to = (struct report_phase){ .name = fill_text(x, from->name),
 				     .host_ms = from->host_ms,
 				     .gpu_ms = device(x, from->gpu_ms),
+				     .graph_gpu_ms = in_graphs(x, from->graph_gpu_ms),
 				     .typical_host_ms = typical(x, from->typical_host_ms) };
 	list_make(x->arena, &to->parts, from->n_parts);
 	for (size_t i = 0; i < to->parts.n; i++)
-		to->parts.at[i] = (struct report_phase_part){ fill_text(x, from->parts[i].name),
-							      from->parts[i].host_ms,
-							      device(x, from->parts[i].gpu_ms) };
+		to->parts.at[i] = (struct report_phase_part){
+			.name = fill_text(x, from->parts[i].name),
+			.host_ms = from->parts[i].host_ms,
+			.gpu_ms = device(x, from->parts[i].gpu_ms),
+			.graph_gpu_ms = in_graphs(x, from->parts[i].graph_gpu_ms),
+		};
 }
 
 /* Leaves out the phases if no step was recorded. Otherwise the program's imports would count as

@@ -73,14 +73,26 @@ static void cell_graph_ms(const struct row *r, size_t member)
 	report_cell_ms(r->t, number_of(r, member));
 }
 
-static bool is_shown(const struct report_list *list, const struct list_column *c, const char *items,
-		     size_t n)
+static bool is_any(const struct report_list *list, const struct list_column *c, const char *items,
+		   size_t n)
 {
-	for (size_t i = 0; c->cell == cell_graph_ms && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (isfinite(number_of(&(struct row){ .item = items + i * list->item_bytes },
 				       c->member)))
 			return true;
-	return c->cell != cell_graph_ms;
+	return false;
+}
+
+/* Writes the average CPU time per call. There is room either for it or for the time in graphs,
+ * which is the column before it. */
+static void cell_host_average(const struct row *r, size_t member);
+
+static bool is_shown(const struct report_list *list, const struct list_column *c, const char *items,
+		     size_t n)
+{
+	if (c->cell == cell_graph_ms)
+		return is_any(list, c, items, n);
+	return c->cell != cell_host_average || !is_any(list, c - 1, items, n);
 }
 
 static void say_row(const struct report_list *list, const struct row *r, const bool *is_column)
@@ -520,6 +532,11 @@ static void cell_operator_average(const struct row *r, size_t member)
 	average(r, number_of(r, member), x->per_step);
 }
 
+static void cell_host_average(const struct row *r, size_t member)
+{
+	cell_operator_average(r, member);
+}
+
 static const struct list_column operators_columns[] = {
 	{ "operator", COLUMN_NAME, cell_text, AT(name) },
 	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
@@ -528,7 +545,8 @@ static const struct list_column operators_columns[] = {
 	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(gpu_ms) },
 	{ "self CPU", COLUMN_NUMBER, cell_ms, AT(self_host_ms) },
 	{ "total", COLUMN_NUMBER, cell_ms, AT(host_ms) },
-	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(host_ms) },
+	{ "in graphs", COLUMN_NUMBER, cell_graph_ms, AT(graph_gpu_ms) },
+	{ "avg", COLUMN_NUMBER, cell_host_average, AT(host_ms) },
 };
 TABLE(operators, report_operator,
       .legend = "total: includes nested operators; avg: total per call. Operators that launch no "

@@ -85,12 +85,22 @@ static void say_host(const struct report_view *v)
 	text_wrap(v->out, TEXT_DIM, "  ", note, 2);
 }
 
-static void row_of_phase(struct text_table *t, const char *indent, const char *name, double host_ms,
-			 double gpu_ms)
+static bool has_graph_phase(const struct report_process *p)
 {
-	table_cell(t, "%s%s", indent, name);
-	report_cell_ms(t, host_ms);
-	report_cell_ms(t, gpu_ms);
+	for (size_t i = 0; i < p->phases.n; i++)
+		if (isfinite(p->phases.at[i].graph_gpu_ms))
+			return true;
+	return false;
+}
+
+static void row_of_phase(struct text_table *t, const char *indent,
+			 const struct report_phase_part *x, bool has_graphs)
+{
+	table_cell(t, "%s%s", indent, x->name);
+	report_cell_ms(t, x->host_ms);
+	report_cell_ms(t, x->gpu_ms);
+	if (has_graphs)
+		report_cell_ms(t, x->graph_gpu_ms);
 }
 
 /* Prints each phase, and below it its named parts. */
@@ -100,19 +110,22 @@ static void say_phases(const struct report_view *v)
 		{ "phase", COLUMN_WORD },
 		{ "CPU ms", COLUMN_NUMBER },
 		{ "GPU ms", COLUMN_NUMBER },
+		{ "in graphs", COLUMN_NUMBER },
 	};
 	struct text_table t;
 	const struct report_process *p = v->process;
+	bool has_graphs = has_graph_phase(p);
 	if (!p->phases.n)
 		return;
 	report_heading(v, "Phases, per step");
-	table_start(&t, COLUMNS(columns));
+	table_start(&t, columns, has_graphs ? 4 : 3);
 	for (size_t i = 0; i < p->phases.n; i++) {
 		const struct report_phase *x = &p->phases.at[i];
-		row_of_phase(&t, "", x->name, x->host_ms, x->gpu_ms);
+		const struct report_phase_part all = { x->name, x->host_ms, x->gpu_ms,
+						       x->graph_gpu_ms };
+		row_of_phase(&t, "", &all, has_graphs);
 		for (size_t k = 0; k < x->parts.n; k++)
-			row_of_phase(&t, "  ", x->parts.at[k].name, x->parts.at[k].host_ms,
-				     x->parts.at[k].gpu_ms);
+			row_of_phase(&t, "  ", &x->parts.at[k], has_graphs);
 	}
 	table_end(&t, v->out);
 }

@@ -147,6 +147,7 @@ struct finding_operator {
 struct finding_phase_part {
 	const char *name;
 	double host_ms, gpu_ms;
+	double graph_gpu_ms; /* the part of gpu_ms that CUDA graphs ran */
 };
 
 /* A phase of the step. Host times are those of the lane with the most launches, so the host times
@@ -154,6 +155,7 @@ struct finding_phase_part {
 struct finding_phase {
 	const char *name;
 	double host_ms, gpu_ms;
+	double graph_gpu_ms;
 	double typical_host_ms; /* mean over the typical steps only, see finding_gpu */
 	struct finding_phase_part parts[PHASE_PARTS_N];
 	size_t n_parts;

@@ -838,6 +838,7 @@ void phase_sums_add(struct phase_sums *s, const struct phases *p, const struct m
 			continue;
 		uint8_t part = part_of_work(p, m, w, captured);
 		s->gpu_ns[part] += w->end_ns - w->begin_ns;
+		s->graph_ns[part] += w->graph ? w->end_ns - w->begin_ns : 0;
 		s->work_ns += w->end_ns - w->begin_ns;
 	}
 	s->steps_ns += m->end_ns - m->begin_ns;

@@ -64,6 +64,7 @@ struct phase_sums {
 	/* GPU time of the work of all lanes, by the part of the call that launched it or, for work
 	 * of a graph, that was captured */
 	uint64_t gpu_ns[PHASE_PARTS_N];
+	uint64_t graph_ns[PHASE_PARTS_N]; /* the part of gpu_ns that CUDA graphs ran */
 	/* Totals to check the sums: host_ns must add up to steps_ns, gpu_ns to work_ns. */
 	uint64_t steps_ns, work_ns;
 	uint64_t n_calls, n_guessed, n_without_stack, n_unresolved;

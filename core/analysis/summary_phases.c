@@ -15,12 +15,14 @@ static void add_part(struct finding_phase *to, const struct phase_sums *s, uint8
 {
 	double host_ms = (double)s->host_ns[part] / 1e6 / steps->all;
 	double gpu_ms = (double)s->gpu_ns[part] / 1e6 / steps->with_gpu;
+	double graph_gpu_ms = (double)s->graph_ns[part] / 1e6 / steps->with_gpu;
 	to->host_ms += host_ms;
 	to->gpu_ms += gpu_ms;
+	to->graph_gpu_ms += graph_gpu_ms;
 	if (!*phase_part_name(part) || (!s->host_ns[part] && !s->gpu_ns[part]))
 		return;
 	to->parts[to->n_parts++] =
-		(struct finding_phase_part){ phase_part_name(part), host_ms, gpu_ms };
+		(struct finding_phase_part){ phase_part_name(part), host_ms, gpu_ms, graph_gpu_ms };
 }
 
 static void say_why_not(struct findings *f)

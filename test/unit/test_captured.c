@@ -302,8 +302,14 @@ static void phases_and_kernels(void **state)
 	struct run *eager = run_eager(), *graph = run_graph(1, LAUNCHES);
 	uint64_t *x = eager->a.timeline.phase_sums.gpu_ns, *y = graph->a.timeline.phase_sums.gpu_ns;
 	assert_true(phase_sums_are_right(&graph->a.timeline.phase_sums));
-	for (size_t i = 0; i < PHASE_PARTS_N; i++)
+	for (size_t i = 0; i < PHASE_PARTS_N; i++) {
 		assert_int_equal(y[i], x[i]);
+		assert_int_equal(graph->a.timeline.phase_sums.graph_ns[i], y[i]);
+		assert_int_equal(eager->a.timeline.phase_sums.graph_ns[i], 0);
+	}
+	for (size_t i = 0; i < graph->f.phases.n; i++)
+		assert_float_equal(graph->f.phases.at[i].graph_gpu_ms, graph->f.phases.at[i].gpu_ms,
+				   1e-9);
 	assert_true(x[PART_MODULE] > 0 && x[PART_FUNCTIONAL] > 0 && x[PART_OPTIMIZER] > 0 &&
 		    x[PART_BACKWARD] > 0);
 	assert_true(graph->a.timeline.phase_sums.has_phases);

@@ -679,6 +679,31 @@ static void test_legends(void **state)
 	json_decref(root);
 }
 
+/* The time in graphs takes the place of an operator's average CPU time. */
+static void test_time_in_graphs(void **state)
+{
+	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
+	json_t *phase = json_array_get(json_object_get(process, "phases"), 0);
+	(void)state;
+	json_array_append_new(json_object_get(process, "operators"),
+			      json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f}", "name",
+					"aten::linear", "per_step", 4, "gpu_ms_per_step", 1.5,
+					"host_ms_per_step", 0.5, "self_gpu_ms_per_step", 1.25,
+					"self_host_ms_per_step", 0.25, "graph_gpu_ms_per_step",
+					1.125));
+	json_object_set_new(phase, "graph_gpu_ms_per_step", json_real(1.375));
+	char *text = print(root, false, false, NULL);
+	assert_fits(text);
+	assert_says(text,
+		    "  operator      calls  self GPU  total    avg  self CPU  total  in graphs\n"
+		    "  aten::linear      4     1.250  1.500  0.375     0.250  0.500      1.125\n");
+	assert_says(text, "  phase        CPU ms  GPU ms  in graphs\n");
+	assert_says(text, "  backward      2.500   1.500      1.375\n");
+	assert_says(text, "    recompute   0.500   0.250          -\n");
+	free(text);
+	json_decref(root);
+}
+
 static void test_modules_only_where_there_are_some(void **state)
 {
 	json_t *root = load(), *process = json_array_get(json_object_get(root, "processes"), 0);
@@ -798,6 +823,7 @@ int main(void)
 		cmocka_unit_test(test_long_figures),
 		cmocka_unit_test(test_whole_report),
 		cmocka_unit_test(test_legends),
+		cmocka_unit_test(test_time_in_graphs),
 		cmocka_unit_test(test_modules_only_where_there_are_some),
 		cmocka_unit_test(test_colour_does_not_count_as_width),
 		cmocka_unit_test(test_screen_of_the_slowest),
