@@ -69,11 +69,17 @@ static double work_begin(const struct play *p, const struct replay_work *w, uint
 	return begin;
 }
 
+/* Returns the end of the piece that the same stream captured before; 0: there is none. */
+static double own_end(const struct replay *r, const struct replay_work *w)
+{
+	return w->own_before == REPLAY_NONE ? 0 : r->piece_end[w->own_before];
+}
+
 /* Submits the op's GPU work to the device at time `issued`. Returns the time at which all of this
  * work has ended. */
 static double submit(struct play *p, const struct replay_op *op, double issued, uint8_t flags)
 {
-	double begin = issued, end = issued, last = issued;
+	double begin, end, last = issued, *begins = p->r->piece_begin, *ends = p->r->piece_end;
 	double *stream = flags & EDIT_ASIDE ? p->aside : p->stream;
 	for (uint32_t i = op->first_work; i < op->first_work + op->n_work; i++) {
 		const struct replay_work *w = &p->r->works.at[i];
@@ -82,12 +88,14 @@ static double submit(struct play *p, const struct replay_op *op, double issued, 
 			begin = later(issued + w->latency_ns, p->aside[at]);
 		else if (!w->is_chained)
 			begin = work_begin(p, w, at, issued, flags);
+		else if (w->overlaps)
+			begin = begins[w->before] + w->latency_ns;
 		else
-			begin = w->overlaps ? begin + w->latency_ns : end + w->after_ns;
+			begin = later(ends[w->before] + w->after_ns, own_end(p->r, w));
 		double scale = p->edit->scale ? p->edit->scale[i] : 1;
 		uint8_t node = p->edit->node ? p->edit->node[i] : 0;
 		if (node & (NODE_BRANCH | NODE_ASIDE)) {
-			end = begin; /* for the nodes after it */
+			begins[i] = ends[i] = begin; /* for the nodes after it */
 			double done = later(begin, p->aside[at]) + w->duration_ns * scale;
 			p->r->work_end[i] = p->aside[at] = done;
 			stream[at] = node & NODE_BRANCH ? later(stream[at], done) : stream[at];
@@ -95,10 +103,12 @@ static double submit(struct play *p, const struct replay_op *op, double issued, 
 			continue;
 		}
 		if (node && w->is_chained && !w->overlaps)
-			begin = node == NODE_HALF_GAP ? (begin + end) / 2 : end;
+			begin = node == NODE_HALF_GAP ? (begin + ends[w->before]) / 2
+						      : later(ends[w->before], own_end(p->r, w));
 		scale = node & NODE_GONE ? 0 : scale;
 		end = begin + w->duration_ns * scale;
-		p->r->work_end[i] = end;
+		begins[i] = begin;
+		p->r->work_end[i] = ends[i] = end;
 		stream[at] = later(stream[at], end);
 		last = later(last, end);
 	}

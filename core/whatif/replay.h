@@ -71,17 +71,21 @@ struct replay_op {
  * delays have passed: `latency_ns` after the call's host cost, `after_ns` after the end of the
  * stream's previous work, and `dep_ns` after the end of the work `dep`. A graph launch submits
  * several pieces. Its second and later pieces are chained: each begins `after_ns` after the end of
- * the piece before it. If the two pieces overlap, it begins `latency_ns` after that piece began.
+ * the piece `before`, and not before the end of `own_before`. If no piece of the launch had ended
+ * yet (`overlaps`), it begins `latency_ns` after the piece `before` began.
  */
 struct replay_work {
 	float duration_ns, latency_ns, after_ns, dep_ns;
 	/* Index in works of the work of another stream that this work waits for, inferred from the
 	 * recorded times; or REPLAY_NONE. */
 	uint32_t dep;
+	/* is_chained: pieces of the same launch (replay_chain.h), indices in works. `own_before`: of
+	 * the stream that captured both; REPLAY_NONE: none. */
+	uint32_t before, own_before;
 	uint32_t work;	 /* index in the timeline's works */
 	uint16_t stream; /* index in streams */
 	/* `is_chained`: second or later piece of its call. `overlaps`: is_chained, and began before
-	 * the end of the piece before it. */
+	 * any piece of its call had ended. */
 	bool is_chained, overlaps;
 };
 
@@ -125,6 +129,8 @@ struct replay {
 	/* End of each op and of each piece of work in the last play. Every play reuses these two
 	 * arrays, because allocating fresh pages took a seventh of a play. */
 	double *op_end, *work_end;
+	/* Of each piece of work in the last play, as the pieces chained to it see them. */
+	double *piece_begin, *piece_end;
 	uint32_t *step; /* by op: number of its step within the run, from 0 */
 };
 

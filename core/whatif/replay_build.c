@@ -218,6 +218,8 @@ void replay_build(struct replay *r, const struct timeline *t)
 	replay_trace_free(&m);
 	r->op_end = mem_zero(r->ops.n * sizeof(*r->op_end));
 	r->work_end = mem_zero(r->works.n * sizeof(*r->work_end));
+	r->piece_begin = mem_zero(r->works.n * sizeof(*r->piece_begin));
+	r->piece_end = mem_zero(r->works.n * sizeof(*r->piece_end));
 	number_steps(r);
 }
 
@@ -227,6 +229,8 @@ void replay_free(struct replay *r)
 		free(r->runs.at[i].tail_ns);
 	free(r->op_end);
 	free(r->work_end);
+	free(r->piece_begin);
+	free(r->piece_end);
 	free(r->step);
 	vec_free(&r->ops);
 	vec_free(&r->works);

@@ -2,6 +2,8 @@
  * finds what it depended on, and how long after that it began or ended. */
 #include "core/whatif/replay_trace.h"
 
+#include "core/whatif/replay_chain.h"
+
 #include "core/util/sample.h"
 
 /* If a wait returned more than this time before its supposed target was done, it waited for
@@ -247,29 +249,28 @@ static void trace_event(struct replay_trace *m, struct replay_op *op, const stru
 		*ready = fmax(*ready, *event);
 }
 
-/* Adds a piece of GPU work to the op. `issued`: when the call submitted the work. Sets latency_ns
- * and after_ns as measured; settle_work() in replay_settle.c then decides which of the two delayed
- * the work. */
+/*
+ * Adds a piece of GPU work to the op. `issued`: when the call submitted the work. `chain`: of the
+ * op's pieces; NULL: there is only one. Sets latency_ns and after_ns as measured; settle_work() in
+ * replay_settle.c then decides which of the two delayed the work.
+ */
 static void trace_work(struct replay_trace *m, const struct replay_op *op, uint32_t index,
-		       double issued)
+		       double issued, struct replay_chain *chain)
 {
 	const struct timeline_work *w = &m->t->works.at[index];
 	struct replay_stream_state *s = &m->state.at[w->stream];
 	struct replay_work mine = { .duration_ns = (float)(w->end_ns - w->begin_ns),
 				    .dep = REPLAY_NONE,
+				    .before = REPLAY_NONE,
+				    .own_before = REPLAY_NONE,
+				    .is_chained = op->n_work,
 				    .work = index,
 				    .stream = (uint16_t)w->stream };
 	double begin = replay_at(m, w->begin_ns);
 	mine.latency_ns = (float)(begin - issued);
 	mine.after_ns = (float)(begin - s->ready_ns);
-	if (op->n_work) {
-		const struct timeline_work *before =
-			&m->t->works.at[m->r->works.at[m->r->works.n - 1].work];
-		mine.is_chained = true;
-		mine.after_ns = (float)(begin - replay_at(m, before->end_ns));
-		mine.latency_ns = (float)(begin - replay_at(m, before->begin_ns));
-		mine.overlaps = mine.after_ns < 0;
-	}
+	if (chain)
+		replay_chain_add(m, chain, &mine);
 	vec_push(&m->before_in_stream, s->last);
 	s->last = (uint32_t)m->r->works.n;
 	s->ready_ns = fmax(s->ready_ns, replay_at(m, w->end_ns));
@@ -281,9 +282,11 @@ static void trace_works(struct replay_trace *m, struct replay_op *op, const stru
 	double duration = (double)(c->end_ns - c->begin_ns);
 	double issued = replay_at(m, c->begin_ns) +
 			(op->role == ROLE_WAIT_WORK ? (double)op->cost_ns : duration);
+	struct replay_chain chain;
+	replay_chain_start(&chain);
 	op->first_work = (uint32_t)m->r->works.n;
 	for (uint32_t k = 0; k < c->n_work; k++) {
-		trace_work(m, op, m->t->work_of_call.at[c->first_work + k], issued);
+		trace_work(m, op, m->t->work_of_call.at[c->first_work + k], issued, &chain);
 		op->n_work++;
 	}
 	if (op->role != ROLE_WAIT_WORK)
@@ -336,7 +339,7 @@ void replay_trace_orphan(struct replay_trace *m, uint32_t index)
 				.first_work = (uint32_t)m->r->works.n };
 	double begin = replay_at(m, m->t->works.at[index].begin_ns);
 	op.gap_ns = (float)(begin - m->lane_end[0]);
-	trace_work(m, &op, index, begin);
+	trace_work(m, &op, index, begin, NULL);
 	op.n_work = 1;
 	vec_push(&m->r->ops, op);
 }

@@ -47,6 +47,15 @@ class GraphAnalysis(Case):
         self.assertAlmostEqual(twice["works_per_step"], 1, delta=0.1)
         self.assertGreater(twice["gain_ms"], 0.8 * NODE_US / 1000)
 
+    def test_only_the_longer_branch_is_worth_a_change(self):
+        """Node 4 comes first, then 5 and 7 on one stream and 6 on another, then 8."""
+        run, _ = self.record("two_streams")
+        gains = {node: self.whatif(run, "--without", f"graph_nodes.cu:{lines()[node]}")
+                 ["whole_line"]["gain_ms"] * 1000 for node in (4, 5, 6, 7, 8)}
+        for node in (4, 5, 7, 8):
+            self.assertGreater(gains[node], 0.8 * NODE_US, gains)
+        self.assertLess(gains[6], 0.2 * NODE_US, gains)
+
     def test_a_line_without_nodes_is_refused(self):
         run, _ = self.record("one_stream")
         answer = self.tool("whatif", run.folder, "--without", "graph_nodes.cu:1")

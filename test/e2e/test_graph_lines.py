@@ -13,8 +13,8 @@ PLACE = re.compile(r"^captured\.cu:(\d+) ")
 
 # All work of these scenes comes from captures alone.
 CAPTURED = ("alike_kernels", "capture_modes", "clones", "disabled_nodes", "exec_update",
-            "failed_capture", "forked", "made_again", "many_graphs", "one_stream", "second_thread",
-            "several_streams", "two_instantiations")
+            "failed_capture", "forked", "made_again", "many_graphs", "one_stream", "recaptured",
+            "second_thread", "several_streams", "two_instantiations")
 # In these, nodes were added or removed by themselves, or are in child graphs and bodies.
 ADDED = ("capture_to_graph", "changed_clone", "child_graph", "conditional_nodes",
          "destroyed_nodes", "explicit_nodes", "launched_in_capture")

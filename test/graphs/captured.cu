@@ -335,6 +335,22 @@ static void made_again()
 		execs.size());
 }
 
+// Each step is captured anew, and updates one executable graph: its lines alternate.
+static void recaptured()
+{
+	cudaGraphExecUpdateResultInfo result;
+	cudaGraphExec_t exec = nullptr;
+	for (int i = 0; i < replays; i++) {
+		cudaGraph_t graph = one_of_three(i % 2 * 2);
+		if (exec)
+			CHECK(cudaGraphExecUpdate(exec, graph, &result));
+		else
+			exec = made(graph);
+		CHECK(cudaGraphDestroy(graph));
+		replay(exec, 2, 1);
+	}
+}
+
 static void capture_modes()
 {
 	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -462,6 +478,7 @@ static const std::map<std::string, void (*)()> scenes{
 	{ "disabled_nodes", disabled_nodes },
 	{ "forked", forked },
 	{ "made_again", made_again },
+	{ "recaptured", recaptured },
 	{ "capture_modes", capture_modes },
 	{ "failed_capture", failed_capture },
 	{ "second_thread", second_thread },
