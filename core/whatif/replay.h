@@ -79,8 +79,8 @@ struct replay_work {
 	/* Index in works of the work of another stream that this work waits for, inferred from the
 	 * recorded times; or REPLAY_NONE. */
 	uint32_t dep;
-	/* is_chained: pieces of the same launch (replay_chain.h), indices in works. `own_before`: of
-	 * the stream that captured both; REPLAY_NONE: none. */
+	/* is_chained: pieces of the same launch (replay_chain.h), indices in works.
+	 * `own_before`: captured by the same stream; REPLAY_NONE: there is none. */
 	uint32_t before, own_before;
 	uint32_t work;	 /* index in the timeline's works */
 	uint16_t stream; /* index in streams */
