@@ -30,8 +30,11 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-/* A rank of two whose process is alive, as the collector has it. */
-static struct driver *open_rank(const char *rank)
+/*
+ * A rank of two, as the collector has it, that began `began_ns` after the others. `ended_ns`: when
+ * it ended; 0: it is alive.
+ */
+static struct driver *open_rank_of(const char *rank, uint64_t began_ns, uint64_t ended_ns)
 {
 	struct journal_builder *b = jb_new(8, 4096);
 	struct err e = { "" };
@@ -39,6 +42,10 @@ static struct driver *open_rank(const char *rank)
 	b->header->steps.mode = STEP_MODE_AUTO;
 	jb_info(b, "rank", rank);
 	jb_info(b, "LOCAL_WORLD_SIZE", "2");
+	b->header->clock.first.ticks += began_ns;
+	b->header->clock.first.monotonic_ns += began_ns;
+	if (ended_ns)
+		jb_end(b, ended_ns);
 	snprintf(path, sizeof(path), "%s/%s.journal", folder, rank);
 	jb_write(b, path);
 	jb_free(b);
@@ -48,6 +55,11 @@ static struct driver *open_rank(const char *rank)
 	unlink(path);
 	driver_poll(d);
 	return d;
+}
+
+static struct driver *open_rank(const char *rank)
+{
+	return open_rank_of(rank, 0, 0);
 }
 
 static struct journal_steps *steps_of(struct driver *d)
@@ -199,6 +211,70 @@ static void ranks_that_began_wait_until_all_train(void **state)
 	end(&j);
 }
 
+/* The ranks of the second job begin after the first job, and know their steps one by one. */
+static void check_second_job(bool is_first_read, bool is_first_named)
+{
+	struct driver *all[] = { open_rank("0"), open_rank("1"), open_rank_of("0", 2000, 0),
+				 open_rank_of("1", 2100, 0) };
+	struct ranks_start start = { 0 };
+	uint64_t now_ms = FIRST_MS;
+	for (size_t i = 0; is_first_named && i < 2; i++)
+		knows_its_steps(all[i]);
+	ranks_start_serve(&start, all, 4, folder, ++now_ms);
+	assert_int_equal(has_begun(all[0]), is_first_named);
+	for (size_t i = 0; i < 2; i++) {
+		atomic_store(&driver_header(all[i])->ended_ticks, JB_START + 1000 + i);
+		if (is_first_read)
+			driver_finish(all[i]);
+	}
+	atomic_store(&steps_of(all[2])->current, 20);
+	knows_its_steps(all[2]);
+	ranks_start_serve(&start, all, 4, folder, ++now_ms);
+	ranks_start_serve(&start, all, 4, folder, ++now_ms);
+	assert_false(has_begun(all[2]));
+	atomic_store(&steps_of(all[3])->current, 80);
+	knows_its_steps(all[3]);
+	ranks_start_serve(&start, all, 4, folder, ++now_ms);
+	assert_true(has_begun(all[2]) && has_begun(all[3]));
+	assert_true(atomic_load(&steps_of(all[2])->start) > 80);
+	assert_int_equal(atomic_load(&steps_of(all[2])->start),
+			 atomic_load(&steps_of(all[3])->start));
+	assert_int_equal(start.n_present, 2);
+	ranks_start_free(&start);
+	for (size_t i = 0; i < 4; i++)
+		driver_close(all[i]);
+}
+
+static void ranks_of_an_earlier_job_do_not_count(void **state)
+{
+	(void)state;
+	check_second_job(true, true);
+	check_second_job(true, false);
+}
+
+/* On a busy machine the collector may still read the journals of the first job. */
+static void ranks_that_ended_unread_are_not_under_way(void **state)
+{
+	(void)state;
+	check_second_job(false, true);
+	check_second_job(false, false);
+}
+
+/* A rank that ended before this one began is not waited for: there was no earlier job. */
+static void a_rank_that_ended_earlier_is_not_waited_for(void **state)
+{
+	(void)state;
+	struct driver *all[] = { open_rank_of("1", 0, 1000), open_rank_of("0", 2000, 0) };
+	struct ranks_start start = { 0 };
+	driver_finish(all[0]);
+	knows_its_steps(all[1]);
+	ranks_start_serve(&start, all, 2, folder, FIRST_MS);
+	assert_true(has_begun(all[1]));
+	ranks_start_free(&start);
+	driver_close(all[0]);
+	driver_close(all[1]);
+}
+
 static void no_rank_waits(void **state)
 {
 	(void)state;
@@ -218,6 +294,9 @@ int main(void)
 		cmocka_unit_test(a_rank_without_steps_is_not_waited_for),
 		cmocka_unit_test(all_begin_anew_when_all_train),
 		cmocka_unit_test(ranks_that_began_wait_until_all_train),
+		cmocka_unit_test(ranks_of_an_earlier_job_do_not_count),
+		cmocka_unit_test(ranks_that_ended_unread_are_not_under_way),
+		cmocka_unit_test(a_rank_that_ended_earlier_is_not_waited_for),
 		cmocka_unit_test(no_rank_waits),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -33,9 +33,15 @@ static struct journal_steps *steps_of(const struct driver *d)
 	return driver_steps(d);
 }
 
+/* Returns whether the process has ended, even if not all of its journal has been read. */
+static bool is_over(const struct driver *d)
+{
+	return d->is_finished || driver_has_ended(d);
+}
+
 static bool has_asked(const struct driver *d)
 {
-	return d && !d->is_finished && atomic_load(&steps_of(d)->waits_for_start);
+	return d && !is_over(d) && atomic_load(&steps_of(d)->waits_for_start);
 }
 
 static bool waits(const struct driver *d)
@@ -49,28 +55,67 @@ static enum start_of start_of(const struct driver *d)
 	return (enum start_of)atomic_load(&steps_of(d)->start_of);
 }
 
-/*
- * Returns whether a rank has detected the steps that all ranks begin with. A rank that has ended
- * counts as well, because waiting for it is useless.
- */
+/* Returns whether a rank that runs has detected the steps that all ranks begin with. */
 static bool is_present(const struct ranks_start *r, const struct driver *d)
 {
-	return d &&
-	       (d->is_finished || (has_asked(d) && (!r->trains || start_of(d) != START_OF_STEPS)));
+	return has_asked(d) && (!r->trains || start_of(d) != START_OF_STEPS);
 }
 
-/* Counts each rank number once: the worker processes of a rank have the same number. */
+/* Returns the time of the process's end, or of its last record if it was killed. */
+static uint64_t ended_ticks(const struct driver *d)
+{
+	uint64_t ended = atomic_load(&driver_header(d)->ended_ticks);
+	return ended ? ended : d->ingest->last_ticks;
+}
+
+static uint64_t began_ticks(const struct driver *d)
+{
+	return driver_header(d)->clock.first.ticks;
+}
+
+/* Returns whether a process with the same rank number had ended before process `d` began. */
+static bool has_predecessor(const struct driver *d, struct driver *const *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (all[i] && is_over(all[i]) && rank_of(all[i]) == rank_of(d) &&
+		    ended_ticks(all[i]) < began_ticks(d))
+			return true;
+	return false;
+}
+
+/*
+ * Returns a time at which all earlier jobs, and earlier attempts of this job, had ended: the begin
+ * of a rank that waits now and has a predecessor. 0: there was no earlier job.
+ */
+static uint64_t earlier_jobs_end(struct driver *const *all, size_t n)
+{
+	uint64_t end = 0;
+	for (size_t i = 0; i < n; i++)
+		if (waits(all[i]) && began_ticks(all[i]) > end && has_predecessor(all[i], all, n))
+			end = began_ticks(all[i]);
+	return end;
+}
+
+/*
+ * Counts each rank number once: the worker processes of a rank have the same number. A rank of this
+ * job that has ended counts as well, because waiting for it is useless.
+ */
 static long count_present(const struct ranks_start *r, struct driver *const *all, size_t n)
 {
-	long present = 0;
+	uint64_t earlier_end = earlier_jobs_end(all, n);
+	VEC(long) present = { 0 };
 	for (size_t i = 0; i < n; i++) {
 		long rank = rank_of(all[i]);
-		bool is_new = rank >= 0 && is_present(r, all[i]);
-		for (size_t k = 0; k < i && is_new; k++)
-			is_new = rank_of(all[k]) != rank || !is_present(r, all[k]);
-		present += is_new;
+		bool is_new = rank >= 0 && (is_over(all[i]) ? ended_ticks(all[i]) > earlier_end
+							    : is_present(r, all[i]));
+		for (size_t k = 0; k < present.n && is_new; k++)
+			is_new = present.at[k] != rank;
+		if (is_new)
+			vec_push(&present, rank);
 	}
-	return present;
+	long n_present = (long)present.n;
+	vec_free(&present);
+	return n_present;
 }
 
 static long count_left_out(const char *folder)
