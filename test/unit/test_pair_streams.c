@@ -130,6 +130,47 @@ static void test_a_launch_that_loses_the_cpu_among_equal_ones(void **state)
 }
 
 /*
+ * Thread 0 loses the CPU inside a launch, before the launch takes its id. Meanwhile thread 1
+ * launches the same kernel faster than the GPU runs it, and waits. Only that wait shows that the
+ * first work is not thread 0's.
+ */
+static void overtake(uint32_t n_overtaking, uint32_t n_after)
+{
+	enum { CALL = 3000, WORK = 10000, AWAY = 5000000 };
+	uint32_t id = 1, seq = 0;
+	tear_down(NULL);
+	set_up(NULL);
+	call_on(0, HOOK_LAUNCH, 0, 1, 0);
+	m.threads[0].calls.at[0].duration = AWAY;
+	for (uint32_t k = 1; k <= n_overtaking; k++) {
+		call_on(1, HOOK_LAUNCH, 1000000 + k * CALL, 1, 0);
+		work(REC_KERNEL, id++, 1000000 + k * WORK, 1)->end_ticks = 1000000 + (k + 1) * WORK;
+	}
+	call_on(1, HOOK_SYNC, 1000000 + n_overtaking * CALL + 100, 0, 0);
+	m.threads[1].calls.at[n_overtaking].duration = n_overtaking * (WORK - CALL) + WORK;
+	for (uint32_t k = 0; k <= n_after; k++) {
+		if (k)
+			call_on(0, HOOK_LAUNCH, AWAY + k * CALL, 1, 0);
+		work(REC_KERNEL, id++, AWAY - 100 + k * WORK, 1)->end_ticks =
+			AWAY - 100 + (k + 1) * WORK;
+	}
+	pair_all();
+	for (id = 1; id <= n_overtaking; id++)
+		check_row(1, id, id);
+	for (seq = 1; seq <= n_after + 1; seq++)
+		check_row(0, id++, seq);
+}
+
+static void test_calls_that_overtake_a_launch(void **state)
+{
+	(void)state;
+	for (uint32_t n = 2; n < 100; n += 7) {
+		overtake(n, 0);
+		overtake(n, n);
+	}
+}
+
+/*
  * Two threads set the device up inside their first launch. Each launch takes its id somewhere in
  * the middle, in any order.
  */
@@ -363,6 +404,7 @@ int main(void)
 		CASE(test_first_launches_that_take_long),
 		CASE(test_a_launch_that_loses_the_cpu),
 		CASE(test_a_launch_that_loses_the_cpu_among_equal_ones),
+		CASE(test_calls_that_overtake_a_launch),
 		CASE(test_default_streams_of_threads),
 		CASE(test_a_reused_handle),
 		CASE(test_a_handle_reused_by_another_thread),

@@ -7,7 +7,7 @@
  * and in time (pair_agree.h).
  *
  * If no calls overlap, they are aligned with the work (pair_align.h). If calls of several threads
- * overlap, a first pass finds which stream of the application each CUPTI stream is (pair_walk.h).
+ * overlap, a first pass finds which stream of the application each CUPTI stream is (pair_race.h).
  * Then the calls on each stream are aligned with the work on that stream: calls on a stream that
  * only one thread uses do not overlap.
  *
@@ -17,7 +17,7 @@
 #include "core/source/journal/pair_order.h"
 
 #include "core/source/journal/pair_align.h"
-#include "core/source/journal/pair_walk.h"
+#include "core/source/journal/pair_race.h"
 
 enum {
 	WALKS = 3, /* number of passes; each one knows the streams better than the one before */
@@ -110,7 +110,7 @@ static void pair_part(struct parts *p, size_t k)
 	 * which call uses which stream.
 	 */
 	else if (k != PART_REST || !has_several_streams(part))
-		pair_walk(part);
+		pair_race(part);
 	for (size_t j = 0; j < part->groups.n; j++) {
 		const struct group *g = &part->groups.at[j];
 		s->groups.at[g->home].at = g->at == PAIR_NO_CALL ? PAIR_NO_CALL
@@ -136,7 +136,7 @@ static void pair_in_parts(struct sides *s)
 static void pair_all(struct sides *s)
 {
 	bool do_race = sides_race(s);
-	void (*pair)(struct sides *) = do_race ? pair_walk : pair_align;
+	void (*pair)(struct sides *) = do_race ? pair_race : pair_align;
 	pair(s);
 	for (int n = 1; sides_learn_streams(s) && n < WALKS; n++) {
 		forget_pairs(s);

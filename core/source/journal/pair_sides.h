@@ -44,6 +44,8 @@ struct caller {
 	uint32_t n_unknown_gaps;
 	uint8_t category;
 	bool is_alone; /* no other call overlaps it in time */
+	/* It took its id near its end: see pair_race.c. */
+	bool takes_id_late;
 	/*
 	 * The thread's previous call that could have had GPU work had none, or the record of
 	 * that call is missing.

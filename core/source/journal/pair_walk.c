@@ -185,7 +185,9 @@ static bool is_of_shorter(struct walk *w, size_t d, size_t i, size_t j)
 /* Leaves group `j` to a shorter call than `i`, if one must have launched it. */
 static bool defer(struct walk *w, size_t i, size_t j)
 {
-	if (w->n_deferred == RACING || w->s->calls.at[i].is_alone || !is_of_shorter(w, i, i + 1, j))
+	const struct caller *c = &w->s->calls.at[i];
+	if (w->n_deferred == RACING || c->is_alone ||
+	    !(c->takes_id_late || is_of_shorter(w, i, i + 1, j)))
 		return false;
 	if (!w->usual_ticks)
 		w->usual_ticks = usual_length(w->s);
