@@ -112,11 +112,163 @@ static void test_only_a_new_chunk_shows_what_has_been_read(void **state)
 	jb_free(b);
 }
 
+/* ---- GPU records that one thread delivers before another thread's earlier ones ---- */
+
+enum {
+	LAUNCHES = 10000,
+	LAUNCHES_PER_STEP = 50,
+	LAUNCH_NS = 1000000,
+	LATENCY_NS = 5000,
+	/* thread 3 delivers the work of the last launches, thread 2 that of all others */
+	FLUSHED = 900,
+	MAIN = 1,
+	CUPTI = 2,
+	FLUSHER = 3,
+	BETWEEN = 2000, /* thread 2 delivers this many launches' work late */
+};
+
+struct right {
+	size_t n_right, n_wrong;
+};
+
+/* Each piece of work begins LATENCY_NS after its own call. */
+static void check_pairs(void *context, struct ingest *f, struct model_step *m)
+{
+	struct right *r = context;
+	(void)f;
+	for (size_t j = 0; j < m->works.n; j++) {
+		const struct model_work *w = &m->works.at[j];
+		bool is_right = w->call != MODEL_NO_CALL &&
+				m->calls.at[w->call].begin_ns + LATENCY_NS == w->begin_ns;
+		r->n_right += is_right;
+		r->n_wrong += !is_right;
+	}
+}
+
+/*
+ * Returns when launch `i` begins. The last one is 5 s ago: the collector still waits for its work,
+ * and all earlier work is in the past.
+ */
+static uint64_t launch_at(const struct journal_builder *b, uint64_t i)
+{
+	static uint64_t first;
+	if (!first)
+		first = clock_ticks(b->header->clock.kind) - JB_START -
+			(LAUNCHES + 5000) * (uint64_t)LAUNCH_NS;
+	return first + i * LAUNCH_NS;
+}
+
+static struct journal_builder *launch_run(void)
+{
+	struct journal_builder *b = jb_new(256, 65536);
+	jb_thread(b, MAIN, 100, "main");
+	jb_thread(b, CUPTI, 101, "cupti");
+	jb_thread(b, FLUSHER, 102, "flusher");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_info(b, "pairing", "order");
+	jb_gpu_state(b, MAIN, GPU_ON, launch_at(b, 0) - 100, 0);
+	return b;
+}
+
+static void begin_step(struct journal_builder *b, uint64_t i, enum sched_action action)
+{
+	jb_step(b, MAIN, STEP_BEGIN, launch_at(b, i) - 90, i / LAUNCHES_PER_STEP, action);
+}
+
+static void launch(struct journal_builder *b, uint64_t i)
+{
+	if (i % LAUNCHES_PER_STEP == 0)
+		begin_step(b, i, SCHED_RECORD);
+	jb_call(b, MAIN, JB_LAUNCH, launch_at(b, i), 1000, (uint32_t)i + 1, 7);
+}
+
+static void deliver(struct journal_builder *b, uint32_t slot, uint64_t i)
+{
+	jb_work(b, slot, REC_KERNEL, 1, launch_at(b, i) + LATENCY_NS, 3000, (uint32_t)i + 1, 7);
+}
+
+/*
+ * Launches from `first` on. At the end thread 3, whose chunk was claimed early, delivers the work
+ * of the last ones.
+ */
+static void launch_rest(struct journal_builder *b, uint64_t first)
+{
+	for (uint64_t i = first; i < LAUNCHES; i++) {
+		launch(b, i);
+		if (i >= first + BETWEEN && i - BETWEEN < LAUNCHES - FLUSHED)
+			deliver(b, CUPTI, i - BETWEEN);
+	}
+	for (uint64_t i = LAUNCHES - BETWEEN; i < LAUNCHES; i++)
+		deliver(b, i < LAUNCHES - FLUSHED ? CUPTI : FLUSHER, i);
+	begin_step(b, LAUNCHES, SCHED_NONE);
+}
+
+static void check_right(const struct right *r)
+{
+	assert_int_equal(r->n_wrong, 0);
+	assert_int_equal(r->n_right, LAUNCHES);
+}
+
+/* The collector has read the beginning of thread 3's chunk in an earlier pass. */
+static void test_work_of_a_continued_chunk_waits_for_earlier_work(void **state)
+{
+	(void)state;
+	struct journal_builder *b = launch_run();
+	struct right right = { 0 };
+	const struct ingest_sink sink = { .context = &right, .step = check_pairs };
+	struct ingest f;
+	struct err e;
+	launch(b, 0);
+	deliver(b, FLUSHER, 0);
+	jb_write(b, path);
+	assert_int_equal(ingest_open(&f, path, true, &sink, &e), 0);
+	assert_true(ingest_read(&f));
+	launch_rest(b, 1);
+	write_again(b);
+	while (!ingest_read(&f))
+		;
+	ingest_finish(&f, false);
+	check_right(&right);
+	ingest_close(&f);
+	jb_free(b);
+}
+
+/* The collector reads all at once, or the tool reads the journal afterwards. */
+static void check_one_pass(bool is_live)
+{
+	struct journal_builder *b = launch_run();
+	struct right right = { 0 };
+	const struct ingest_sink sink = { .context = &right, .step = check_pairs };
+	struct ingest f;
+	struct err e;
+	launch(b, 0);
+	deliver(b, FLUSHER, 0);
+	launch_rest(b, 1);
+	jb_write(b, path);
+	assert_int_equal(ingest_open(&f, path, is_live, &sink, &e), 0);
+	while (!ingest_read(&f))
+		;
+	ingest_finish(&f, false);
+	check_right(&right);
+	ingest_close(&f);
+	jb_free(b);
+}
+
+static void test_work_of_a_new_chunk_waits_for_earlier_work(void **state)
+{
+	(void)state;
+	check_one_pass(true);
+	check_one_pass(false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_late_collector_passes_on_steps_while_it_reads),
 		cmocka_unit_test(test_only_a_new_chunk_shows_what_has_been_read),
+		cmocka_unit_test(test_work_of_a_continued_chunk_waits_for_earlier_work),
+		cmocka_unit_test(test_work_of_a_new_chunk_waits_for_earlier_work),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

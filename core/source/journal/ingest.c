@@ -31,15 +31,16 @@ void ingest_forget_stacks(struct ingest *f)
 
 void ingest_close(struct ingest *f)
 {
-	for (size_t i = 0; i < f->threads.n; i++)
+	for (size_t i = 0; i < f->threads.n; i++) {
 		vec_free(&f->threads.at[i].calls);
+		vec_free(&f->threads.at[i].held);
+	}
 	vec_free(&f->threads);
 	map_free(&f->thread_of_slot);
 	queue_free(&f->marks);
 	vec_free(&f->voided);
 	vec_free(&f->works);
-	vec_free(&f->works_ahead);
-	vec_free(&f->works_continued);
+	vec_free(&f->holders);
 	vec_free(&f->tail);
 	vec_free(&f->externals);
 	vec_free(&f->apis);
@@ -393,10 +394,7 @@ static void take_record(struct ingest *f, struct ingest_thread *t, const struct 
 	case REC_GPU_SYNC:
 		f->counts.works += head->kind != REC_GPU_SYNC;
 		f->counts.works_by_kind[head->kind]++;
-		if (f->is_continued)
-			vec_push(&f->works_continued, *(const struct rec_gpu *)head);
-		else
-			vec_push(&f->works_ahead, *(const struct rec_gpu *)head);
+		ingest_hold(f, t, (const struct rec_gpu *)head);
 		break;
 	case REC_NODE:
 	case REC_GRAPH:
@@ -490,8 +488,9 @@ static void take_batch(struct ingest *f, struct reader_batch *batch)
 	if (!head)
 		return;
 	note_read_until(f, batch, head);
-	f->is_continued = f->is_live && !batch->is_start;
 	struct ingest_thread *t = thread_of(f, batch->thread);
+	if (batch->is_start)
+		ingest_hold_next_chunk(f, t);
 	for (; head; head = reader_next_record(&f->reader, batch))
 		take_record(f, t, head);
 }
@@ -528,8 +527,10 @@ static bool read_pass(struct ingest *f, uint64_t most, bool is_final)
 			ingest_close_steps(f, false, false);
 	}
 	tag_finished(f);
-	if (f->is_live && !f->is_in_pass)
+	if (f->is_live && !f->is_in_pass) {
 		f->read_until_ticks = f->pass_ticks;
+		ingest_hold_end_pass(f);
+	}
 	return !f->is_in_pass;
 }
 

@@ -29,6 +29,12 @@ struct ingest_thread {
 	 * is REC_NODE */
 	VEC(struct rec_call) calls;
 	size_t n_cut; /* the first n_cut calls belong to the step being closed */
+	/*
+	 * Work that this thread delivered, from its newest chunk: see ingest_hold.c. Live, the
+	 * first n_read_before were read before this pass.
+	 */
+	VEC(struct rec_gpu) held;
+	size_t n_read_before;
 };
 
 /* The start of a step, or of a period outside all steps. */
@@ -133,15 +139,7 @@ struct ingest {
 	bool holds_unnumbered; /* live: steps were counted whose numbers are not known yet */
 	VEC(uint32_t) voided;  /* generations of anchors that proved wrong */
 	VEC(struct rec_gpu) works;
-	/*
-	 * Work that was read before earlier work may have been: a chunk that was claimed long ago
-	 * may hold what a flush has just delivered. Calls are paired in the order of the work's
-	 * ids, so it moves to `works` when all that was written until it began has been read.
-	 */
-	VEC(struct rec_gpu) works_ahead;
-	/* live: work of this pass from chunks of earlier passes; moves there when the pass ends */
-	VEC(struct rec_gpu) works_continued;
-	bool is_continued; /* the batch that is read continues such a chunk */
+	VEC(uint32_t) holders; /* indexes of the threads that hold work: see ingest_hold.c */
 	/* work of the previous step, which was not recorded, that ended after that step's end */
 	VEC(struct rec_gpu) tail;
 	/*
@@ -378,6 +376,16 @@ void ingest_drop_unwanted(struct ingest *f);
 void ingest_pair_by_order(struct ingest *f);
 /* Updates `gone` with the work of a step that is about to be passed on. */
 void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut);
+
+/*
+ * ingest_hold.c: holds work that thread `t` delivered; see there. ingest_hold_next_chunk(): a new
+ * chunk of the thread is about to be read. ingest_hold_end_pass(): a pass over a live journal has
+ * ended. ingest_hold_until(): work that began until `ticks` is held no longer.
+ */
+void ingest_hold(struct ingest *f, struct ingest_thread *t, const struct rec_gpu *work);
+void ingest_hold_next_chunk(struct ingest *f, struct ingest_thread *t);
+void ingest_hold_end_pass(struct ingest *f);
+void ingest_hold_until(struct ingest *f, uint64_t ticks);
 
 /* ingest_group.c: passes on the first n steps; another step must follow each of them. */
 void ingest_close_group(struct ingest *f, size_t n);

@@ -163,25 +163,15 @@ static size_t count_ready(struct ingest *f)
 	return n_complete ? n_complete : 1;
 }
 
-/* Moves work from works_ahead to `works`: all of it at the end. */
+/* Takes the work that steps no longer wait for. */
 static void take_works(struct ingest *f, bool is_final)
 {
-	if (is_final || !f->is_in_pass) {
-		for (size_t i = 0; i < f->works_continued.n; i++)
-			vec_push(&f->works_ahead, f->works_continued.at[i]);
-		f->works_continued.n = 0;
-	}
-	size_t n_left = 0, n = f->works_ahead.n;
-	for (size_t i = 0; i < n; i++) {
-		const struct rec_gpu g = f->works_ahead.at[i];
-		if (g.begin_ticks > f->read_until_ticks && !is_final)
-			f->works_ahead.at[n_left++] = g;
-		else
-			vec_push(&f->works, g);
-	}
-	f->works_ahead.n = n_left;
-	if (n_left < n)
-		f->records_paired = f->records_marked = UINT64_MAX;
+	uint64_t wait = timebase_ticks(&f->time, WAIT_FOR_WORK_NS), until = 0;
+	if (f->read_until_ticks > wait)
+		until = f->read_until_ticks - wait;
+	if (f->flushed_ticks > until && f->read_until_ticks >= f->flushed_usable_ticks)
+		until = f->flushed_ticks;
+	ingest_hold_until(f, is_final ? UINT64_MAX : until);
 }
 
 void ingest_close_steps(struct ingest *f, bool is_final, bool killed)
