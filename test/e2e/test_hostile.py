@@ -424,6 +424,20 @@ class Collector(Case):
         # The journal has them all. The last one may lack its end.
         self.assertRegex(self.tool("report", folder).out, "\n(149,999|150,000) steps")
 
+    def test_the_kernel_would_end_it_first_if_memory_ran_out(self):
+        line, folder, env = self.launched([prog("loop"), "100000000", "plain", "1000"])
+        child = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 start_new_session=True, cwd=self.base)
+        collector = self.collector(folder)
+        self.eventually("the collector gives way",
+                        lambda: int(read_proc(collector, "oom_score_adj") or 0) == 1000)
+        application, = self.eventually("the application has a journal",
+                                       lambda: applications(folder))
+        self.assertEqual(read_proc(application, "oom_score_adj"),
+                         read_proc("self", "oom_score_adj"))
+        os.kill(application, signal.SIGKILL)
+        child.communicate()
+
     def test_sigterm_changes_nothing_before_the_application_ends(self):
         code = f"{prog('loop')} 300; read x; {prog('loop')} 300; read x"
         line, folder, env = self.launched(["sh", "-c", code], **EVERYTHING)

@@ -1,7 +1,9 @@
 """A program creates a thread for each task: nothing is lost, nothing grows with dead threads."""
+import resource
+import subprocess
 import unittest
 
-from harness import EVERYTHING, Case, prog
+from harness import EVERYTHING, LIBRARY, Case, environment, prog
 
 THREADS = 1600  # with a chunk each they would take 100 MiB of the journal
 
@@ -34,6 +36,31 @@ class Churn(Case):
     def test_pairing_by_thread_id_needs_threads_of_their_own(self):
         journal = self.churn(1, **EVERYTHING, PROF_PAIRING="interval")
         self.assertGreaterEqual(len(journal.threads), THREADS)
+
+
+class NotRecorded(Case):
+    """A thread costs little where nothing is recorded: it takes no memory of its own."""
+
+    FEW, MANY = 500, 2500
+    MOST_ADDED_PAGES = 0.2  # per thread: 0.03 were measured, 1.0 if each thread takes a page
+
+    def pages(self, threads, **settings):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        subprocess.run([prog("churn"), str(threads), "1"], check=True, stdout=subprocess.DEVNULL,
+                       env=environment(**settings))
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+
+    def per_thread(self, **settings):
+        added = self.pages(self.MANY, **settings) - self.pages(self.FEW, **settings)
+        return added / (self.MANY - self.FEW)
+
+    def test_a_thread_touches_no_page(self):
+        bare = self.per_thread()
+        for launched in ({}, {"PROF_LAUNCHED": 1}):
+            with self.subTest(launched=launched):
+                added = self.per_thread(LD_PRELOAD=LIBRARY, PROF_SCHEDULE="off",
+                                        PROF_OUT=self.folder(), **launched) - bare
+                self.assertLess(added, self.MOST_ADDED_PAGES)
 
 
 if __name__ == "__main__":
