@@ -121,6 +121,9 @@ enum {
 	LATENCY_NS = 5000,
 	/* thread 3 delivers the work of the last launches, thread 2 that of all others */
 	FLUSHED = 900,
+	/* thread 3 has also delivered the work of these launches, in order */
+	FLUSHED_EARLY = 50,
+	FLUSHED_FROM = 4000,
 	MAIN = 1,
 	CUPTI = 2,
 	FLUSHER = 3,
@@ -196,8 +199,10 @@ static void launch_rest(struct journal_builder *b, uint64_t first)
 {
 	for (uint64_t i = first; i < LAUNCHES; i++) {
 		launch(b, i);
-		if (i >= first + BETWEEN && i - BETWEEN < LAUNCHES - FLUSHED)
-			deliver(b, CUPTI, i - BETWEEN);
+		uint64_t late = i - BETWEEN;
+		bool is_early = late >= FLUSHED_FROM && late < FLUSHED_FROM + FLUSHED_EARLY;
+		if (i >= first + BETWEEN && late < LAUNCHES - FLUSHED)
+			deliver(b, is_early ? FLUSHER : CUPTI, late);
 	}
 	for (uint64_t i = LAUNCHES - BETWEEN; i < LAUNCHES; i++)
 		deliver(b, i < LAUNCHES - FLUSHED ? CUPTI : FLUSHER, i);

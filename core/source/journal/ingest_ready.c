@@ -84,13 +84,18 @@ static bool is_past(const struct ingest *f, uint64_t end)
 	return f->read_until_ticks >= end + timebase_ticks(&f->time, INGEST_GRACE_NS);
 }
 
+/* Returns whether the GPU work of a step that ended at `end` has been waited for long enough. */
+static bool is_timed_out(const struct ingest *f, uint64_t end)
+{
+	return f->read_until_ticks >= end + timebase_ticks(&f->time, INGEST_GRACE_NS) +
+					      timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
+}
+
 /* Returns whether waiting for GPU work is useless: CUPTI was flushed, or the wait timed out. */
 static bool is_given_up(const struct ingest *f, uint64_t end)
 {
-	if (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks)
-		return true;
-	return f->read_until_ticks >= end + timebase_ticks(&f->time, INGEST_GRACE_NS) +
-					      timebase_ticks(&f->time, WAIT_FOR_WORK_NS);
+	return (f->flushed_ticks >= end && f->read_until_ticks >= f->flushed_usable_ticks) ||
+	       is_timed_out(f, end);
 }
 
 static bool is_first_ready(struct ingest *f)
@@ -163,14 +168,14 @@ static size_t count_ready(struct ingest *f)
 	return n_complete ? n_complete : 1;
 }
 
-/* Takes the work that steps no longer wait for. */
+/* Takes the work that steps no longer wait for: ingest_hold.c holds it no longer. */
 static void take_works(struct ingest *f, bool is_final)
 {
-	uint64_t wait = timebase_ticks(&f->time, WAIT_FOR_WORK_NS), until = 0;
-	if (f->read_until_ticks > wait)
-		until = f->read_until_ticks - wait;
-	if (f->flushed_ticks > until && f->read_until_ticks >= f->flushed_usable_ticks)
+	uint64_t until = 0;
+	if (f->read_until_ticks >= f->flushed_usable_ticks)
 		until = f->flushed_ticks;
+	if (f->marks.n > 1 && is_timed_out(f, f->marks.at[1].ticks))
+		until = f->read_until_ticks;
 	ingest_hold_until(f, is_final ? UINT64_MAX : until);
 }
 
