@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +27,14 @@ enum {
 	PARANOID_MOST = 2, /* kernel.perf_event_paranoid up to which the kernel allows it */
 };
 
+/* The sampling thread sets the flags. At exit, another thread reads them while it still samples. */
 static struct {
 	struct moment first, now;
-	bool has_walked;  /* a blocked thread's stack had frames */
-	bool has_blocked; /* a thread was blocked at a place that the kernel says */
-	bool has_perf;
-	bool has_python; /* running threads are sampled by their Python frames */
-	int perf_error;	 /* errno; 0: none, or not tried */
+	atomic_bool has_walked;	 /* a blocked thread's stack had frames */
+	atomic_bool has_blocked; /* a thread was blocked at a place that the kernel says */
+	atomic_bool has_perf;
+	atomic_bool has_python; /* running threads are sampled by their Python frames */
+	atomic_int perf_error;	/* errno; 0: none, or not tried */
 } g;
 
 bool host_native_walk(const struct host_state *now)
@@ -43,7 +45,8 @@ bool host_native_walk(const struct host_state *now)
 		return false;
 	bool has_frames = stack_walk_sample(&regs, NULL);
 	g.has_blocked = true;
-	g.has_walked |= has_frames;
+	if (has_frames)
+		g.has_walked = true;
 	return has_frames;
 }
 
