@@ -412,17 +412,22 @@ struct nesting {
 	double ratio; /* iterations of the inner loop in each of the outer one */
 	double share; /* of the outer loop's time or calls, whichever is more */
 	bool closes;  /* each outer iteration ends with a wait, and the inner loop never waits */
+	/* nearly each inner iteration waits for the GPU, or copies to or from it */
+	bool inner_talks;
 };
 
 static struct nesting compare(const struct loop *outer, const struct loop *inner)
 {
-	double n = (double)outer->iterations.n,
+	double n = (double)outer->iterations.n, n_inner = (double)inner->iterations.n,
 	       own = (double)outer->n_waits - (double)inner->n_waits;
+	uint64_t n_talks = inner->n_waits > inner->n_transfers ? inner->n_waits
+							       : inner->n_transfers;
 	double time = outer->ticks ? weight_of(inner) / (weight_of(outer) + 1) : 0,
 	       calls = outer->n_calls ? (double)inner->n_calls / (double)outer->n_calls : 0;
-	return (struct nesting){ .ratio = (double)inner->iterations.n / n,
+	return (struct nesting){ .ratio = n_inner / n,
 				 .share = time > calls ? time : calls,
-				 .closes = !inner->n_waits && own >= NEARLY_EACH * n };
+				 .closes = !inner->n_waits && own >= NEARLY_EACH * n,
+				 .inner_talks = (double)n_talks >= NEARLY_EACH * n_inner };
 }
 
 static bool is_epochs(const struct loop *outer, const struct nesting *n)
@@ -431,6 +436,17 @@ static bool is_epochs(const struct loop *outer, const struct nesting *n)
 	return n->share >= MOST_OF_A_LOOP &&
 	       ((outer->iterations.n < EPOCHS_MOST && n->ratio >= BATCHES_LEAST) ||
 		n->ratio >= many);
+}
+
+/*
+ * Returns the confidence that the inner loop is the step, although the outer one's iterations are
+ * seen. There are few epochs, and a batch is copied to the GPU or its result is read. Many rounds of
+ * launches alone may be time steps in each output interval, but also layers or cells in each step.
+ */
+static double of_inner(const struct loop *outer, const struct nesting *n)
+{
+	bool is_batches = outer->iterations.n < EPOCHS_MOST || n->inner_talks;
+	return n->ratio >= INNER_MANY && is_batches ? INNER_OF_TWO_MANY : INNER_OF_TWO;
 }
 
 /*
@@ -455,9 +471,7 @@ static const struct loop *descend(const struct loop_tree *t, const candidates *a
 			break;
 		}
 		if (best->iterations.n > 1 && sure) {
-			out->confidence *=
-				fmin(n.share, 1) *
-				(n.ratio >= INNER_MANY ? INNER_OF_TWO_MANY : INNER_OF_TWO);
+			out->confidence *= fmin(n.share, 1) * of_inner(best, &n);
 			out->other = best->place;
 		}
 		best = inner;

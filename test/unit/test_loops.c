@@ -498,6 +498,39 @@ static void test_epochs_are_not_steps(void **state)
 	stop(&f);
 }
 
+/* Many rounds of many launches: the inner loop is a loop of batches for sure only if it talks to
+ * the host. Without that, its iterations may be cells of one step. */
+static void test_many_rounds_of_launches_alone_are_unclear(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.[.].]", ".");
+	for (int i = 0; i < 40; i++) {
+		launch(&f, 1);
+		for (int k = 0; k < 100; k++)
+			launch(&f, 3);
+		launch(&f, 5);
+	}
+	check_choice(&f, 4000, 0.4, 0.69);
+	stop(&f);
+}
+
+static void test_many_rounds_of_batches_are_steps(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.[..]]", ".");
+	for (int i = 0; i < 40; i++) {
+		launch(&f, 1);
+		for (int k = 0; k < 100; k++) {
+			launch(&f, 3);
+			wait(&f, 4);
+		}
+	}
+	check_choice(&f, 4000, 0.8, 0.99);
+	stop(&f);
+}
+
 static void test_a_step_of_four_stages(void **state)
 {
 	struct fixture f;
@@ -908,6 +941,8 @@ int main(void)
 		cmocka_unit_test(test_a_loop_of_replays_outweighs_a_longer_warm_up),
 		cmocka_unit_test(test_a_plain_loop_is_the_step),
 		cmocka_unit_test(test_epochs_are_not_steps),
+		cmocka_unit_test(test_many_rounds_of_launches_alone_are_unclear),
+		cmocka_unit_test(test_many_rounds_of_batches_are_steps),
 		cmocka_unit_test(test_a_step_of_four_stages),
 		cmocka_unit_test(test_the_loop_around_the_optimizer_is_the_step),
 		cmocka_unit_test(test_micro_batches_make_one_step),
