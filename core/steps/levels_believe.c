@@ -73,7 +73,7 @@ static const struct {
 	[EVIDENCE_TAIL] = { 6, 3, true },
 	/*
 	 * The program has an optimizer, but this level is not its step: the level is within the
-	 * step or outside the step.
+	 * step or outside the step, as an evaluation is.
 	 */
 	[EVIDENCE_INNER] = { 400, NEVER },
 	/*
@@ -199,6 +199,20 @@ static bool ends_by_exchange(const struct levels_level *level)
 	return false;
 }
 
+/*
+ * Returns whether an optimizer has launched, however long ago. Then the program trains: a loop
+ * without an optimizer may be an evaluation that follows the first step. A graph may hide an
+ * optimizer.
+ */
+static bool is_beside_training(const struct levels_store *s, const struct levels_index *x,
+			       const struct levels_level *level)
+{
+	for (uint32_t i = 0; i < x->end && !level->graph; i++)
+		if (s->events[i].hints & LEVEL_OPTIMIZER)
+			return true;
+	return false;
+}
+
 /* Returns what suggests that the level is the step. */
 static enum level_evidence evidence_of(const struct levels_store *s, const struct levels_index *x,
 				       const struct levels_level *level, bool ended)
@@ -208,7 +222,7 @@ static enum level_evidence evidence_of(const struct levels_store *s, const struc
 			level->calls_per_iteration >= CALLS_OF_LAYER;
 	if (level->optimizer && !is_within_optimizer(s, x, level))
 		return EVIDENCE_OPTIMIZER;
-	if (!ended && hints & LEVEL_OPTIMIZER)
+	if (!ended && (hints & LEVEL_OPTIMIZER || is_beside_training(s, x, level)))
 		return EVIDENCE_INNER;
 	if (!ended && level->threads && !level->tail)
 		return level->fed || hints & LEVEL_NAMED || level_is_noisy(level)

@@ -120,6 +120,32 @@ static void test_evaluated_before_the_first_step(void **state)
 	}
 }
 
+/*
+ * After its first steps, a program evaluates on more batches than suffice for an answer. It trains,
+ * so these are not its steps, and the first ones count.
+ */
+static void test_evaluated_after_the_first_steps(void **state)
+{
+	(void)state;
+	for (uint32_t before = 1; before <= 2; before++)
+		for (uint32_t batches = 20; batches <= 200; batches += 60) {
+			struct sequence s = { 0 };
+			struct sequence_result r;
+			for (uint32_t i = 0; i < 60; i++) {
+				copy(&s, COPY_H2D, LEVEL_H2D);
+				launch_range(&s, FORWARD, 40, 0);
+				launch_range(&s, BACKWARD, 50, 0);
+				launch_range(&s, OPTIMIZER, 4, LEVEL_OPTIMIZER);
+				sequence_end_step(&s);
+				if (i + 1 == before)
+					evaluate(&s, batches, 40);
+			}
+			check_found(&s, &r);
+			assert_false(r.corrected);
+			sequence_free(&s);
+		}
+}
+
 /* ...which is no accumulation: there every other turn has one. */
 static void test_every_other_iteration_has_the_optimizer(void **state)
 {
@@ -581,6 +607,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_optimizer_skipped_at_first),
 		cmocka_unit_test(test_evaluated_before_the_first_step),
+		cmocka_unit_test(test_evaluated_after_the_first_steps),
 		cmocka_unit_test(test_every_other_iteration_has_the_optimizer),
 		cmocka_unit_test(test_graphs_after_long_steps),
 		cmocka_unit_test(test_optimizer_after_graphs),
