@@ -6,8 +6,9 @@
 
 /*
  * Returns the part of the time around a sample of the main thread. `found`: what the sample's stack
- * `stack` says; `usual`: the part that the calls before and after it suggest; `next`: the stack of
- * the next call or, if `usual` is data loading, of the copy of a batch that follows, 0: unknown.
+ * `stack` says, which must be certain; `usual`: the part that the calls before and after it
+ * suggest; `next`: the stack of the next call or, if `usual` is data loading, of the copy of a
+ * batch that follows, 0: unknown. It is data loading only if the stack shows that.
  */
 uint8_t phase_samples_part(struct frames *f, const struct phase_stack *found, uint32_t stack,
 			   uint8_t usual, uint32_t next);

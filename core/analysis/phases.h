@@ -41,6 +41,8 @@ struct phases {
 	VEC(struct phase_stack) stacks;
 	/* the stacks of two successive calls -> the part that samples showed between them */
 	struct map part_between;
+	/* the stacks of a sample and of the copy of the batch that follows -> the sample's part */
+	struct map part_of_fetch;
 	VEC(uint32_t) calls; /* buffer: the calls of the current lane */
 	/* Number of the calls at the start of `calls` that only copy results of the previous
 	 * iteration to the host. */

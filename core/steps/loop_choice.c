@@ -440,8 +440,9 @@ static bool is_epochs(const struct loop *outer, const struct nesting *n)
 
 /*
  * Returns the confidence that the inner loop is the step, although the outer one's iterations are
- * seen. There are few epochs, and a batch is copied to the GPU or its result is read. Many rounds of
- * launches alone may be time steps in each output interval, but also layers or cells in each step.
+ * seen. There are few epochs, and a batch is copied to the GPU or its result is read. Many rounds
+ * of launches alone may be time steps in each output interval, but also layers or cells in each
+ * step.
  */
 static double of_inner(const struct loop *outer, const struct nesting *n)
 {

@@ -102,7 +102,8 @@ struct phase_parting {
 	/* the frames that differ: `at` of the stack `stack`, `other` of the stack `other`; NULL:
 	 * the stack has no further frame */
 	const struct frame *at, *other;
-	const struct frame *inner; /* the next frame of `stack` inside `at`; NULL: none */
+	const struct frame *inner;  /* the next frame of `stack` inside `at`; NULL: none */
+	const struct frame *shared; /* the innermost frame that both stacks share; NULL: none */
 	bool is_within_module; /* the difference is inside a module call that both stacks share */
 };
 struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint32_t other);

@@ -145,6 +145,7 @@ struct phase_parting phase_rules_parting(struct frames *f, uint32_t stack, uint3
 		p.other = next_python(&b, &k);
 		if (!p.at || p.at != p.other)
 			break;
+		p.shared = p.at;
 		p.is_within_module |= frame_phase_part(p.at) == PART_MODULE;
 	}
 	p.inner = next_python(&a, &i);

@@ -97,15 +97,16 @@ static void find(void)
 	phases_find(&phases, &step, made_some);
 }
 
+/* But that a batch is copied next does not show what the program did for a millisecond. */
 static void without_samples_the_next_call_decides(void **state)
 {
 	(void)state;
 	find();
-	assert_int_equal(part_at(500), PART_AWAITED);
+	assert_int_equal(part_at(500), PART_NONE);
 	assert_int_equal(part_at(1500), PART_MODULE);
 	assert_int_equal(part_at(2500), PART_BACKWARD);
 	assert_int_equal(part_at(3500), PART_OPTIMIZER);
-	assert_int_equal(part_at(5000), PART_AWAITED);
+	assert_int_equal(part_at(5000), PART_NONE);
 }
 
 /* What the user calls after the step is not the wait for the next batch; a loader is. */
@@ -137,6 +138,43 @@ static void work_before_the_copy(void **state)
 	assert_int_equal(part_at(300), PART_NONE);
 	assert_int_equal(part_at(500), PART_AWAITED);
 	assert_int_equal(part_at(800), PART_AWAITED);
+}
+
+/* Before the copy, only that code makes the batch whose result reaches the copy. */
+static void only_what_the_copy_uses_is_data(void **state)
+{
+	static const char *const other[] = {
+		[10] = "for i in range(n):",
+		[11] = "rate = schedule(i)",
+		[12] = "rows = []",
+		[13] = "for k in range(8):",
+		[14] = "rows.append(decode(i, k))",
+		[15] = "both, self.names[i] = collate(",
+		[16] = "rows, order='C')",
+		[17] = "if both == rate:",
+		[18] = "print(both)",
+		[19] = "x = move(",
+		[20] = "both, rate.device)",
+	};
+	(void)state;
+	made_source = other;
+	made_n_lines = sizeof(other) / sizeof(*other);
+	step.calls.at[0].stack = STACK(LINE("19"), "train.py:move@40", "at::_ops::to");
+	sample(100, STACK(LINE("14"), "train.py:decode@3"));
+	sample(300, STACK(LINE("16"), "train.py:collate@5"));
+	sample(500, STACK(LINE("18")));
+	sample(700, STACK(LINE("19"), "train.py:widen@39"));
+	find();
+	assert_int_equal(part_at(100), PART_AWAITED);
+	assert_int_equal(part_at(300), PART_AWAITED);
+	assert_int_equal(part_at(500), PART_NONE);
+	assert_int_equal(part_at(800), PART_AWAITED);
+	step.samples.n = 0;
+	sample(100, STACK(LINE("12")));
+	sample(900, STACK(LINE("17"), "train.py:Rate.__eq__@9"));
+	find();
+	assert_int_equal(part_at(100), PART_AWAITED);
+	assert_int_equal(part_at(900), PART_NONE);
 }
 
 static void code_between_the_passes(void **state)
@@ -180,13 +218,13 @@ static void work_before_the_forward_pass(void **state)
 static void samples_that_say_nothing(void **state)
 {
 	(void)state;
-	sample(5000, 0);
+	sample(3500, 0);
 	vec_push(&step.threads, (struct model_thread){ .tid = 2, .first = 4 });
-	sample(4500, STACK(LINE("19"), "train.py:write_down@3"));
+	sample(2500, STACK(LINE("17"), "train.py:look_at@2"));
 	step.samples.at[1].thread = 1;
 	find();
-	assert_int_equal(part_at(4500), PART_AWAITED);
-	assert_int_equal(part_at(5500), PART_AWAITED);
+	assert_int_equal(part_at(2500), PART_BACKWARD);
+	assert_int_equal(part_at(3500), PART_OPTIMIZER);
 }
 
 /* Where no sample was taken in a step, the last one that was taken between these calls counts. */
@@ -237,6 +275,7 @@ int main(void)
 		test(without_samples_the_next_call_decides),
 		test(work_after_the_step_is_no_data),
 		test(work_before_the_copy),
+		test(only_what_the_copy_uses_is_data),
 		test(code_between_the_passes),
 		test(work_before_the_forward_pass),
 		test(samples_that_say_nothing),

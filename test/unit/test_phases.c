@@ -299,14 +299,13 @@ static void a_step(void **state)
 	call(2, 400, 500, grad);
 	find();
 	assert_int_equal(phases.lanes.n, 1);
-	expect(0, PART_AWAITED, 0, 100);
+	expect(0, PART_NONE, 0, 100); /* no sample says that the batch was awaited */
 	expect(1, PART_TO_DEVICE, 100, 110);
 	expect(2, PART_MODULE, 110, 160);
 	expect(3, PART_FUNCTIONAL, 160, 210);
 	expect(4, PART_BACKWARD, 210, 500);
 	expect(5, PART_OPTIMIZER, 500, 610);
-	expect(6, PART_NONE, 610, 710);
-	expect(7, PART_AWAITED, 710, 1000); /* the next step begins as this one did */
+	expect(6, PART_NONE, 610, 1000);
 	assert_true(phases.lanes.at[0].has_phases);
 }
 
@@ -333,7 +332,7 @@ static void an_optimizer_on_the_host(void **state)
 		copy_back(500 + 10 * i, "train.py:HostAdam.step@25", bytes[i], false);
 	find();
 	expect(0, PART_TO_DEVICE, 0, 10);
-	expect(3, PART_NONE, 50, 535);
+	expect(3, PART_NONE, 50, 1000);
 	end(state);
 	begin(state);
 	/* images in, images of the same size out */
@@ -399,7 +398,7 @@ static void a_batch_within_an_optimizers_step(void **state)
 	copy_batch(100, 110, STACK(STEP, "train.py:closure"), 4096);
 	copy_batch(200, 210, STACK(STEP, SITE "offload/adam.py:Adam.step"), 4096);
 	find();
-	expect(0, PART_AWAITED, 0, 100);
+	expect(0, PART_NONE, 0, 100);
 	expect(1, PART_TO_DEVICE, 100, 110);
 	expect(2, PART_OPTIMIZER, 110, 210);
 }
@@ -434,6 +433,18 @@ static void call_of(uint8_t category, double begin_us, double end_us, uint32_t s
 	step.calls.at[at].category = category;
 }
 
+/* The samples of a step, all in a loader, in order of time. */
+static void samples_in_loader(const double *at_us, size_t n)
+{
+	step.samples.n = 0;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&step.samples, (struct model_sample){ .ns = (uint64_t)(at_us[i] * 1000),
+							       .stack = STACK(USER, LOADER) });
+}
+#define SAMPLES_IN_LOADER(...)                             \
+	samples_in_loader((const double[]){ __VA_ARGS__ }, \
+			  sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
+
 #define CUDA_OF_USER USER, "at::_ops::_to_copy", "at::_ops::copy_"
 
 /*
@@ -452,9 +463,10 @@ static void preparing_a_batch_is_awaiting_it(void **state)
 	call(1, 220, 230, STACK(BACK));
 	call(1, 300, 310, STACK(STEP));
 	call_of(CAT_EVENT, 900, 901, STACK(USER, "c10::cuda::CUDAEvent::record"));
+	SAMPLES_IN_LOADER(20, 500, 950);
 	find();
-	expect(0, PART_AWAITED, 0, 100);
-	expect(1, PART_TO_DEVICE, 100, 110);
+	expect(0, PART_AWAITED, 0, 70);
+	expect(1, PART_TO_DEVICE, 70, 110);
 	expect(4, PART_OPTIMIZER, 230, 310);
 	expect(5, PART_AWAITED, 310, 1000);
 }
@@ -479,25 +491,27 @@ static void gradients_are_zeroed_ahead_of_the_batch(void **state)
 	call(1, 640, 650, zero);
 	copy_batch(750, 760, STACK(CUDA_OF_USER), 4096);
 	call(1, 800, 810, opt);
+	SAMPLES_IN_LOADER(50, 300, 700, 900);
 	find();
 	expect(0, PART_AWAITED, 0, 101);
 	expect(1, PART_ZERO_GRAD, 101, 120);
-	expect(2, PART_AWAITED, 120, 150);
-	expect(4, PART_OPTIMIZER, 160, 210);
-	expect(5, PART_AWAITED, 210, 500);
-	expect(6, PART_ZERO_GRAD, 500, 530);
-	expect(9, PART_MODULE, 560, 610);
-	expect(10, PART_ZERO_GRAD, 610, 650);
-	expect(11, PART_AWAITED, 650, 750);
-	expect(14, PART_AWAITED, 810, 1000);
+	expect(2, PART_TO_DEVICE, 120, 160); /* on the way to the copy */
+	expect(3, PART_OPTIMIZER, 160, 210);
+	expect(4, PART_AWAITED, 210, 500);
+	expect(5, PART_ZERO_GRAD, 500, 530);
+	expect(7, PART_MODULE, 560, 610);
+	expect(8, PART_ZERO_GRAD, 610, 650);
+	expect(9, PART_AWAITED, 650, 750);
+	expect(12, PART_AWAITED, 810, 1000);
 	end(state);
 	begin(state);
 	call(1, 0, 10, STACK(ZERO_GRAD));
 	copy_batch(30, 40, STACK(CUDA_OF_USER), 4096);
 	call(1, 100, 110, STACK(MODEL));
+	SAMPLES_IN_LOADER(500);
 	find();
-	expect(3, PART_MODULE, 40, 110);
-	expect(4, PART_AWAITED, 110, 1000);
+	expect(2, PART_MODULE, 40, 110);
+	expect(3, PART_AWAITED, 110, 1000);
 }
 
 /* The same calls on the way to something else, and one that waits. */
@@ -510,6 +524,7 @@ static void other_preparing_is_not(void **state)
 	call_of(CAT_EVENT, 250, 260, STACK(STEP));
 	call_of(CAT_SYNC, 300, 310, STACK(USER, SITE "torch/cuda/streams.py:Event.synchronize"));
 	call_of(CAT_EVENT, 900, 910, STACK(USER));
+	SAMPLES_IN_LOADER(600, 950);
 	find();
 	expect(0, PART_TO_DEVICE, 0, 10);
 	expect(1, PART_NONE, 10, 110);
@@ -537,7 +552,7 @@ static void waiting_for_the_batchs_copy_is_of_it(void **state)
 	call_of(CAT_SYNC, 20, 500, STACK(USER, SITE "torch/cuda/__init__.py:synchronize"));
 	find();
 	expect(0, PART_TO_DEVICE, 0, 10);
-	expect(1, PART_NONE, 10, 500);
+	expect(1, PART_NONE, 10, 1000);
 }
 
 static void evaluation_has_no_backward_pass(void **state)
