@@ -43,6 +43,7 @@ struct report_baseline {
 	struct report_drift *drift;
 	double work_times; /* as in struct findings */
 	bool recorded_in_warm_up;
+	int64_t recorded_warm_up_steps; /* of the steps that the report is about */
 };
 
 struct report_saving {

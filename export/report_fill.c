@@ -118,6 +118,7 @@ static void fill_steps(struct filler *x, struct report_process *p)
 		.slow_steps = slow_steps(x, &f->slow),
 		.work_times = f->work_times > 0 ? f->work_times : NAN,
 		.recorded_in_warm_up = f->recorded_in_warm_up,
+		.recorded_warm_up_steps = (int64_t)f->n_recorded_warm_up,
 	};
 	list_make(x->arena, &p->baseline.pauses, f->pauses.n);
 	for (size_t i = 0; i < f->pauses.n; i++) {

@@ -180,8 +180,14 @@ bool report_is_unit(const struct report_process *p)
 
 char *report_mean_of(char *to, size_t bytes, const struct report_process *p)
 {
+	long long n_warm = p->baseline.recorded_warm_up_steps;
 	to[0] = 0;
-	if (p->bound.typical_steps < p->bound.steps)
+	if (p->bound.typical_steps == p->bound.steps)
+		return to;
+	if (n_warm)
+		snprintf(to, bytes, ", mean of %lld recorded steps (%lld warm-up)",
+			 (long long)p->bound.steps, n_warm);
+	else
 		snprintf(to, bytes, ", mean of all %lld recorded steps", (long long)p->bound.steps);
 	return to;
 }

@@ -63,8 +63,8 @@ char *report_detector(char *to, size_t bytes, const struct facts_steps *steps);
 /* Returns whether the process has no steps, and the run is reported as one unit. */
 bool report_is_unit(const struct report_process *p);
 
-/* Writes ", mean of all 3 recorded steps", to be printed after "per step", if the verdict refers
- * only to some of these steps; else "". Returns `to`. */
+/* Writes ", mean of 3 recorded steps (2 warm-up)", to be printed after "per step", if the
+ * verdict refers only to some of these steps; else "". Returns `to`. */
 char *report_mean_of(char *to, size_t bytes, const struct report_process *p);
 
 /* Writes the recording overhead, or "" if it is not known. Returns `to`. */

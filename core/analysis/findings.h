@@ -377,7 +377,8 @@ struct findings {
 	double work_times;
 	/* All recorded steps are warm-up steps, so they are not typical of the run. */
 	bool recorded_in_warm_up;
-	struct cost_found cost; /* how much recording slows a step */
+	uint64_t n_recorded_warm_up; /* steps of the timeline that belong to the warm-up */
+	struct cost_found cost;	     /* how much recording slows a step */
 	/* the bottleneck */
 	uint8_t verdict;
 	VEC(uint8_t) between; /* VERDICT_UNCLEAR: the verdicts that it could be, else empty */

@@ -408,6 +408,15 @@ static struct finding_drift find_drift_of_run(const struct timeline *t, const st
 	return d;
 }
 
+/* Returns the number of steps in the timeline whose numbers are less than `end`. */
+static uint64_t count_steps_before(const struct timeline *t, uint64_t end)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; t && i < t->steps.n; i++)
+		n += !t->steps.at[i].is_whole_run && t->steps.at[i].number < end;
+	return n;
+}
+
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded)
 {
 	size_t n_warm = count_warm_up(b);
@@ -419,6 +428,8 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 			median_error(b->ms.at + n_warm, b->ms.n - n_warm, (double)f->baseline.n);
 		f->slow = find_slow(b->ms.at + n_warm, b->ms.n - n_warm, f->baseline.p50);
 		f->recorded_in_warm_up = b->last_recorded && b->last_recorded <= n_warm;
+		if (n_warm)
+			f->n_recorded_warm_up = count_steps_before(f->timeline, b->first + n_warm);
 	}
 	if (f->slow.n) {
 		find_recorded(&f->slow, f->timeline);

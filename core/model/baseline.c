@@ -15,6 +15,8 @@ static void note_longest(struct baseline *b, uint64_t number, double ms)
 void baseline_add(struct baseline *b, uint64_t number, double ms, bool is_recorded)
 {
 	note_longest(b, number, ms);
+	if (!b->n)
+		b->first = number;
 	b->n++;
 	if (is_recorded)
 		b->last_recorded = b->n;

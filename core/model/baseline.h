@@ -24,8 +24,9 @@ struct baseline_long {
 };
 
 struct baseline {
-	VEC(float) ms; /* step times in milliseconds */
-	uint64_t n;    /* steps added */
+	VEC(float) ms;	/* step times in milliseconds */
+	uint64_t n;	/* steps added */
+	uint64_t first; /* number of the first step added */
 	/* The BASELINE_LONGEST longest steps, longest first. */
 	struct baseline_long longest[BASELINE_LONGEST];
 	size_t n_longest;

@@ -30,6 +30,11 @@ static void test_typical_steps(void **state)
 	assert_says(text, "\nGPU utilization, per step, mean of all 3 recorded steps\n");
 	assert_says(text, "\nPhases, per step, mean of all 3 recorded steps\n");
 	free(text);
+	json_object_set_new(json_object_get(p, "baseline"), "recorded_warm_up_steps",
+			    json_integer(2));
+	text = print(root, false, false, NULL);
+	assert_says(text, "\nPhases, per step, mean of 3 recorded steps (2 warm-up)\n");
+	free(text);
 	json_decref(root);
 }
 

@@ -67,14 +67,19 @@ static void recorded_in_the_warm_up(void **state)
 	const double ms[] = { 90, 40, 16, 10, 10, 10, 10, 10 };
 	(void)state;
 	for (size_t last = 2; last < 4; last++) {
-		struct findings f = { 0 };
+		struct timeline t = { 0 };
+		struct findings f = { .timeline = &t };
 		struct baseline b = { 0 };
 		struct sample *recorded = mem_zero(sizeof(*recorded));
 		for (size_t i = 0; i < 8; i++)
-			baseline_add(&b, i, ms[i], i && i <= last);
+			baseline_add(&b, i + 5, ms[i], i && i <= last);
+		for (size_t i = 6; i < 12; i++)
+			vec_push(&t.steps, (struct timeline_step){ .number = i });
 		step_times_fill(&f, &b, recorded);
 		assert_int_equal(f.warm_up.n, 3);
 		assert_int_equal(f.recorded_in_warm_up, last == 2);
+		assert_int_equal(f.n_recorded_warm_up, 2);
+		vec_free(&t.steps);
 		baseline_free(&b);
 		free(recorded);
 	}
