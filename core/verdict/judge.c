@@ -148,11 +148,10 @@ static void give_evidence(struct judge *j)
 			  1 / j->w.undisturbed_share, MS(f->step_ms));
 	if (j->w.n_typical < j->w.replay.n_steps)
 		judge_say(f,
-			  "%u of %u recorded steps took more than 1.5x the median: the verdict "
-			  "refers to "
-			  "the others (%.*f ms)",
+			  "%u of %u recorded steps took more than %.*fx the median: the verdict "
+			  "refers to the others (%.*f ms)",
 			  j->w.replay.n_steps - j->w.n_typical, j->w.replay.n_steps,
-			  MS(f->recorded_ms));
+			  j->w.most_times < 10 ? 1 : 0, j->w.most_times, MS(f->recorded_ms));
 	say_savings(j);
 	if (j->w.replay.n_steps == 1)
 		say_one_step(f);

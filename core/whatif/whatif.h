@@ -175,6 +175,7 @@ struct whatif {
 	double *recorded_lengths_ns, *lengths_ns, *gains_ns;
 	bool *is_typical; /* by step */
 	uint32_t n_typical;
+	double most_times; /* a step that takes more than this times the median is not typical */
 	bool is_of_mean; /* the last play's gain refers to the mean step, not to a typical step */
 };
 

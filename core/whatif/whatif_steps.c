@@ -2,10 +2,11 @@
  * Derives the gain of a change from the gains of single steps. Often only few steps are recorded,
  * and some of them are disturbed: if other programs load the machine, a step takes several times as
  * long, and most changes would seem to save much of that time. Therefore the gain is a mean over
- * the typical steps, which take at most 1.5 times the median. The 10 % of them with the lowest gain
- * and the 10 % with the highest gain are left out. If a change takes effect in few steps only, such
- * as steps with a checkpoint, the gain is the mean over all steps, and whatif_result.is_of_mean is
- * set.
+ * the typical steps, which take at most 1.5 times the median. If many steps take longer than that,
+ * as with a data loader that delivers several batches at once, typical steps take at most 1.5 times
+ * the 90th percentile. The 10 % of the typical steps with the lowest gain and the 10 % with the
+ * highest gain are left out. If a change takes effect in few steps only, such as steps with a
+ * checkpoint, the gain is the mean over all steps, and whatif_result.is_of_mean is set.
  */
 #include "core/whatif/whatif_parts.h"
 
@@ -13,8 +14,10 @@
 
 #include <math.h>
 
-/* A step that takes more than LONGER times the median is not typical. */
+/* A step that takes more than LONGER times the median is not typical. If such steps are part of the
+ * program's normal steps, the LONG_SHARE quantile takes the place of the median. */
 #define LONGER 1.5
+#define LONG_SHARE 0.9
 
 enum {
 	FEW_OF = 3,   /* steps are few if they are at most one third of all steps */
@@ -29,15 +32,15 @@ enum {
  * few steps only. */
 static const double spread = 0.2;
 
-static double median_ns(const double *ns, uint32_t n)
+static double quantile_ns(const double *ns, uint32_t n, double share)
 {
 	float *sorted = mem_resize(NULL, n * sizeof(*sorted));
 	for (uint32_t i = 0; i < n; i++)
 		sorted[i] = (float)ns[i];
 	sample_sort(sorted, n);
-	double median = sample_percentile_of(sorted, n, 0.5);
+	double quantile = sample_percentile_of(sorted, n, share);
 	free(sorted);
-	return median;
+	return quantile;
 }
 
 static bool are_few(uint32_t n, uint32_t of)
@@ -68,6 +71,13 @@ static bool come_regularly(const struct whatif *w)
 	return is_all && first < period && longer > AGAIN && period <= PERIOD_MOST;
 }
 
+static void mark_up_to(struct whatif *w, double most_ns)
+{
+	w->n_typical = 0;
+	for (uint32_t i = 0; i < w->replay.n_steps; i++)
+		w->n_typical += w->is_typical[i] = w->lengths_ns[i] <= most_ns;
+}
+
 void whatif_choose_typical(struct whatif *w)
 {
 	uint32_t n = w->replay.n_steps;
@@ -75,14 +85,15 @@ void whatif_choose_typical(struct whatif *w)
 	w->gains_ns = mem_zero(n * sizeof(*w->gains_ns));
 	w->is_typical = mem_zero(n * sizeof(*w->is_typical));
 	replay_step_lengths(&w->replay, w->lengths_ns);
-	double most = LONGER * median_ns(w->lengths_ns, n);
-	for (uint32_t i = 0; i < n; i++)
-		w->n_typical += w->is_typical[i] = w->lengths_ns[i] <= most;
+	double median = quantile_ns(w->lengths_ns, n, 0.5);
+	w->most_times = LONGER;
+	mark_up_to(w, LONGER * median);
 	/* If longer steps are not few, or recur regularly, they belong to the program's normal
-	 * steps. Then all steps count as typical. */
+	 * steps. Only steps that are longer than those, too, are left out. */
 	if (w->n_typical < n && (!are_few(n - w->n_typical, n) || come_regularly(w))) {
-		memset(w->is_typical, true, n * sizeof(*w->is_typical));
-		w->n_typical = n;
+		double most = LONGER * quantile_ns(w->lengths_ns, n, LONG_SHARE);
+		mark_up_to(w, most);
+		w->most_times = median > 0 ? most / median : 0;
 	}
 	w->recorded_ns = mean_of_typical(w);
 }

@@ -201,6 +201,32 @@ static void more_steps_settle_what_varies(void **state)
 	forget();
 }
 
+/* Two workers deliver their batches at about the same time, so every second batch is there already.
+ * Every 16th step begins an epoch, with new workers. */
+static void batches_in_pairs(struct twin *made)
+{
+	int step = made->steps_made++;
+	twin_host(made, step % 16 == 15 ? 40000 : step % 2 ? 1400 : 20);
+	twin_copy(made, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
+	for (int i = 0; i < LAYERS; i++)
+		twin_launch(made, 1, 10, "layer", 1 + (uint32_t)i);
+}
+
+/* Steps that are part of the program's rhythm differ by more than other load explains, and hide
+ * neither the cause nor the steps that are longer still. */
+static void uneven_steps_have_a_cause_and_outliers(void **state)
+{
+	(void)state;
+	judge(batches_in_pairs, false, 48);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_true(f.confidence > 0.7);
+	assert_int_equal(f.n_played - f.n_typical, 3);
+	assert_true(f.recorded_ms < 1);
+	assert_true(f.savings.at[0].ms > 0.5 && f.savings.at[0].ms < f.recorded_ms);
+	assert_true(is_evidence("3 of 48 recorded steps took more than "));
+	forget();
+}
+
 /* Code before launches that is twice as fast saves nearly twice as much as batches that are there.
  * All CPU times of a step are `factor` times as long, as on a machine with other load. */
 static void one_cause_and_half(struct twin *made, double factor)
@@ -1127,6 +1153,7 @@ int main(void)
 		cmocka_unit_test(few_steps_do_not_rule_out_more),
 		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),
 		cmocka_unit_test(more_steps_settle_what_varies),
+		cmocka_unit_test(uneven_steps_have_a_cause_and_outliers),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
 		cmocka_unit_test(contention_is_no_cause),
 		cmocka_unit_test(no_input_without_a_loader),
