@@ -20,10 +20,16 @@ enum { STALL_TIMES_EXIT = 2 };
 
 /* ---- Typical times ---- */
 
-/* Returns true if the legacy default stream may have delayed the work. */
+/* Returns true if the work's stream is ordered with the legacy default stream of its device, or is
+ * that stream and another one is ordered with it. Something else than the launch or the stream's
+ * own work may then have delayed the work. */
 static bool is_of_order(const struct replay *r, const struct replay_work *w)
 {
-	return r->streams.at[w->stream].is_legacy || r->streams.at[w->stream].is_ordered;
+	const struct replay_stream *own = &r->streams.at[w->stream];
+	bool is_any = own->is_ordered;
+	for (size_t s = 0; own->is_legacy && s < r->streams.n; s++)
+		is_any |= r->streams.at[s].is_ordered && r->streams.at[s].device == own->device;
+	return is_any;
 }
 
 /* Learns the latency from a launch to its work. Uses work whose stream was idle at the launch. */
@@ -41,8 +47,9 @@ static void learn_latency(struct replay_trace *m)
 			replay_sample(&latency, w->latency_ns);
 	}
 	/* If the device always lags the host, all latencies include time in the queue, even the
-	 * smallest one. */
-	double least = replay_quantile(&all, 0.02, LATENCY_DEFAULT_NS);
+	 * smallest one. Calls that return after their work began have negative ones: these say
+	 * nothing of the others. */
+	double least = fmax(0, replay_quantile(&all, 0.02, LATENCY_DEFAULT_NS));
 	m->r->learned.latency_ns = replay_quantile(&latency, 0.5, fmin(least, LATENCY_DEFAULT_NS));
 }
 

@@ -176,7 +176,7 @@ struct whatif {
 	bool *is_typical; /* by step */
 	uint32_t n_typical;
 	double most_times; /* a step that takes more than this times the median is not typical */
-	bool is_of_mean; /* the last play's gain refers to the mean step, not to a typical step */
+	bool is_of_mean;   /* the last play's gain refers to the mean step, not to a typical step */
 };
 
 /* Builds the model. Returns 0, or -ENODATA with a message in `e` if there is no whole step with GPU

@@ -16,7 +16,7 @@
 
 /* A step that takes more than LONGER times the median is not typical. If such steps are part of the
  * program's normal steps, the LONG_SHARE quantile takes the place of the median. */
-#define LONGER 1.5
+#define LONGER	   1.5
 #define LONG_SHARE 0.9
 
 enum {

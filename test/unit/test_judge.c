@@ -103,6 +103,27 @@ static void verdict_is_the_cause(void **state)
 	}
 }
 
+/* All work is in the legacy stream, as with PyTorch, and a copy in each step returns long after its
+ * work has begun. The device is mostly idle, because launches come late. */
+static void late_in_legacy_stream(struct twin *made)
+{
+	made->late = 80;
+	twin_copy(made, TWIN_LEGACY, COPY_D2D, 1 << 20, 2, false, COPY);
+	for (int i = 0; i < LAYERS * 4; i++) {
+		twin_host(made, 27);
+		twin_launch(made, TWIN_LEGACY, 10, "layer", 1);
+	}
+}
+
+static void a_late_return_is_no_delay_of_the_device(void **state)
+{
+	(void)state;
+	judge(late_in_legacy_stream, false, 5);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_near(f.savings.at[0].ms, LAYERS * 4 * 0.027 / 2, 0.2);
+	forget();
+}
+
 /* Resources that save about equally much: either may be the first one in other steps. */
 static void savings_that_are_close_are_unclear(void **state)
 {
@@ -1149,6 +1170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_is_the_cause),
+		cmocka_unit_test(a_late_return_is_no_delay_of_the_device),
 		cmocka_unit_test(savings_that_are_close_are_unclear),
 		cmocka_unit_test(few_steps_do_not_rule_out_more),
 		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),

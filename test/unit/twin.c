@@ -161,7 +161,7 @@ void twin_copy(struct twin *tw, int stream, uint8_t kind, uint64_t bytes, double
 {
 	double at = *now(tw), begin, end = enqueue(tw, stream, at + TWIN_ISSUE_US, us, &begin);
 	uint8_t host = blocks && !tw->is_pinned ? PAGEABLE : PINNED;
-	*now(tw) = blocks ? end + TWIN_EXIT_US : at + TWIN_ISSUE_US;
+	*now(tw) = blocks ? end + TWIN_EXIT_US : at + TWIN_ISSUE_US + tw->late;
 	uint32_t id = call(tw, (struct sb_call){ .name = blocks ? "cudaMemcpy" : "cudaMemcpyAsync",
 						 .category = CAT_MEMCPY,
 						 .begin_us = at,

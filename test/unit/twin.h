@@ -27,6 +27,7 @@ struct twin {
 	double now[TWIN_THREADS], stream[TWIN_STREAMS], event[TWIN_EVENTS];
 	bool is_recording, is_fixed;
 	bool is_pinned; /* copies that block are of pinned memory, too */
+	double late;	/* by how much later than usual a copy returns that does not block */
 	uint64_t number;
 	uint32_t seed;
 	bool has_queue;		  /* launches wait until the one TWIN_QUEUE before them is done */
