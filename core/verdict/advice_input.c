@@ -85,7 +85,7 @@ void advise_input(struct judge *j)
 	uint32_t site = advice_top_site(j, &here_ms); /* by the play in judge_gain_ms() above */
 	if (!site)
 		return;
-	struct sampled_lines lines = sampled_lines_find(j, site, is_loading);
+	struct sampled_lines lines = sampled_lines_find(j, is_loading);
 	const char *what = j->program.is_python ? fixes[find_source(j)]
 						: "prefetch the next batch: prepare it in another "
 						  "thread while the GPU works";

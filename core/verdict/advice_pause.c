@@ -149,7 +149,7 @@ static bool advise_by_samples(struct judge *j, const struct whatif_change *chang
 	uint32_t sampled = sampled_site(j, change->site), outer = 0;
 	uint8_t cause = cause_at(j, change->site, sampled);
 	if (!sampled && place == PAUSE_BEFORE)
-		outer = sampled_lines_find(j, change->site, is_own_work).outer;
+		outer = sampled_lines_find(j, is_own_work).outer;
 	if (sampled && stalls[cause])
 		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s: %.*f ms %s",
 		       stalls[cause], MS(here_ms), judge_per_step(j->f));

@@ -164,15 +164,13 @@ char *advice_say_before(const struct judge *j, uint32_t site, char *to, size_t b
 /* sampled_lines.c: the lines of the CPU's work between calls, as samples of all recorded steps show
  * it. 0: no line has more than half of it. */
 struct sampled_lines {
-	/* In the function that also makes the next call, such as that of the loop: the line at
+	/* In the innermost function that also makes calls, such as that of the loop: the line at
 	 * which it calls what works. 0, too, if that line makes the call itself. */
 	uint32_t outer;
 	uint32_t inner; /* the line of user code that works */
 };
-/* Finds the lines of the samples whose kind (enum host_kind) counts. The next call is the call of
- * `site` before which the last play removed most time. */
-struct sampled_lines sampled_lines_find(const struct judge *j, uint32_t site,
-					bool (*counts)(uint8_t kind));
+/* Finds the lines of the samples whose kind (enum host_kind) counts. */
+struct sampled_lines sampled_lines_find(const struct judge *j, bool (*counts)(uint8_t kind));
 
 /* advice_input.c: advice on data loading. */
 void advise_input(struct judge *j);

@@ -3,29 +3,59 @@
 #include "core/symbols/phase_rules.h"
 #include "core/verdict/judge_parts.h"
 
-/* Returns the stack of the call of this site before which the last play removed most time. */
-static uint32_t stack_at(const struct judge *j, uint32_t site)
+/* The stacks of the played calls, each of them once. */
+struct call_stacks {
+	VEC(uint32_t) at;
+};
+
+static void find_stacks(const struct judge *j, struct call_stacks *found)
 {
-	double most_ms = 0;
-	uint32_t stack = 0;
+	const struct timeline *t = j->w.timeline;
+	struct map seen = { 0 };
+	bool is_new;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
-		double ms = j->w.site[i] == site ? advice_taken_ms(j, i) : 0;
-		if (ms <= most_ms)
+		uint32_t call = j->w.replay.ops.at[i].call,
+			 stack = call < t->calls.n ? t->calls.at[call].stack : 0;
+		if (!stack)
 			continue;
-		most_ms = ms;
-		stack = j->w.timeline->calls.at[j->w.replay.ops.at[i].call].stack;
+		map_at(&seen, stack, &is_new);
+		if (is_new)
+			vec_push(&found->at, stack);
 	}
-	return stack;
+	map_free(&seen);
 }
 
-/* Returns the line at which the sampled stack leaves the function that also makes the call with the
- * stack `call`; 0: both are on the same line, or have no function in common. */
-static uint32_t outer_of(struct frames *f, uint32_t stack, uint32_t call)
+/* Returns how many frames of the stack are inside of `frame`, which is one of its frames. */
+static size_t depth_of(struct frames *f, uint32_t stack, const struct frame *frame)
 {
-	struct phase_parting p = phase_rules_parting(f, stack, call);
-	if (!phase_rules_differ_by_line(&p) || p.at->is_library)
-		return 0;
-	return frames_site_of(f, p.at);
+	struct frame_list list = frames_of(f, stack);
+	size_t i = 0;
+	while (i < list.n && list.at[i] != frame)
+		i++;
+	return i;
+}
+
+/*
+ * Returns the line at which the sampled stack leaves the innermost function that also makes calls;
+ * 0: that line makes the calls itself, or no user's function makes calls. The call that follows the
+ * sample may be one of another function, such as that of an evaluation after the last batch.
+ */
+static uint32_t outer_of(struct frames *f, uint32_t stack, const struct call_stacks *calls)
+{
+	const struct frame *nearest = NULL;
+	size_t least = SIZE_MAX;
+	bool is_apart = false;
+	for (size_t i = 0; i < calls->at.n; i++) {
+		struct phase_parting p = phase_rules_parting(f, stack, calls->at.at[i]);
+		size_t depth = p.at ? depth_of(f, stack, p.at) : SIZE_MAX;
+		if (!p.at || p.at->is_library || depth > least)
+			continue;
+		bool differs = phase_rules_differ_by_line(&p);
+		is_apart = depth < least ? differs : is_apart || differs;
+		nearest = p.at;
+		least = depth;
+	}
+	return nearest && is_apart ? frames_site_of(f, nearest) : 0;
 }
 
 static void add_ns(struct map *ns_of, uint32_t site, uint64_t ns)
@@ -44,26 +74,27 @@ static uint32_t site_of_most(const struct map *ns_of, uint64_t all_ns, uint32_t 
 	return 0;
 }
 
-struct sampled_lines sampled_lines_find(const struct judge *j, uint32_t site,
-					bool (*counts)(uint8_t kind))
+struct sampled_lines sampled_lines_find(const struct judge *j, bool (*counts)(uint8_t kind))
 {
 	struct frames *f = j->w.timeline->frames;
 	const struct host_sums *s = &j->w.timeline->host;
 	struct map of_outer = { 0 }, of_inner = { 0 };
 	struct sampled_lines found = { 0 };
 	uint64_t all_ns = 0;
-	uint32_t call = stack_at(j, site);
-	for (size_t i = 0; call && i < s->at.n; i++) {
+	struct call_stacks calls = { 0 };
+	find_stacks(j, &calls);
+	for (size_t i = 0; i < s->at.n; i++) {
 		const struct host_sum *x = &s->at.at[i];
 		if (!counts(x->kind) || !x->stack)
 			continue;
 		all_ns += x->ns;
-		add_ns(&of_outer, outer_of(f, x->stack, call), x->ns);
+		add_ns(&of_outer, outer_of(f, x->stack, &calls), x->ns);
 		add_ns(&of_inner, frames_site(f, x->stack), x->ns);
 	}
 	found.outer = site_of_most(&of_outer, all_ns, frames_n_sites(f));
 	found.inner = site_of_most(&of_inner, all_ns, frames_n_sites(f));
 	map_free(&of_outer);
 	map_free(&of_inner);
+	vec_free(&calls.at);
 	return found;
 }

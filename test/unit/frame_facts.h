@@ -44,12 +44,14 @@ bool frames_is_in_loop(struct frames *f, const struct frame *frame)
 	return false;
 }
 
+#ifndef FRAMES_HAVE_SITE_OF
 uint32_t frames_site_of(struct frames *f, const struct frame *frame)
 {
 	(void)f;
 	(void)frame;
 	return 0;
 }
+#endif
 
 bool frames_add_loop(struct frames *f, const struct frame *frame)
 {

@@ -1,9 +1,11 @@
 /*
  * Stacks of one Python frame each, in place of core/symbols/frames.c. The frame's line and its site
- * have the stack's number. Included by the one file that is the test program.
+ * have the stack's number. A test may set callers[]. Included by the one file that is the test program.
  */
 #ifndef TEST_UNIT_LINE_FRAMES_H
 #define TEST_UNIT_LINE_FRAMES_H
+
+#define FRAMES_HAVE_SITE_OF
 
 #include "core/symbols/frames.h"
 #include "test/unit/frame_facts.h"
@@ -16,7 +18,8 @@ enum {
 };
 
 static struct frame frames[STACKS];
-static const struct frame *frame_lists[STACKS][1];
+static const struct frame *frame_lists[STACKS][2];
+static uint32_t callers[STACKS]; /* by stack: the stack whose frame is around its own; 0: none */
 static struct site sites[STACKS];
 
 #include "test/unit/frame_stubs.h"
@@ -40,13 +43,23 @@ static void make_frames(void)
 struct frame_list frames_of(struct frames *f, uint32_t stack)
 {
 	(void)f;
-	return (struct frame_list){ .at = frame_lists[stack % STACKS], .n = stack ? 1 : 0 };
+	frame_lists[stack % STACKS][1] = &frames[callers[stack % STACKS]];
+	return (struct frame_list){ .at = frame_lists[stack % STACKS],
+				    .n = !stack			   ? 0
+					 : callers[stack % STACKS] ? 2
+								   : 1 };
 }
 
 uint32_t frames_site(struct frames *f, uint32_t stack)
 {
 	(void)f;
 	return stack;
+}
+
+uint32_t frames_site_of(struct frames *f, const struct frame *frame)
+{
+	(void)f;
+	return (uint32_t)(frame - frames);
 }
 
 void frames_free(struct frames *f)

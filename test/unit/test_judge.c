@@ -472,6 +472,40 @@ static void samples_tell_what_the_cpu_did(void **state)
 	forget();
 }
 
+enum { TRAINS = 40, TESTS, FETCHES, CALLS_TRAIN, CALLS_TEST }; /* stacks */
+
+/* The CPU's time is between the last call of one function and the first of another one. */
+static void trains_and_tests(struct twin *made)
+{
+	twin_launch(made, 1, 10, "layer", TRAINS);
+	twin_host(made, 1400);
+	twin_launch(made, 1, 10, "layer", TESTS);
+}
+
+/* The call after the wait is of another function, which says nothing of the line that waits. */
+static void the_line_that_waits_is_of_the_innermost_loop(void **state)
+{
+	struct host_sum waits = { .kind = HOST_LOADER, .stack = FETCHES, .ns = 1000 };
+	(void)state;
+	callers[TRAINS] = callers[FETCHES] = CALLS_TRAIN;
+	callers[TESTS] = CALLS_TEST;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	frames[TRAINS].function = frames[FETCHES].function = "train";
+	frames[TESTS].function = "test";
+	twin_record(tw, trains_and_tests, 8);
+	for (size_t i = 0; i < tw->a.timeline.calls.n; i++)
+		tw->a.timeline.calls.at[i].before_kind = HOST_LOADER;
+	f = (struct findings){ 0 };
+	summary_fill(&f, &tw->a.timeline);
+	vec_push(&tw->a.timeline.host.at, waits);
+	replay_fill(&f);
+	assert_true(advises("prefetch"));
+	assert_int_equal(f.advice.at[0].site, FETCHES);
+	memset(callers, 0, sizeof(callers));
+	forget();
+}
+
 /* A C++ program computes on the CPU, then copies what it has computed. */
 static void computes_and_copies(struct twin *made)
 {
@@ -1180,6 +1214,7 @@ int main(void)
 		cmocka_unit_test(contention_is_no_cause),
 		cmocka_unit_test(no_input_without_a_loader),
 		cmocka_unit_test(samples_tell_what_the_cpu_did),
+		cmocka_unit_test(the_line_that_waits_is_of_the_innermost_loop),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),
