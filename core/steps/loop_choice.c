@@ -335,6 +335,21 @@ static bool is_heavy_top(const struct loop_tree *t, const struct loop *l, const 
 	return is_top(t, l) && weight_of(l) >= share * weight_of(best);
 }
 
+/* Returns whether nearly each iteration of `a` begins exactly one of `b`, as with a thread that does
+ * a part of each step. Both then give the same steps. */
+static bool take_turns(const struct loop *a, const struct loop *b)
+{
+	size_t k = 0, n_one = 0, n = a->iterations.n;
+	for (size_t i = 0; i + 1 < n; i++) {
+		uint64_t begin = a->iterations.at[i].begin_ticks,
+			 end = a->iterations.at[i + 1].begin_ticks, within = 0;
+		for (; k < b->iterations.n && b->iterations.at[k].begin_ticks < end; k++)
+			within += b->iterations.at[k].begin_ticks >= begin;
+		n_one += within == 1;
+	}
+	return n > 1 && (double)n_one >= NEARLY_EACH * (double)(n - 1);
+}
+
 /*
  * Returns the outermost loop with the most time. Of those with a similar time, which are on several
  * threads, one that copies to or from the host comes first, and one with more iterations. Stores
@@ -372,7 +387,8 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const candidat
 	if (sum > 0)
 		*share = weight_of(best) / sum;
 	for (size_t i = 0; i < all->n; i++)
-		if (all->at[i] != best && is_heavy_top(t, all->at[i], best, SIMILAR))
+		if (all->at[i] != best && is_heavy_top(t, all->at[i], best, SIMILAR) &&
+		    !take_turns(best, all->at[i]))
 			*other = all->at[i]->place;
 	return best;
 }

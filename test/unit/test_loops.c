@@ -924,9 +924,36 @@ static void test_threads_of_a_pool_belong_to_no_loop(void **state)
 	stop(&f);
 }
 
+/* A thread that does most of each step has the same steps. One with two iterations per step could be
+ * meant instead. */
+static void test_a_thread_that_takes_turns_is_no_other_step(void **state)
+{
+	(void)state;
+	for (int per_step = 1; per_step <= 2; per_step++) {
+		struct fixture f;
+		struct loop_choice c;
+		start(&f, "[..]", "[..]");
+		for (int i = 0; i < 20; i++) {
+			launch(&f, 1);
+			for (int k = 0; k < 16; k++) {
+				bool begins = k % (16 / per_step) == 0;
+				uint64_t frames[] = { frame(&f, HELPER, begins ? 1 : 2) };
+				call(&f, 2, LAUNCH, stack(&f, frames, 1), 300 + begins);
+			}
+			launch(&f, 2);
+		}
+		loop_tree_end(&f.tree);
+		assert_true(loop_choose(&f.tree, &c));
+		assert_int_equal(c.other == LOOP_NONE, per_step == 1);
+		loop_choice_free(&c);
+		stop(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_thread_that_takes_turns_is_no_other_step),
 		cmocka_unit_test(test_each_iteration_is_counted),
 		cmocka_unit_test(test_equal_places_begin_an_iteration),
 		cmocka_unit_test(test_a_function_called_again_is_in_the_callers_loop),
