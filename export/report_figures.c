@@ -27,21 +27,21 @@ enum {
 
 static void say_gpu(struct textout *o, const struct report_gpu *g, bool is_unit)
 {
-	char busy[NUMBER_BYTES], idle[NUMBER_BYTES];
+	char label[NUMBER_BYTES], busy[NUMBER_BYTES], idle[NUMBER_BYTES];
 	bool is_apart = isfinite(g->typical_busy_ms);
 	double busy_ms = is_apart ? g->typical_busy_ms : g->busy_ms,
 	       idle_ms = is_apart ? g->typical_idle_ms : g->idle_ms,
 	       kernels = is_apart ? g->typical_kernels : g->kernels, pct = g->busy_pct;
 	if (is_apart && busy_ms + idle_ms > 0)
 		pct = 100 * busy_ms / (busy_ms + idle_ms);
-	text_line(o, TEXT_PLAIN,
-		  "GPU %-4lld utilization %.0f %% (%s ms%s), idle %s ms, %.0f kernel%s",
-		  (long long)g->device, pct, report_ms(busy, sizeof(busy), busy_ms),
-		  is_unit    ? ""
-		  : is_apart ? " per typical step"
-			     : " per step",
-		  report_ms(idle, sizeof(idle), idle_ms), kernels,
-		  kernels >= 0.5 && kernels < 1.5 ? "" : "s");
+	snprintf(label, sizeof(label), "GPU %-4lld ", (long long)g->device);
+	text_say(o, label, "utilization %.0f %% (%s ms%s), idle %s ms, %.0f kernel%s", pct,
+		 report_ms(busy, sizeof(busy), busy_ms),
+		 is_unit    ? ""
+		 : is_apart ? " per typical step"
+			    : " per step",
+		 report_ms(idle, sizeof(idle), idle_ms), kernels,
+		 kernels >= 0.5 && kernels < 1.5 ? "" : "s");
 	if (g->late_ms > REPORT_MOSTLY_LATE * busy_ms)
 		text_say(o, REPORT_UNDER,
 			 "%s ms per step of the GPU work launched in the recorded steps ran only "

@@ -476,9 +476,10 @@ static void say_corrected(struct textout *o, const struct facts_steps *steps)
 			 "excluded");
 	else
 		text_say(o, REPORT_UNDER,
-			 "at first, steps were wrongly detected as %lld calls long; they are "
+			 "at first, steps were wrongly detected as %lld call%s long; they are "
 			 "excluded",
-			 (long long)steps->corrected->period_before);
+			 (long long)steps->corrected->period_before,
+			 steps->corrected->period_before == 1 ? "" : "s");
 }
 
 /* Prints what a run without steps consists of, and how long the process took around it. */

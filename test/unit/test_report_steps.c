@@ -26,6 +26,13 @@ static void test_typical_steps(void **state)
 	assert_says(text, "phases   forward 1.250, backward 1.200 ms\n");
 	assert_says(text, "Time by line, per step, mean of all 3 recorded steps\n");
 	free(text);
+	json_object_set_new(gpu, "typical_busy_ms", json_real(12.32)); /* too much for one line */
+	json_object_set_new(gpu, "typical_idle_ms", json_real(53.72));
+	json_object_set_new(gpu, "typical_kernels", json_real(205));
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "(12.32 ms per typical step), idle 53.72 ms, 205\n         kernels\n");
+	free(text);
 	text = print(root, false, false, NULL);
 	assert_says(text, "\nGPU utilization, per step, mean of all 3 recorded steps\n");
 	assert_says(text, "\nPhases, per step, mean of all 3 recorded steps\n");
