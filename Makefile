@@ -191,7 +191,7 @@ setup: ## install what building and testing need
 demo: ## profile an example training loop, on the simulated GPU where there is no other
 	$(Q)scripts/setup
 	@echo "Building profrun and the simulated GPU (V=1 shows the commands)"
-	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) lib tool sim-cuda
+	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) lib tool sim
 	$(Q)scripts/demo
 
 test: ## build and run all tests

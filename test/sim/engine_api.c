@@ -368,7 +368,8 @@ static void say_private_table(void)
 	while (i < n && (!dladdr(frames[i], &caller) || caller.dli_fbase == own.dli_fbase))
 		i++;
 	sim_log("%s has a CUDA runtime of its own, which needs NVIDIA's driver; the simulated GPU "
-		"needs a program that is built with nvcc -cudart shared",
+		"runs programs that are built with nvcc -cudart shared, and stands in for the "
+		"libraries that test/sim/README.md lists",
 		i < n && caller.dli_fname ? caller.dli_fname : "the program");
 }
 

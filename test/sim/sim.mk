@@ -25,10 +25,8 @@ SIM_LIBRARIES := $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcudart.so.
 	$(SIM)/libcupti.so.13 $(SIM)/libcupti.so.12 $(SIM)/libprofsim_libs.so \
 	$(SIM)/libnvidia-ml.so.1
 
-.PHONY: sim-cuda
+.PHONY: sim
 sim: $(SIM_LIBRARIES)
-# All that a CUDA 13 program needs if it calls no other library.
-sim-cuda: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(SIM)/libcupti.so.13
 
 $(SIM_GEN)/stamp: test/sim/gen.py test/sim/gen_libs.py test/sim/rt_forward.def \
 		test/sim/rt_twelve.h $(wildcard test/sim/*.c) $(wildcard test/sim/exports/*.txt) \
