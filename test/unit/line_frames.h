@@ -1,6 +1,7 @@
 /*
  * Stacks of one Python frame each, in place of core/symbols/frames.c. The frame's line and its site
- * have the stack's number. A test may set callers[]. Included by the one file that is the test program.
+ * have the stack's number. A test may set callers[]. Included by the one file that is the test
+ * program.
  */
 #ifndef TEST_UNIT_LINE_FRAMES_H
 #define TEST_UNIT_LINE_FRAMES_H

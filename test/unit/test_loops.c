@@ -924,8 +924,8 @@ static void test_threads_of_a_pool_belong_to_no_loop(void **state)
 	stop(&f);
 }
 
-/* A thread that does most of each step has the same steps. One with two iterations per step could be
- * meant instead. */
+/* A thread that does most of each step has the same steps. One with two iterations per step could
+ * be meant instead. */
 static void test_a_thread_that_takes_turns_is_no_other_step(void **state)
 {
 	(void)state;
