@@ -32,6 +32,7 @@ enum {
 	SLOW_BYTES = 80,
 	BETWEEN_LINES = 3,
 	SLOW_PCT = 50,	  /* share of the time from which the verdict names the slow steps */
+	LOAD_PCT = 50,	  /* the same of other load on the machine */
 	STALL_PLACE = 26, /* columns; so that the line mostly fits */
 	HOST_LINES_SAID = 2,
 	PLACE_BYTES = 600,
@@ -198,6 +199,17 @@ static const char *without_slow(const struct report_process *p, char *text, size
 	return text;
 }
 
+/* Writes for how much of the time other load had the CPUs, if that is so much that it lowers the
+ * confidence (core/verdict/judge.c), or "". */
+static const char *despite_load(const struct report_process *p, char *text, size_t bytes)
+{
+	double pct = p->replay ? 100 * p->replay->contention_ms / p->replay->measured_ms : 0;
+	if (!(pct > LOAD_PCT))
+		return "";
+	snprintf(text, bytes, "; other load had the CPUs for %.0f %% of the time", pct);
+	return text;
+}
+
 static void say_bound(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	const struct report_bound *b = &p->bound;
@@ -206,7 +218,8 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	 * savings already. */
 	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
 	       most = b->between.n ? 1 : said;
-	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES], slow[SLOW_BYTES];
+	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES], slow[SLOW_BYTES],
+		load[SLOW_BYTES];
 	const char *words = report_verdict_words(b->verdict);
 	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
 	if (b->between.n) {
@@ -216,10 +229,10 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	} else if (*title) {
 		if (!strcmp(b->verdict, "host"))
 			words = what_host_does(p, cwd, words, does, sizeof(does));
-		snprintf(text, sizeof(text), "%s (confidence %.0f %%%s)%s%s",
+		snprintf(text, sizeof(text), "%s (confidence %.0f %%%s%s)%s%s",
 			 report_resource_noun(b->verdict), b->confidence * 100,
-			 without_slow(p, slow, sizeof(slow)), report_is_unit(p) ? "" : ": ",
-			 report_is_unit(p) ? "" : words);
+			 without_slow(p, slow, sizeof(slow)), despite_load(p, load, sizeof(load)),
+			 report_is_unit(p) ? "" : ": ", report_is_unit(p) ? "" : words);
 		text_wrap(o, TEXT_BOLD, head, text, VERDICT_LINES);
 	} else {
 		say_why_unknown(o, p);

@@ -322,6 +322,18 @@ static void test_slow_steps(void **state)
 	assert_says(text, "Limited by: synchronization (confidence 86 %; without the slow steps, "
 			  "which take\n            70 % of the time): the GPU idles after each "
 			  "sync\n");
+	json_t *replay = json_object_get(p, "replay"); /* other load lowers the confidence, too */
+	double measured_ms = json_number_value(json_object_get(replay, "measured_ms"));
+	json_object_set_new(replay, "contention_ms", json_real(0.4 * measured_ms));
+	char *loaded = print(root, true, false, NULL);
+	assert_null(strstr(loaded, "other load"));
+	free(loaded);
+	json_object_set_new(replay, "contention_ms", json_real(0.8 * measured_ms));
+	loaded = print(root, true, false, NULL);
+	assert_fits(loaded);
+	assert_says(loaded, "70 % of the time; other load had the CPUs for 80 % of the time): ");
+	free(loaded);
+	json_object_del(replay, "contention_ms");
 	/* between 5.2 ms and 42 ms, not just below the shortest slow step */
 	assert_says(text, "PROF_TRIGGER=slow:2\n");
 	free(text);
