@@ -115,6 +115,15 @@ struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coars
 	return f;
 }
 
+void flow_join_copied_tests(struct flow *f)
+{
+	if (f->is_coarse || !graph_join_copied_tests(&f->g))
+		return;
+	free(f->is_retry);
+	f->is_retry = NULL;
+	find_retries(f);
+}
+
 void flow_free(struct flow *f)
 {
 	if (!f)

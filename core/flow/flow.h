@@ -41,6 +41,12 @@ struct flow_instruction {
 struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coarse);
 void flow_free(struct flow *f);
 
+/*
+ * Makes one loop of two where the compiler has copied the test of a `while` to its end, and a
+ * `continue` goes to the one at the begin. Must come before all questions.
+ */
+void flow_join_copied_tests(struct flow *f);
+
 /* Returns the number of loops. They are numbered from 0, and an inner one before the outer ones. */
 size_t flow_n_loops(const struct flow *f);
 

@@ -39,6 +39,15 @@ struct graph {
  */
 void graph_find_loops(struct graph *g);
 
+/*
+ * Joins loops whose test the compiler has copied: the copy then leads to the test at the begin. If
+ * there are any, finds the loops anew, and returns true.
+ */
+bool graph_join_copied_tests(struct graph *g);
+
+/* Frees all members but `next`. */
+void graph_forget_loops(struct graph *g);
+
 /* Frees all members. */
 void graph_free(struct graph *g);
 

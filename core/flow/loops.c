@@ -271,10 +271,8 @@ void graph_find_loops(struct graph *g)
 	free_dominators(&d);
 }
 
-void graph_free(struct graph *g)
+void graph_forget_loops(struct graph *g)
 {
-	free(g->next.first);
-	free(g->next.to);
 	free(g->previous.first);
 	free(g->previous.to);
 	free(g->order);
@@ -283,4 +281,12 @@ void graph_free(struct graph *g)
 	free(g->loop_of);
 	free(g->header);
 	free(g->around);
+	*g = (struct graph){ .n = g->n, .next = g->next };
+}
+
+void graph_free(struct graph *g)
+{
+	graph_forget_loops(g);
+	free(g->next.first);
+	free(g->next.to);
 }

@@ -303,6 +303,8 @@ struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse)
 		add_moved(code, &part, &rows);
 	struct flow *f = flow_new(rows.at, rows.n, is_coarse);
 	vec_free(&rows);
+	if (f)
+		flow_join_copied_tests(f);
 	return f;
 }
 

@@ -13,5 +13,7 @@ struct flow *flow_of_python(const struct flow_bytecode *code)
 	python_handlers(code, rows, n);
 	struct flow *f = flow_new(rows, n, false);
 	free(rows);
+	if (f)
+		flow_join_copied_tests(f);
 	return f;
 }

@@ -178,6 +178,54 @@ static void the_else_of_a_loop_is_outside(void **state)
 	flow_free(f);
 }
 
+/* A `while` of two tests, which the compiler has copied to its end; `continue` goes to the begin. */
+static void a_copied_test_makes_no_second_loop(void **state)
+{
+	(void)state;
+	const struct row rows[] = {
+		BRANCH(9), /* 0 loop, first test */
+		BRANCH(9), /* 1 second test */
+		STEP,	   /* 2 body */
+		BRANCH(6), /* 3 */
+		STEP,	   /* 4 */
+		JUMP(0),   /* 5 continue */
+		STEP,	   /* 6 */
+		BRANCH(9), /* 7 first test again */
+		BRANCH(2), /* 8 second test again */
+		END,	   /* 9 */
+	};
+	struct flow *f = MAKE(rows);
+	flow_join_copied_tests(f);
+	check_around(f, 4, 0, NOWHERE);
+	check_around(f, 6, 0, NOWHERE);
+	assert_true(forward(f, 2, 4) && forward(f, 2, 6));
+	assert_false(forward(f, 6, 2) || forward(f, 4, 2) || forward(f, 4, 6));
+	flow_free(f);
+}
+
+/* The same code, but the first test leads to other code that is in the loop, too. */
+static void a_do_within_a_while_is_a_loop_of_its_own(void **state)
+{
+	(void)state;
+	const struct row rows[] = {
+		BRANCH(9), /* 0 outer loop */
+		STEP,	   /* 1 inner loop */
+		BRANCH(5), /* 2 */
+		STEP,	   /* 3 */
+		JUMP(0),   /* 4 */
+		STEP,	   /* 5 */
+		BRANCH(1), /* 6 */
+		STEP,	   /* 7 */
+		JUMP(0),   /* 8 */
+		END,	   /* 9 */
+	};
+	struct flow *f = MAKE(rows);
+	flow_join_copied_tests(f);
+	check_around(f, 5, 1, 0, NOWHERE);
+	check_around(f, 7, 0, NOWHERE);
+	flow_free(f);
+}
+
 static void break_leaves_and_continue_begins_anew(void **state)
 {
 	(void)state;
@@ -526,6 +574,8 @@ int main(void)
 		cmocka_unit_test(the_other_branch_is_not_forward),
 		cmocka_unit_test(loops_nest),
 		cmocka_unit_test(the_else_of_a_loop_is_outside),
+		cmocka_unit_test(a_copied_test_makes_no_second_loop),
+		cmocka_unit_test(a_do_within_a_while_is_a_loop_of_its_own),
 		cmocka_unit_test(break_leaves_and_continue_begins_anew),
 		cmocka_unit_test(two_branches_together_are_always_passed),
 		cmocka_unit_test(a_launch_counts_from_its_tests_on),
