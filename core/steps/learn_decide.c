@@ -5,7 +5,6 @@
 #include "core/steps/learn.h"
 
 #include "core/steps/learn_parts.h"
-#include "core/steps/loop_births.h"
 
 #include <string.h>
 
@@ -37,11 +36,13 @@ static bool choose_loop(struct learn_loops *x, const struct learn_loops_wish *wi
 		return false;
 	double unclear = x->has_choice ? x->choice.confidence : 0;
 	uint32_t other = x->has_choice ? x->choice.loop : LOOP_NONE;
+	bool is_rival = other != (uint32_t)match && learn_loops_is_possible(x);
 	loop_choice_free(&x->choice);
 	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
-	/* launches that recur on threads of a part of a step say nothing about the step */
-	bool is_part = loop_births_unseen(&x->tree, (uint32_t)match) != LOOP_NONE;
-	x->choice.confidence = is_part && confidence > unclear ? unclear : confidence;
+	if (loop_is_hidden(&x->tree, (uint32_t)match) && confidence > unclear)
+		x->choice.confidence = unclear;
+	else
+		x->choice.confidence = confidence * (is_rival ? 1 - unclear : 1);
 	x->choice.other = other != (uint32_t)match ? other : LOOP_NONE;
 	return x->has_choice;
 }
@@ -204,7 +205,7 @@ struct learn_named learn_loop(struct learn *l, const struct ingest *f,
 	loop_choice_free(&x->choice);
 	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
 	x->choice.other = clear;
-	bool is_part = loop_births_unseen(&x->tree, (uint32_t)match) != LOOP_NONE;
+	bool is_hidden = loop_is_hidden(&x->tree, (uint32_t)match);
 	return (struct learn_named){ .loop = x->has_choice ? &x->choice : NULL,
-				     .is_contradicted = is_clear || is_part };
+				     .is_contradicted = is_clear || is_hidden };
 }

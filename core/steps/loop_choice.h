@@ -45,6 +45,12 @@ bool loop_choose(struct loop_tree *t, struct loop_choice *out);
  */
 bool loop_choose_this(struct loop_tree *t, uint32_t index, struct loop_choice *out);
 
+/*
+ * Returns whether no call shows each iteration of the loop, or of a loop around it. Then it may be
+ * a part of a step, or several steps, and launches that recur as often say nothing about it.
+ */
+bool loop_is_hidden(const struct loop_tree *t, uint32_t index);
+
 void loop_choice_free(struct loop_choice *c);
 
 /* Returns whether the loop may be one of steps: not a loop of a framework, model or optimizer. */

@@ -25,8 +25,10 @@ void loop_stacks_free(struct loop_stacks *x)
 	functions_free(x->functions);
 	for (size_t i = 0; i < x->flows.n; i++)
 		flow_free(x->flows.at[i]);
-	for (size_t i = 0; i < x->places.n; i++)
+	for (size_t i = 0; i < x->places.n; i++) {
 		vec_free(&x->places.at[i].sites);
+		vec_free(&x->places.at[i].calls);
+	}
 	for (size_t i = 0; i < x->stacks.n; i++)
 		free(x->stacks.at[i]);
 	vec_free(&x->frames);
@@ -105,7 +107,26 @@ static void add_site(struct loop_stacks *x, struct loop_place *p, uint64_t at, b
 		if (p->sites.at[i].at == at)
 			return;
 	vec_push(&p->sites, ((struct flow_site){ at, is_launch }));
+	vec_push(&p->calls, (struct loop_calls){ 0 });
 	x->n_sites++;
+}
+
+/* Notes what the calls at the places of the loops lead to. */
+static void note_calls(const struct loop_stacks *x, const struct loop_stack *s,
+		       enum loop_caller caller)
+{
+	for (size_t i = 0; i < s->n_loops; i++) {
+		const struct loop_place *p = &x->places.at[s->loops[i].loop];
+		uint64_t at = x->frames.at[s->frames[s->loops[i].level]].at;
+		bool in_loops = i + 1 < s->n_loops;
+		for (size_t k = 0; k < p->sites.n; k++) {
+			struct loop_calls *c = &p->calls.at[k];
+			if (p->sites.at[k].at != at)
+				continue;
+			c->in_loops |= in_loops;
+			c->outside_loops |= !in_loops && caller != LOOP_OF_THREAD;
+		}
+	}
 }
 
 /*
@@ -130,6 +151,20 @@ static uint32_t place_of(struct loop_stacks *x, uint32_t outer, uint32_t frame, 
 	return (uint32_t)*at;
 }
 
+/* Notes what is around a new loop of frame `level`. */
+static void set_outer(const struct loop_stacks *x, const struct loop_stack *s, struct loop_place *p,
+		      uint32_t level, uint8_t within)
+{
+	p->parent = LOOP_NONE;
+	p->within = within;
+	if (!s->n_loops)
+		return;
+	const struct loop_at *outer = &s->loops[s->n_loops - 1];
+	const struct loop_frame *f = &x->frames.at[s->frames[outer->level]];
+	p->parent = outer->loop;
+	p->parent_at = outer->level == level ? flow_loop_at(f->flow, p->number) : f->at;
+}
+
 /* Adds the loops around the call that frame `level` of the stack makes, outermost first. */
 static void add_loops(struct loop_stacks *x, struct loop_stack *s, uint32_t level, uint8_t within,
 		      bool is_launch)
@@ -141,10 +176,8 @@ static void add_loops(struct loop_stacks *x, struct loop_stack *s, uint32_t leve
 		bool is_new;
 		uint32_t id = place_of(x, outer, s->frames[level], numbers[i], &is_new);
 		struct loop_place *p = &x->places.at[id];
-		if (is_new) {
-			p->parent = s->n_loops ? s->loops[s->n_loops - 1].loop : LOOP_NONE;
-			p->within = within;
-		}
+		if (is_new)
+			set_outer(x, s, p, level, within);
 		p->has_inner |= i > 0;
 		if (!i)
 			add_site(x, p, f->at,
@@ -187,7 +220,7 @@ static bool is_native_library(const struct loop_frame *f)
 }
 
 static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frames, size_t n,
-				    bool is_launch)
+				    enum loop_caller caller)
 {
 	size_t n_loops = count_loops(x, frames, n);
 	struct loop_stack *s =
@@ -208,8 +241,9 @@ static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frame
 			s->user_node = node;
 		within |= x->frames.at[frames[i]].is & (LOOP_FRAME_STEP | LOOP_FRAME_ZERO |
 							LOOP_FRAME_FORWARD | LOOP_FRAME_INPUT);
-		add_loops(x, s, i, within | x->frames.at[frames[i]].is, is_launch);
+		add_loops(x, s, i, within | x->frames.at[frames[i]].is, caller == LOOP_OF_LAUNCH);
 	}
+	note_calls(x, s, caller);
 	set_optimizer(x, s);
 	return s;
 }
@@ -231,7 +265,8 @@ static size_t n_native(const uint64_t *raw, size_t n)
  * further out are missing where the unwinder met its depth limit. The same place would then look
  * like two.
  */
-const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id, bool is_launch)
+const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id,
+					  enum loop_caller caller)
 {
 	bool is_new;
 	uint64_t *known = map_at(&x->stack_of_id, id, &is_new);
@@ -250,161 +285,7 @@ const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id, bo
 	}
 	if (!n)
 		return NULL;
-	vec_push(&x->stacks, new_stack(x, frames, n, is_launch));
+	vec_push(&x->stacks, new_stack(x, frames, n, caller));
 	*known = x->stacks.n;
 	return x->stacks.at[x->stacks.n - 1];
-}
-
-/* ---- What happened between two calls ---- */
-
-static const struct loop_frame *frame_at(const struct loop_stacks *x, const struct loop_stack *s,
-					 size_t level)
-{
-	return &x->frames.at[s->frames[level]];
-}
-
-static const struct loop_place *place_at(const struct loop_stacks *x, const struct loop_stack *s,
-					 uint32_t level, uint32_t number)
-{
-	for (size_t i = 0; i < s->n_loops; i++) {
-		const struct loop_place *p = &x->places.at[s->loops[i].loop];
-		if (s->loops[i].level == level && p->number == number)
-			return p;
-	}
-	return NULL;
-}
-
-/*
- * Returns whether each iteration of the loop makes a call at another place than frame `level`. If
- * so, and if no such call came between two calls at the frame's place, the loop did not go round
- * between them: a function in C called Python code several times, as sum() and map() do.
- */
-static bool passes_others(const struct loop_stacks *x, const struct loop_stack *s, uint32_t level,
-			  uint32_t number)
-{
-	const struct loop_frame *f = frame_at(x, s, level);
-	const struct loop_place *p = place_at(x, s, level, number);
-	VEC(struct flow_site) others = { 0 };
-	for (size_t i = 0; p && i < p->sites.n; i++)
-		if (p->sites.at[i].at != f->at)
-			vec_push(&others, p->sites.at[i]);
-	bool passes = others.n && flow_is_always(f->flow, number, others.at, others.n);
-	vec_free(&others);
-	return passes;
-}
-
-/* Why a function may have been called again without an iteration of the loop around its call. */
-enum repeats { BY_BUILTIN, BY_RETRY };
-
-static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
-				     size_t level, enum repeats by);
-
-/*
- * After the place `from` in the loop `number` of frame `level`, the program came to another place
- * in the loop, or to the same one. If only an exception leads there, as in a loop of retries, a
- * loop further out may have begun an iteration instead. This is taken to be so unless the
- * iterations of that loop always make another call, which then was missing.
- */
-static struct loop_turn came_again(const struct loop_stacks *x, const struct loop_stack *s,
-				   size_t level, uint32_t number, uint64_t from)
-{
-	const struct flow *flow = frame_at(x, s, level)->flow;
-	const struct loop_turn here = { (uint32_t)level, number, true };
-	if (flow_may_repeat(flow, number, from))
-		return here;
-	int outer = flow_outer_loop(flow, number);
-	struct loop_turn other = outer < 0 ? called_again(x, s, level, BY_RETRY)
-				 : passes_others(x, s, (uint32_t)level, (uint32_t)outer)
-					 ? here
-					 : came_again(x, s, level, (uint32_t)outer, from);
-	return other.is_any ? other : here;
-}
-
-/*
- * The function at or outside of frame `level` was called again: by the loop around its call, or in
- * the same iteration of that loop, by a built-in function of Python or by a loop of retries.
- */
-static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
-				     size_t level, enum repeats by)
-{
-	while (level-- > 0) {
-		const struct loop_frame *f = frame_at(x, s, level);
-		uint32_t number;
-		if (!f->flow || !flow_loops_around(f->flow, f->at, &number, 1))
-			continue;
-		bool may_be_same = f->is & LOOP_FRAME_PYTHON || by == BY_RETRY,
-		     may_repeat = flow_may_repeat(f->flow, number, f->at);
-		if (may_be_same && may_repeat && passes_others(x, s, (uint32_t)level, number))
-			break;
-		return came_again(x, s, level, number, f->at);
-	}
-	return (struct loop_turn){ 0 };
-}
-
-static bool is_native(const struct loop_frame *f)
-{
-	return !(f->is & LOOP_FRAME_PYTHON);
-}
-
-/*
- * Two stacks differ at `level` by more than a place in one function. Returns whether the program
- * may have gone on without a new iteration:
- *
- * - A native function may end with a jump to another function, which is then at the same level.
- * - Compilers merge call sites in libraries.
- * - A function of the interpreter, such as sum(), calls Python and native functions in turn.
- * - Nothing is known about the order of opaque frames.
- */
-static bool may_go_on(const struct loop_stacks *x, const struct loop_stack *a,
-		      const struct loop_stack *b, size_t level)
-{
-	const struct loop_frame *f = level < a->n ? frame_at(x, a, level) : NULL,
-				*g = level < b->n ? frame_at(x, b, level) : NULL,
-				*outer = level && level <= a->n ? frame_at(x, a, level - 1) : NULL;
-	if ((f && f->is_opaque) || (g && g->is_opaque))
-		return true;
-	if (f && g && is_native(f) != is_native(g))
-		return true;
-	if (!f || !is_native(f))
-		return false;
-	bool leaves = f->flow && flow_leaves(f->flow);
-	if (!g)
-		return leaves;
-	return outer && is_native(outer) && (outer->is & LOOP_FRAME_LIBRARY || leaves);
-}
-
-struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
-				  const struct loop_stack *b)
-{
-	size_t n = a->n < b->n ? a->n : b->n, level = 0;
-	while (level < n && a->nodes[level] == b->nodes[level])
-		level++;
-	const struct loop_turn none = { 0 };
-	const struct loop_frame *f = level < n ? frame_at(x, a, level) : NULL,
-				*g = level < n ? frame_at(x, b, level) : NULL;
-	if (!f || f->function != g->function)
-		return may_go_on(x, a, b, level) ? none : called_again(x, b, level, BY_BUILTIN);
-	if (!f->flow)
-		return f->is & LOOP_FRAME_PYTHON && g->at > f->at
-			       ? none
-			       : called_again(x, b, level, BY_BUILTIN);
-	if (flow_is_forward(f->flow, f->at, g->at))
-		return none;
-	int loop = flow_common_loop(f->flow, f->at, g->at);
-	return loop >= 0 ? came_again(x, b, level, (uint32_t)loop, f->at)
-			 : called_again(x, b, level, BY_BUILTIN);
-}
-
-bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p)
-{
-	return flow_is_retry(x->frames.at[p->frame].flow, p->number);
-}
-
-bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p)
-{
-	const struct flow *flow = x->frames.at[p->frame].flow;
-	if (!p->sites.n)
-		return false;
-	return (p->sites.n == 1 && !p->has_inner) ||
-	       flow_is_always(flow, p->number, p->sites.at, p->sites.n);
 }

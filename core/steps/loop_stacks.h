@@ -38,12 +38,18 @@ struct loop_frame {
 	bool is_opaque;
 };
 
+/* What calls the functions make that are called at one place. */
+struct loop_calls {
+	bool in_loops, outside_loops; /* in loops of these functions, outside of them */
+};
+
 /* A loop of a function that is called from one place: where it may go round, not that it does. */
 struct loop_place {
 	uint32_t frame;	 /* one of the frames whose calls the loop contains */
 	uint32_t number; /* in the control flow of the frame's function */
 	/* The loop around it, or LOOP_NONE. Of a thread's outermost loop: see loop_births.h. */
 	uint32_t parent;
+	uint64_t parent_at; /* the place in the parent's function that leads to it */
 	/* The innermost place around the creation of the threads that run an outermost loop. */
 	uint32_t birth_place; /* LOOP_NONE: unknown or none, LOOP_SEVERAL: not always the same */
 	bool is_brief;	      /* these threads end soon, but belong to no loop that is seen */
@@ -52,6 +58,7 @@ struct loop_place {
 	bool has_inner; /* calls stand in loops within it, of the same function */
 	/* Calls in the loop and in no loop within it, each place once. */
 	VEC(struct flow_site) sites;
+	VEC(struct loop_calls) calls; /* of each site */
 };
 
 struct loop_at {
@@ -89,8 +96,12 @@ struct loop_stacks {
 void loop_stacks_init(struct loop_stacks *x, const struct dict *d);
 void loop_stacks_free(struct loop_stacks *x);
 
-/* Returns the stack with this id, NULL if no frame of it counts. `is_launch`: a launch made it. */
-const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id, bool is_launch);
+/* Who has a stack. */
+enum loop_caller { LOOP_OF_CALL, LOOP_OF_LAUNCH, LOOP_OF_THREAD };
+
+/* Returns the stack with this id, NULL if no frame of it counts. */
+const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id,
+					  enum loop_caller caller);
 
 /* Which loop began an iteration between two calls: `level` is a frame of the second stack. */
 struct loop_turn {
@@ -111,7 +122,13 @@ struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop
 /* Returns whether the loop only repeats what has failed with an exception. */
 bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p);
 
-/* Returns whether each iteration of the loop makes a call outside of the loops within it. */
+/*
+ * Returns whether a call shows each iteration of the loop: one outside of the loops within it, also
+ * of those in functions that it calls, or one at another place than the call before.
+ */
 bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p);
+
+/* Returns whether each iteration of the loop `outer` comes to the loop `inner` within it. */
+bool loop_place_always_has(const struct loop_stacks *x, uint32_t outer, uint32_t inner);
 
 #endif

@@ -265,7 +265,9 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 	t->n_fed++;
 	t->n_without += !c->stack;
 	const struct loop_stack *s =
-		c->stack ? loop_stacks_find(&t->stacks, c->stack, category == CAT_LAUNCH) : NULL;
+		c->stack ? loop_stacks_find(&t->stacks, c->stack,
+					    category == CAT_LAUNCH ? LOOP_OF_LAUNCH : LOOP_OF_CALL)
+			 : NULL;
 	if (s) {
 		uint32_t begun = move_to(t, thread, s, c->begin_ticks);
 		count_call(t, thread, s, c, category, begun);
@@ -296,7 +298,9 @@ static void feed_node(struct loop_tree *t, struct loop_thread *thread, const str
 	if (c->graph != n->graph)
 		*c = (struct loop_capture){ .graph = n->graph };
 	const struct loop_stack *s =
-		n->stack ? loop_stacks_find(&t->stacks, n->stack, n->type == NODE_KERNEL) : NULL;
+		n->stack ? loop_stacks_find(&t->stacks, n->stack,
+					    n->type == NODE_KERNEL ? LOOP_OF_LAUNCH : LOOP_OF_CALL)
+			 : NULL;
 	loop_graphs_add(&t->graphs, n, s && begins_step(t, c, s), s && s->in_optimizer);
 }
 
@@ -320,8 +324,8 @@ static void end_all(struct loop_tree *t, struct loop_thread *thread)
 static void move_creator(struct loop_tree *t, struct loop_thread *thread,
 			 const struct rec_thread *r)
 {
-	const struct loop_stack *s = r->stack ? loop_stacks_find(&t->stacks, r->stack, false)
-					      : NULL;
+	const struct loop_stack *s =
+		r->stack ? loop_stacks_find(&t->stacks, r->stack, LOOP_OF_THREAD) : NULL;
 	if (!s)
 		return;
 	move_to(t, thread, s, r->ticks);
@@ -333,8 +337,8 @@ static void move_creator(struct loop_tree *t, struct loop_thread *thread,
 static void begin_thread(struct loop_tree *t, struct loop_thread *thread,
 			 const struct rec_thread *r)
 {
-	const struct loop_stack *s = r->stack ? loop_stacks_find(&t->stacks, r->stack, false)
-					      : NULL;
+	const struct loop_stack *s =
+		r->stack ? loop_stacks_find(&t->stacks, r->stack, LOOP_OF_THREAD) : NULL;
 	end_all(t, thread);
 	thread->before = NULL;
 	vec_push(&t->births,

@@ -1,6 +1,7 @@
 /*
  * Loops from the stacks of calls: loop_stacks.h, loop_tree.h, loop_choice.h. A
- * function is a text: '.' is a call, '[' and ']' are a loop. Its control flow is a real one.
+ * function is a text: '.' is a call, '[' and ']' are a loop, '(' and ')' an `if`. Its control flow
+ * is a real one.
  */
 #include "core/runtime/token.h"
 #include "core/steps/learn_loops.h"
@@ -43,10 +44,12 @@ static struct flow *flow_of(const char *text)
 		at[i] = (struct flow_instruction){ .at = i,
 						   .target = FLOW_NO_TARGET,
 						   .falls_through = true };
-		if (text[i] == '[')
+		if (text[i] == '[' || text[i] == '(')
 			open[n_open++] = i;
 		if (text[i] == ']')
 			at[i].target = open[--n_open];
+		if (text[i] == ')')
+			at[open[--n_open]].target = i;
 	}
 	at[n] = (struct flow_instruction){ .at = n, .target = FLOW_NO_TARGET };
 	return flow_new(at, n + 1, false);
@@ -594,6 +597,95 @@ static void test_an_outer_loop_that_no_call_shows_lowers_the_confidence(void **s
 	stop(&f);
 }
 
+/* The loop around shows in each fourth of its iterations only. */
+static void test_a_loop_that_calls_show_now_and_then_is_unclear(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.([.])]", "[.]");
+	for (int i = 0; i < 120; i++) {
+		for (int k = 0; k < 4; k++)
+			launch_in(&f, 1, HELPER, 1);
+		for (int k = 0; k < 3 && i % 4 == 3; k++)
+			wait(&f, 4);
+	}
+	check_choice(&f, 480, 0.3, 0.69);
+	assert_true(loop_is_hidden(&f.tree, loop_of(&f, 30)->place));
+	assert_true(loop_is_hidden(&f.tree, loop_of(&f, 480)->place));
+	stop(&f);
+}
+
+/* The same in each iteration: two inner loops in turn show it. */
+static void test_two_loops_in_turn_show_the_loop_around(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[.[.]]", "[.]");
+	for (int i = 0; i < 120; i++) {
+		for (int k = 0; k < 4; k++)
+			launch_in(&f, 1, HELPER, 1);
+		for (int k = 0; k < 3; k++)
+			wait(&f, 3);
+	}
+	check_choice(&f, 120, 0.7, 1);
+	assert_false(loop_is_hidden(&f.tree, loop_of(&f, 120)->place));
+	stop(&f);
+}
+
+/* A loop over hooks, one of which steps: the step is what calls the hooks. */
+static void test_a_loop_with_one_optimizer_step_is_a_part(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	(void)state;
+	start(&f, "[.[..]]", ".");
+	for (int i = 0; i < 20; i++) {
+		launch(&f, 1);
+		for (int hook = 0; hook < 3; hook++) {
+			launch(&f, 3);
+			if (hook == 0)
+				launch_in(&f, 4, STEP, 0);
+		}
+	}
+	loop_tree_end(&f.tree);
+	assert_true(loop_choose(&f.tree, &c));
+	assert_false(c.is_grouped);
+	assert_int_equal(f.tree.loops.at[c.loop].iterations.n, 20);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
+/* A launch of `slot`, in the function that main calls at 1; its place 2 is an optimizer's step. */
+static void train_on(struct fixture *f, uint32_t slot, uint32_t at)
+{
+	uint64_t frames[] = { frame(f, STEP, 0), frame(f, HELPER, at), frame(f, MAIN, 1) };
+	uint16_t skipped = at != 2;
+	call(f, slot, LAUNCH, stack(f, frames + skipped, 3 - skipped), at);
+}
+
+/* Two threads take jobs, and their jobs overlap. All optimizer steps are in the jobs' loop. */
+static void test_jobs_on_several_threads_do_not_step_themselves(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	(void)state;
+	start(&f, "[.]", "[..].");
+	for (int i = 0; i < 10; i++) {
+		for (int k = 0; k < 4; k++)
+			for (uint32_t slot = 1; slot < 4; slot++) {
+				train_on(&f, slot, 1);
+				train_on(&f, slot, 2);
+			}
+		for (uint32_t slot = 1; slot < 4; slot++)
+			train_on(&f, slot, 4);
+	}
+	loop_tree_end(&f.tree);
+	assert_true(loop_choose(&f.tree, &c));
+	assert_int_equal(c.begins.n, 120);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
 static void test_nothing_repeats(void **state)
 {
 	struct fixture f;
@@ -974,6 +1066,10 @@ int main(void)
 		cmocka_unit_test(test_the_loop_around_the_optimizer_is_the_step),
 		cmocka_unit_test(test_micro_batches_make_one_step),
 		cmocka_unit_test(test_an_outer_loop_that_no_call_shows_lowers_the_confidence),
+		cmocka_unit_test(test_a_loop_that_calls_show_now_and_then_is_unclear),
+		cmocka_unit_test(test_two_loops_in_turn_show_the_loop_around),
+		cmocka_unit_test(test_a_loop_with_one_optimizer_step_is_a_part),
+		cmocka_unit_test(test_jobs_on_several_threads_do_not_step_themselves),
 		cmocka_unit_test(test_nothing_repeats),
 		cmocka_unit_test(test_the_anchor_is_the_last_launch_of_each_step),
 		cmocka_unit_test(test_an_anchor_at_the_begin_ends_the_step_before),

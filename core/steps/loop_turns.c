@@ -1,0 +1,187 @@
+/* See loop_stacks.h. What happened between two calls, and what calls show of a loop. */
+#include "core/steps/loop_stacks.h"
+
+static const struct loop_frame *frame_at(const struct loop_stacks *x, const struct loop_stack *s,
+					 size_t level)
+{
+	return &x->frames.at[s->frames[level]];
+}
+
+static const struct loop_place *place_at(const struct loop_stacks *x, const struct loop_stack *s,
+					 uint32_t level, uint32_t number)
+{
+	for (size_t i = 0; i < s->n_loops; i++) {
+		const struct loop_place *p = &x->places.at[s->loops[i].loop];
+		if (s->loops[i].level == level && p->number == number)
+			return p;
+	}
+	return NULL;
+}
+
+/*
+ * Returns whether each iteration of the loop makes a call at another place than frame `level`. If
+ * so, and if no such call came between two calls at the frame's place, the loop did not go round
+ * between them: a function in C called Python code several times, as sum() and map() do.
+ */
+static bool passes_others(const struct loop_stacks *x, const struct loop_stack *s, uint32_t level,
+			  uint32_t number)
+{
+	const struct loop_frame *f = frame_at(x, s, level);
+	const struct loop_place *p = place_at(x, s, level, number);
+	VEC(struct flow_site) others = { 0 };
+	for (size_t i = 0; p && i < p->sites.n; i++)
+		if (p->sites.at[i].at != f->at)
+			vec_push(&others, p->sites.at[i]);
+	bool passes = others.n && flow_is_always(f->flow, number, others.at, others.n);
+	vec_free(&others);
+	return passes;
+}
+
+/* Why a function may have been called again without an iteration of the loop around its call. */
+enum repeats { BY_BUILTIN, BY_RETRY };
+
+static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
+				     size_t level, enum repeats by);
+
+/*
+ * After the place `from` in the loop `number` of frame `level`, the program came to another place
+ * in the loop, or to the same one. If only an exception leads there, as in a loop of retries, a
+ * loop further out may have begun an iteration instead. This is taken to be so unless the
+ * iterations of that loop always make another call, which then was missing.
+ */
+static struct loop_turn came_again(const struct loop_stacks *x, const struct loop_stack *s,
+				   size_t level, uint32_t number, uint64_t from)
+{
+	const struct flow *flow = frame_at(x, s, level)->flow;
+	const struct loop_turn here = { (uint32_t)level, number, true };
+	if (flow_may_repeat(flow, number, from))
+		return here;
+	int outer = flow_outer_loop(flow, number);
+	struct loop_turn other = outer < 0 ? called_again(x, s, level, BY_RETRY)
+				 : passes_others(x, s, (uint32_t)level, (uint32_t)outer)
+					 ? here
+					 : came_again(x, s, level, (uint32_t)outer, from);
+	return other.is_any ? other : here;
+}
+
+/*
+ * The function at or outside of frame `level` was called again: by the loop around its call, or in
+ * the same iteration of that loop, by a built-in function of Python or by a loop of retries.
+ */
+static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
+				     size_t level, enum repeats by)
+{
+	while (level-- > 0) {
+		const struct loop_frame *f = frame_at(x, s, level);
+		uint32_t number;
+		if (!f->flow || !flow_loops_around(f->flow, f->at, &number, 1))
+			continue;
+		bool may_be_same = f->is & LOOP_FRAME_PYTHON || by == BY_RETRY,
+		     may_repeat = flow_may_repeat(f->flow, number, f->at);
+		if (may_be_same && may_repeat && passes_others(x, s, (uint32_t)level, number))
+			break;
+		return came_again(x, s, level, number, f->at);
+	}
+	return (struct loop_turn){ 0 };
+}
+
+static bool is_native(const struct loop_frame *f)
+{
+	return !(f->is & LOOP_FRAME_PYTHON);
+}
+
+/*
+ * Two stacks differ at `level` by more than a place in one function. Returns whether the program
+ * may have gone on without a new iteration:
+ *
+ * - A native function may end with a jump to another function, which is then at the same level.
+ * - Compilers merge call sites in libraries.
+ * - A function of the interpreter, such as sum(), calls Python and native functions in turn.
+ * - Nothing is known about the order of opaque frames.
+ */
+static bool may_go_on(const struct loop_stacks *x, const struct loop_stack *a,
+		      const struct loop_stack *b, size_t level)
+{
+	const struct loop_frame *f = level < a->n ? frame_at(x, a, level) : NULL,
+				*g = level < b->n ? frame_at(x, b, level) : NULL,
+				*outer = level && level <= a->n ? frame_at(x, a, level - 1) : NULL;
+	if ((f && f->is_opaque) || (g && g->is_opaque))
+		return true;
+	if (f && g && is_native(f) != is_native(g))
+		return true;
+	if (!f || !is_native(f))
+		return false;
+	bool leaves = f->flow && flow_leaves(f->flow);
+	if (!g)
+		return leaves;
+	return outer && is_native(outer) && (outer->is & LOOP_FRAME_LIBRARY || leaves);
+}
+
+struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
+				  const struct loop_stack *b)
+{
+	size_t n = a->n < b->n ? a->n : b->n, level = 0;
+	while (level < n && a->nodes[level] == b->nodes[level])
+		level++;
+	const struct loop_turn none = { 0 };
+	const struct loop_frame *f = level < n ? frame_at(x, a, level) : NULL,
+				*g = level < n ? frame_at(x, b, level) : NULL;
+	if (!f || f->function != g->function)
+		return may_go_on(x, a, b, level) ? none : called_again(x, b, level, BY_BUILTIN);
+	if (!f->flow)
+		return f->is & LOOP_FRAME_PYTHON && g->at > f->at
+			       ? none
+			       : called_again(x, b, level, BY_BUILTIN);
+	if (flow_is_forward(f->flow, f->at, g->at))
+		return none;
+	int loop = flow_common_loop(f->flow, f->at, g->at);
+	return loop >= 0 ? came_again(x, b, level, (uint32_t)loop, f->at)
+			 : called_again(x, b, level, BY_BUILTIN);
+}
+
+bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p)
+{
+	return flow_is_retry(x->frames.at[p->frame].flow, p->number);
+}
+
+/* Returns whether each iteration of the loop makes one of its calls, but for the call `without`. */
+static bool is_always_without(const struct loop_stacks *x, const struct loop_place *p,
+			      size_t without)
+{
+	VEC(struct flow_site) sites = { 0 };
+	for (size_t i = 0; i < p->sites.n; i++)
+		if (i != without)
+			vec_push(&sites, p->sites.at[i]);
+	bool is = sites.n &&
+		  flow_is_always(x->frames.at[p->frame].flow, p->number, sites.at, sites.n);
+	vec_free(&sites);
+	return is;
+}
+
+/* Returns whether only loops within make calls at the place, so nothing shows that it is passed. */
+static bool hides(const struct loop_calls *c)
+{
+	return c->in_loops && !c->outside_loops;
+}
+
+bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p)
+{
+	if (p->sites.n == 1 && !p->has_inner)
+		return !hides(&p->calls.at[0]);
+	if (!is_always_without(x, p, p->sites.n))
+		return false;
+	for (size_t i = 0; i < p->sites.n; i++)
+		if (hides(&p->calls.at[i]) && !is_always_without(x, p, i))
+			return false;
+	return true;
+}
+
+bool loop_place_always_has(const struct loop_stacks *x, uint32_t outer, uint32_t inner)
+{
+	const struct loop_place *p = &x->places.at[outer], *q = &x->places.at[inner];
+	while (q->parent != outer && q->parent != LOOP_NONE)
+		q = &x->places.at[q->parent];
+	const struct flow_site site = { .at = q->parent_at };
+	return q->parent == outer &&
+	       flow_is_always(x->frames.at[p->frame].flow, p->number, &site, 1);
+}
