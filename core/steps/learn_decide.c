@@ -36,7 +36,8 @@ static bool choose_loop(struct learn_loops *x, const struct learn_loops_wish *wi
 		return false;
 	double unclear = x->has_choice ? x->choice.confidence : 0;
 	uint32_t other = x->has_choice ? x->choice.loop : LOOP_NONE;
-	bool is_rival = other != (uint32_t)match && learn_loops_is_possible(x);
+	bool is_rival = learn_loops_is_possible(x) &&
+			learn_loops_contradict(x, &(struct anchor_counts){ anchor, 0 });
 	loop_choice_free(&x->choice);
 	x->has_choice = loop_choose_this(&x->tree, (uint32_t)match, &x->choice);
 	if (loop_is_hidden(&x->tree, (uint32_t)match) && confidence > unclear)

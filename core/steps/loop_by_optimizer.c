@@ -1,5 +1,5 @@
 /* Chooses the loop around the optimizer's steps. */
-#include "core/steps/loop_choice_parts.h"
+#include "core/steps/loop_candidates.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Chooses a loop without an optimizer: by time, and by how loops are nested. */
 #include "core/steps/loop_births.h"
-#include "core/steps/loop_choice_parts.h"
+#include "core/steps/loop_candidates.h"
 
 #include <math.h>
 

@@ -178,7 +178,7 @@ static void the_else_of_a_loop_is_outside(void **state)
 	flow_free(f);
 }
 
-/* A `while` of two tests, which the compiler has copied to its end; `continue` goes to the begin. */
+/* The compiler has copied the two tests of a `while` to its end; `continue` goes to the begin. */
 static void a_copied_test_makes_no_second_loop(void **state)
 {
 	(void)state;

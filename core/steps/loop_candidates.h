@@ -1,6 +1,6 @@
-/* Shared by loop_choice.c, loop_by_optimizer.c and loop_by_time.c. */
-#ifndef CORE_LOOP_CHOICE_PARTS_H
-#define CORE_LOOP_CHOICE_PARTS_H
+/* The loops that may be the step, and the two ways to choose one. Internal to loop_choice.c. */
+#ifndef CORE_LOOP_CANDIDATES_H
+#define CORE_LOOP_CANDIDATES_H
 
 #include "core/steps/loop_choice.h"
 
