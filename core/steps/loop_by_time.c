@@ -43,6 +43,21 @@ static bool is_heavy_top(const struct loop_tree *t, const struct loop *l, const 
 	return is_top(t, l) && loop_weight(l) >= share * loop_weight(best);
 }
 
+/* Returns whether nearly each iteration of `a` begins exactly one of `b`, as with a thread that does
+ * a part of each step. Both then give the same steps. */
+static bool take_turns(const struct loop *a, const struct loop *b)
+{
+	size_t k = 0, n_one = 0, n = a->iterations.n;
+	for (size_t i = 0; i + 1 < n; i++) {
+		uint64_t begin = a->iterations.at[i].begin_ticks,
+			 end = a->iterations.at[i + 1].begin_ticks, within = 0;
+		for (; k < b->iterations.n && b->iterations.at[k].begin_ticks < end; k++)
+			within += b->iterations.at[k].begin_ticks >= begin;
+		n_one += within == 1;
+	}
+	return n > 1 && (double)n_one >= NEARLY_EACH * (double)(n - 1);
+}
+
 /*
  * Returns the outermost loop with the most time. Of those with a similar time, which are on several
  * threads, one that copies to or from the host comes first, and one with more iterations. Stores
@@ -80,7 +95,8 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const loop_can
 	if (sum > 0)
 		*share = loop_weight(best) / sum;
 	for (size_t i = 0; i < all->n; i++)
-		if (all->at[i] != best && is_heavy_top(t, all->at[i], best, SIMILAR))
+		if (all->at[i] != best && is_heavy_top(t, all->at[i], best, SIMILAR) &&
+		    !take_turns(best, all->at[i]))
 			*other = all->at[i]->place;
 	return best;
 }
@@ -149,8 +165,9 @@ static bool is_epochs(const struct loop *outer, const struct nesting *n)
 
 /*
  * Returns the confidence that the inner loop is the step, although the outer one's iterations are
- * seen. There are few epochs, and a batch is copied to the GPU or its result is read. Many rounds of
- * launches alone may be time steps in each output interval, but also layers or cells in each step.
+ * seen. There are few epochs, and a batch is copied to the GPU or its result is read. Many rounds
+ * of launches alone may be time steps in each output interval, but also layers or cells in each
+ * step.
  */
 static double of_inner(const struct loop *outer, const struct nesting *n)
 {
