@@ -267,6 +267,83 @@ static void test_work_of_a_new_chunk_waits_for_earlier_work(void **state)
 	check_one_pass(false);
 }
 
+/* ---- Graphs ---- */
+
+enum { GRAPH_STEPS = 3, PIECES = 200, PIECES_BEFORE = 60 };
+
+static uint64_t graph_step_at(const struct journal_builder *b, uint64_t step)
+{
+	return launch_at(b, 0) + step * 100 * (uint64_t)LAUNCH_NS;
+}
+
+/* Delivers the pieces `from` to `to` of the graph launch of a step. */
+static void deliver_pieces(struct journal_builder *b, uint64_t step, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++) {
+		struct rec_gpu work = {
+			.kind = REC_KERNEL,
+			.words = sizeof(work) / 8,
+			.begin_ticks = JB_START + graph_step_at(b, step) + (i + 1) * LATENCY_NS,
+			.end_ticks = JB_START + graph_step_at(b, step) + (i + 1) * LATENCY_NS + 100,
+			.correlation = (uint32_t)step + 1,
+			.stream = 7,
+			.graph = 1,
+			.node = i + 1,
+			.name = 1,
+		};
+		jb_record(b, CUPTI, &work, sizeof(work));
+	}
+}
+
+static void count_works(void *context, struct ingest *f, struct model_step *m)
+{
+	(void)f;
+	*(size_t *)context += m->works.n;
+}
+
+/*
+ * CUPTI delivers the work of a graph's launch in several buffers. The step must wait for all of it,
+ * although the launch has work already.
+ */
+static void test_a_step_waits_for_all_work_of_its_graph(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(64, 8192);
+	size_t n_works = 0;
+	const struct ingest_sink sink = { .context = &n_works, .step = count_works };
+	struct ingest f;
+	struct err e;
+	jb_thread(b, MAIN, 100, "main");
+	jb_thread(b, CUPTI, 101, "cupti");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_info(b, "pairing", "order");
+	jb_gpu_state(b, MAIN, GPU_ON, graph_step_at(b, 0) - 200, 0);
+	for (uint64_t step = 0; step < GRAPH_STEPS; step++) {
+		jb_step(b, MAIN, STEP_BEGIN, graph_step_at(b, step) - 90, step, SCHED_RECORD);
+		jb_call(b, MAIN, JB_GRAPH, graph_step_at(b, step), 1000, (uint32_t)step + 1, 5);
+	}
+	jb_step(b, MAIN, STEP_BEGIN, graph_step_at(b, GRAPH_STEPS), GRAPH_STEPS, SCHED_NONE);
+	deliver_pieces(b, 0, 0, PIECES_BEFORE);
+	jb_write(b, path);
+	assert_int_equal(ingest_open(&f, path, true, &sink, &e), 0);
+	for (unsigned pass = 0; pass < 3; pass++)
+		while (!ingest_read(&f))
+			;
+	assert_int_equal(n_works, 0);
+	deliver_pieces(b, 0, PIECES_BEFORE, PIECES);
+	for (uint64_t step = 1; step < GRAPH_STEPS; step++)
+		deliver_pieces(b, step, 0, PIECES);
+	write_again(b);
+	while (!ingest_read(&f))
+		;
+	ingest_finish(&f, false);
+	assert_int_equal(n_works, GRAPH_STEPS * PIECES);
+	assert_int_equal(f.counts.late, 0);
+	ingest_close(&f);
+	jb_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_only_a_new_chunk_shows_what_has_been_read),
 		cmocka_unit_test(test_work_of_a_continued_chunk_waits_for_earlier_work),
 		cmocka_unit_test(test_work_of_a_new_chunk_waits_for_earlier_work),
+		cmocka_unit_test(test_a_step_waits_for_all_work_of_its_graph),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -35,9 +35,20 @@ static uint64_t count_expected(struct ingest *f, uint64_t end)
 	return n;
 }
 
+/* Returns the highest correlation id of the work so far. Ids wrap around. */
+static uint32_t highest_id(const struct ingest *f)
+{
+	uint32_t id = f->works.n ? f->works.at[0].correlation : 0;
+	for (size_t i = 1; i < f->works.n; i++)
+		if ((int32_t)(f->works.at[i].correlation - id) > 0)
+			id = f->works.at[i].correlation;
+	return id;
+}
+
 /*
  * Returns an array that says for each call, by its number, whether it has GPU work. The caller
- * frees it.
+ * frees it. The launch of a graph has many pieces of work, whose number is not known. Its work
+ * counts once work of a later call is here, because CUPTI delivers in the order of the ids.
  */
 static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
 {
@@ -47,9 +58,12 @@ static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
 	uint8_t *has_work = mem_zero(n_calls);
 	ingest_pair_by_order(f);
 	ingest_match(f, threads, begin, end, call_of);
-	for (size_t i = 0; i < f->works.n; i++)
-		if (call_of[i] < n_calls)
+	uint32_t last = highest_id(f);
+	for (size_t i = 0; i < f->works.n; i++) {
+		const struct rec_gpu *work = &f->works.at[i];
+		if (call_of[i] < n_calls && !(work->graph && work->correlation == last))
 			has_work[call_of[i]] = 1;
+	}
 	free(call_of);
 	free(threads);
 	return has_work;
