@@ -54,7 +54,7 @@ class GraphAnalysis(Case):
                  ["whole_line"]["gain_ms"] * 1000 for node in (4, 5, 6, 7, 8)}
         for node in (4, 5, 7, 8):
             self.assertGreater(gains[node], 0.8 * NODE_US, gains)
-        self.assertLess(gains[6], 0.2 * NODE_US, gains)
+        self.assertLess(gains[6], 0.5 * NODE_US, gains)
 
     def test_a_line_without_nodes_is_refused(self):
         run, _ = self.record("one_stream")

@@ -304,8 +304,8 @@ class BadInput(Case):
         text = os.path.join(self.base, "trace.json")
         with open(text, "w") as file:
             file.write('{"traceEvents": []}')
-        for path, word in ((os.path.join(self.base, "nothing"), "no such"), (self.base, "journal"),
-                           (empty, "journal"), (text, "cannot read")):
+        for path, word in ((os.path.join(self.base, "nothing"), "no such"), (self.base, "trace"),
+                           (empty, "journal"), (text, "not a trace")):
             with self.subTest(path=path):
                 run = self.tool("report", path)
                 self.assertEqual((run.status, run.out, len(run.err.splitlines())), (1, "", 1),

@@ -407,13 +407,21 @@ static int load(struct loading *l, struct scan *s, const char *path, struct err 
 		return err_set(e, -EINVAL, "%.120s: not a trace: %s", path,
 			       *scan_trouble(s) ? scan_trouble(s)
 						: "the JSON has no list \"traceEvents\"");
+	if (!l->has_events && *scan_trouble(s))
+		return err_set(e, -EINVAL, "%.120s: no event can be read: %s", path,
+			       scan_trouble(s));
+	if (!l->has_events)
+		return err_set(e, -EINVAL,
+			       "%.120s: not a trace of torch.profiler: none of its %llu events is "
+			       "of a "
+			       "CPU thread or a GPU",
+			       path, (unsigned long long)t->counts.events);
 	if (*scan_trouble(s))
 		snprintf(t->damage, sizeof(t->damage), "%s; the %llu events before it are used",
 			 scan_trouble(s), (unsigned long long)t->counts.events);
 	for (size_t i = 0; i < l->thread_names.n; i++)
 		name_thread(l, &l->thread_names.at[i]);
-	if (l->has_events)
-		rebase(l);
+	rebase(l);
 	choose_pid(t);
 	add_devices(t);
 	return 0;
