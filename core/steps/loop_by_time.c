@@ -43,8 +43,8 @@ static bool is_heavy_top(const struct loop_tree *t, const struct loop *l, const 
 	return is_top(t, l) && loop_weight(l) >= share * loop_weight(best);
 }
 
-/* Returns whether nearly each iteration of `a` begins exactly one of `b`, as with a thread that does
- * a part of each step. Both then give the same steps. */
+/* Returns whether nearly each iteration of `a` begins exactly one of `b`, as with a thread that
+ * does a part of each step. Both then give the same steps. */
 static bool take_turns(const struct loop *a, const struct loop *b)
 {
 	size_t k = 0, n_one = 0, n = a->iterations.n;
