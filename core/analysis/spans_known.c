@@ -34,7 +34,7 @@ void spans_add_known(struct span_list *list, const struct model_step *m, size_t 
 	const struct model_operator *all = m->operators.at;
 	size_t n = m->operators.n, first = bisect(n, i, all[i].thread < thread);
 	struct ranges ranges = { .list = list, .n = list->at.n };
-	uint32_t depth = 0;
+	uint32_t depth = 0; /* the order of spans with the same times */
 	for (size_t i = first; i < n && all[i].thread == thread; i++) {
 		const struct model_operator *o = &all[i];
 		if (crosses(&ranges, o))
@@ -45,10 +45,11 @@ void spans_add_known(struct span_list *list, const struct model_step *m, size_t 
 			 (struct span){ .begin_ns = o->begin_ns,
 					.end_ns = o->end_ns,
 					.operator= strtab_text(&m->tables->names, o->name),
-					.depth = depth++,
+					.depth = depth,
 					.first_call = (uint32_t)(t->first + call),
 					.n_calls = (uint32_t)(end > call ? end - call : 0),
 					.kind = SPAN_OPERATOR });
+		depth++;
 	}
 	vec_free(&ranges.ends);
 }

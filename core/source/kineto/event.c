@@ -26,9 +26,9 @@ static uint8_t category_of(const char *name)
 							       EVENT_CATEGORIES(X)
 #undef X
 	};
-	for (uint8_t i = 1; i < EVENT_CATEGORIES_N; i++)
+	for (size_t i = 1; i < EVENT_CATEGORIES_N; i++)
 		if (is_listed(names[i], name))
-			return i;
+			return (uint8_t)i;
 	return EVENT_OTHER;
 }
 

@@ -10,18 +10,17 @@
 
 /* Categories, by their present and their former names. The comparison ignores case. */
 /*        id           names of the category, separated by blanks */
-#define EVENT_CATEGORIES(X)                                                   \
-	X(OPERATOR, "cpu_op operator")                                        \
-	X(ANNOTATION, "user_annotation")                                      \
-	X(PYTHON, "python_function python")                                   \
-	X(RUNTIME, "cuda_runtime runtime hip_runtime")                        \
-	X(DRIVER, "cuda_driver driver")                                       \
-	X(KERNEL, "kernel")                                                   \
-	X(MEMCPY, "gpu_memcpy memcpy")                                        \
-	X(MEMSET, "gpu_memset memset")                                        \
-	X(SYNC, "cuda_sync")                                                  \
-	X(OTHER_DEVICE, "mtia_runtime mtia_ccp_events xpu_runtime xpu_driver" \
-			" privateuse1_runtime privateuse1_driver hpu_op")
+#define EVENT_CATEGORIES(X)                            \
+	X(OPERATOR, "cpu_op operator")                 \
+	X(ANNOTATION, "user_annotation")               \
+	X(PYTHON, "python_function python")            \
+	X(RUNTIME, "cuda_runtime runtime hip_runtime") \
+	X(DRIVER, "cuda_driver driver")                \
+	X(KERNEL, "kernel")                            \
+	X(MEMCPY, "gpu_memcpy memcpy")                 \
+	X(MEMSET, "gpu_memset memset")                 \
+	X(SYNC, "cuda_sync")                           \
+	X(OTHER_DEVICE, "mtia_runtime xpu_runtime privateuse1_runtime hpu_op")
 
 enum event_category {
 	EVENT_OTHER,

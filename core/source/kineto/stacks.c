@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { FRAME_BYTES = 1024 }; /* a longer name of a frame is cut */
+
 void stacks_start(struct stacks *s, const struct strtab *names)
 {
 	memset(s, 0, sizeof(*s));
@@ -74,21 +76,21 @@ static const char *without_profiler(const char *text)
 
 uint32_t stacks_of_text(struct stacks *s, struct strtab *names, uint32_t text)
 {
-	char *copy = mem_text(without_profiler(strtab_text(names, text)));
+	const char *all = without_profiler(strtab_text(names, text));
 	uint32_t stack = 0;
-	for (char *last = copy; last;) {
-		char *at = strrchr(copy, ';');
-		char *one = at ? at + 1 : copy;
-		if (*one)
-			stack = stacks_push(
-				s, stack,
-				&(struct stack_frame){ .text = strtab_intern(names, one),
-						       .category = EVENT_PYTHON });
-		if (at)
-			*at = 0;
-		last = at;
+	for (size_t end = strlen(all); end;) {
+		size_t begin = end;
+		char one[FRAME_BYTES];
+		while (begin && all[begin - 1] != ';')
+			begin--;
+		snprintf(one, sizeof(one), "%.*s",
+			 (int)(end - begin < sizeof(one) ? end - begin : sizeof(one)), all + begin);
+		struct stack_frame frame = { .text = strtab_intern(names, one),
+					     .category = EVENT_PYTHON };
+		if (frame.text)
+			stack = stacks_push(s, stack, &frame);
+		end = begin ? begin - 1 : 0;
 	}
-	free(copy);
 	return stack;
 }
 
@@ -201,10 +203,10 @@ static size_t resolve_python(struct stacks *s, const char *text, uint32_t line,
 	return 1;
 }
 
-const char *stacks_operator(const char *text)
+const char *stacks_operator(const char *name)
 {
 	static const char node[] = "autograd::engine::evaluate_function: ";
-	return strncmp(text, node, sizeof(node) - 1) ? text : text + sizeof(node) - 1;
+	return strncmp(name, node, sizeof(node) - 1) ? name : name + sizeof(node) - 1;
 }
 
 /* The annotations that PyTorch makes itself, and the file whose code makes them. */

@@ -170,9 +170,9 @@ static uint8_t memory_kind(const char *name, size_t n)
 	static const char *const names[] = { "Unknown",	      "Pageable",      "Pinned",
 					     "Device",	      "Array",	       "Managed",
 					     "Device Static", "Managed Static" };
-	for (uint8_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strlen(names[i]) == n && !memcmp(names[i], name, n))
-			return i;
+			return (uint8_t)i;
 	return 0;
 }
 
