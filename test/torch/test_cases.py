@@ -106,8 +106,9 @@ class Cases(SimCase):
                 if bound["verdict"] == "input":
                     self.assertGreater(bound["confidence"], 0.8)
                 self.assert_first_advice(process, self.guilty(name), what)
-                idle = {row["cause"]: row for row in process["idle"]}
-                self.assertGreater(idle["input"]["pct"], 50, process["idle"])
+                idle = {row["cause"]: row["ms_per_step"] for row in process["idle"]}
+                own_ms = sum(idle.values()) - idle.get("contention", 0)
+                self.assertGreater(idle["input"], 0.5 * own_ms, process["idle"])
 
     def test_stalls(self):
         """A headline names what the CPU does instead of working, the advice what to do about it."""

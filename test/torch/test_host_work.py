@@ -34,8 +34,10 @@ class HostWork(SimCase):
             self.assertAlmostEqual(100 * ms / took["step"], 100 * took[name] / took["step"],
                                    delta=POINTS, msg=f"{name}: {ms} ms, took {took}")
         self.assertGreater(samples, 300)
-        idle = {row["cause"]: row for row in process["idle"]}
-        self.assertEqual(process["idle"][0]["cause"], "host")
+        # Other programs may have the CPUs for longer than any cause.
+        causes = [row for row in process["idle"] if row["cause"] != "contention"]
+        idle = {row["cause"]: row for row in causes}
+        self.assertEqual(causes[0]["cause"], "host")
         self.assertEqual(idle["host"]["function"], "log_metrics")
         self.assertGreater(idle["host"]["ms_per_step"], 0.7 * took["log"])
         # The spread of steps on a busy machine may leave a second cause open.
