@@ -85,6 +85,7 @@ def report_differences(ours, theirs, where="", most=5):
             and not isinstance(ours, bool)):
         is_rate = any(where.endswith(word) for word in RATES)
         relative = 2 * CLOCK_NS / SHORTEST_WORK_NS if is_rate else 1e-4
-        return ([] if abs(ours - theirs) <= 1e-4 + relative * abs(ours)
+        # A time is the difference of two readings, and each may differ by 0.1 us.
+        return ([] if abs(ours - theirs) <= 2.1e-4 + relative * abs(ours)
                 else [f"{where}: {ours} is {theirs}"])
     return [] if ours == theirs else [f"{where}: {ours!r} is {theirs!r}"]
