@@ -105,10 +105,11 @@ static void choose_folder(char *to, size_t bytes, const struct request *r)
 	const char *base = path_base(r->folder), *end = strstr(base, ".json");
 	if (r->path)
 		snprintf(to, bytes, "%s", r->path);
-	else if (is_folder || !end)
+	else if (is_folder)
 		snprintf(to, bytes, "%s/profrun", r->folder);
 	else
-		snprintf(to, bytes, "%.*s.profrun", (int)(end - r->folder), r->folder);
+		snprintf(to, bytes, "%.*s.profrun",
+			 (int)(end ? (size_t)(end - r->folder) : strlen(r->folder)), r->folder);
 }
 
 static int export_trace(const char *path, const struct foreign_output *out)

@@ -61,15 +61,26 @@ void foreign_files_free(struct foreign_files *files)
 	vec_free(&files->paths);
 }
 
+/* Returns whether the folder is that of a run. Its run.json and report.json are no traces. */
+static bool is_run(const char *folder)
+{
+	static const char *const names[] = { "journal", "run.json" };
+	char path[PATH_MAX];
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		int n = snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		if (n >= (int)sizeof(path) || !access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
 bool foreign_is_at(const char *path)
 {
-	char journals[PATH_MAX];
 	struct stat status;
 	struct foreign_files files;
-	int n = snprintf(journals, sizeof(journals), "%s/journal", path);
-	if (n >= (int)sizeof(journals) || stat(path, &status))
+	if (stat(path, &status))
 		return false;
-	if (S_ISDIR(status.st_mode) ? !access(journals, F_OK) : journals_is_one(path))
+	if (S_ISDIR(status.st_mode) ? is_run(path) : journals_is_one(path))
 		return false;
 	bool is_any = foreign_list(&files, path);
 	foreign_files_free(&files);

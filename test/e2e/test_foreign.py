@@ -201,6 +201,15 @@ class Faults(Foreign):
                     self.assertIn(says, run.err)
                     self.assertEqual(run.status, 1)
 
+    def test_the_folder_of_a_run_without_journals_is_no_folder_of_traces(self):
+        folder = os.path.join(self.base, "run")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
+            file.write("{}")
+        run = self.tool("report", folder)
+        self.assertEqual((run.status, len(run.err.splitlines())), (1, 1), run.err)
+        self.assertIn("journal", run.err)
+
     def test_other_files_are_refused(self):
         path = os.path.join(self.base, "notes.txt")
         with open(path, "w", encoding="utf-8") as file:
@@ -221,6 +230,13 @@ class Commands(Foreign):
         with gzip.open(os.path.join(out, "0", "step-5.json.gz"), "rt") as file:
             names = [e["name"] for e in json.load(file)["traceEvents"]]
         self.assertIn("gemm", names)
+
+    def test_export_writes_next_to_a_trace_of_any_name(self):
+        for name in ("a.pt.trace.json", "b.trace"):
+            path = self.write(kineto.training(1), name)
+            self.assertEqual(self.tool("export", path).status, 0)
+            folder = path.replace(".json", "") + ".profrun"
+            self.assertTrue(glob.glob(folder + "/0/step-5.pftrace.gz"), name)
 
     def test_whatif_answers_for_a_line_and_for_launches(self):
         path = self.write(kineto.training())
