@@ -123,14 +123,20 @@ def judge(report, planned, status, late_s):
 class LineResult(unittest.TestResult):
     """Writes a line for each test to a file that only this writes to.
 
-    So no test's output can look like a result.
+    So no test's output can look like a result. A test that takes longer than limit_s fails, with a
+    traceback of where it waits, and the next one runs.
     """
 
-    def __init__(self, file):
+    def __init__(self, file, limit_s):
         super().__init__()
         self.buffer = True
         self.file = file
+        self.limit_s = limit_s
         self.began = 0.0
+        signal.signal(signal.SIGALRM, self.too_late)
+
+    def too_late(self, *_):
+        raise TimeoutError(f"the test took longer than {self.limit_s} s")
 
     def line(self, outcome, test, why=""):
         what = test.id() if hasattr(test, "id") else str(test)
@@ -140,8 +146,10 @@ class LineResult(unittest.TestResult):
     def startTest(self, test):
         super().startTest(test)
         self.began = time.monotonic()
+        signal.alarm(self.limit_s)
 
     def stopTest(self, test):
+        signal.alarm(0)
         super().stopTest(test)
         self.file.write(f"took {time.monotonic() - self.began:.2f} s: {test.id()}\n")
 
@@ -201,11 +209,14 @@ def list_child(pattern, *paths):
     return 0
 
 
-def unittest_child(path, name, pattern, fd):
-    """Runs one class of a test_*.py: result lines to fd, everything else to standard output."""
+def unittest_child(path, name, limit_s, pattern, fd):
+    """Runs one class of a test_*.py: result lines to fd, everything else to standard output.
+
+    limit_s: of each test.
+    """
     with os.fdopen(fd, "w") as file:
         os.set_inheritable(fd, False)
-        result = LineResult(file)
+        result = LineResult(file, limit_s)
         unittest.TestSuite(
             test for test in load_file(path, pattern) if type(test).__name__ == name
         ).run(result)
@@ -270,7 +281,7 @@ def folder_programs(folder, limit_s, timed=False):
             found += [
                 Program(
                     f"{folder}/{os.path.basename(path)} {name}",
-                    [*own, "--unittest", path, name, pattern or ""],
+                    [*own, "--unittest", path, name, str(limit_s // 2), pattern or ""],
                     limit_s,
                     True,
                 )
@@ -352,7 +363,7 @@ def main():
     if sys.argv[1:2] == ["--list"]:
         return list_child(*sys.argv[2:])
     if sys.argv[1:2] == ["--unittest"]:
-        return unittest_child(*sys.argv[2:5], int(sys.argv[5]))
+        return unittest_child(*sys.argv[2:4], int(sys.argv[4]), *sys.argv[5:6], int(sys.argv[6]))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", default=",".join(DEFAULT_TIERS), help="of " + ", ".join(TIERS))

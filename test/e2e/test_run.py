@@ -196,11 +196,23 @@ print(len(seen), "signals:", sorted(seen), flush=True)
             out = self.counted(lambda child: self.sent(child, os.kill, child.pid, number))
             self.assertEqual(out, f"1 signals: [{int(number)}]\n")
 
+    def is_pending(self, pid, number):
+        with open(f"/proc/{pid}/status") as file:
+            sets = re.findall(r"^S(?:ig|hd)Pnd:\s*(\w+)", file.read(), re.M)
+        return any(int(word, 16) >> (number - 1) & 1 for word in sets)
+
     def test_signals_to_launcher_and_group_come_once_each(self):
+        """The kernel keeps one pending signal of a kind: the next one is sent once the launcher
+        has taken the last one."""
+        def send_and_wait(child, how):
+            self.sent(child, how, child.pid, signal.SIGTERM)
+            self.eventually("the launcher has taken it",
+                            lambda: not self.is_pending(child.pid, signal.SIGTERM))
+
         def send(child):
             for _ in range(3):
-                self.sent(child, os.kill, child.pid, signal.SIGTERM)
-                self.sent(child, os.killpg, child.pid, signal.SIGTERM)
+                send_and_wait(child, os.kill)
+                send_and_wait(child, os.killpg)
 
         self.assertEqual(self.counted(send), "6 signals: [15, 15, 15, 15, 15, 15]\n")
 
