@@ -39,6 +39,10 @@ enum {
 	NAME_BYTES = 40,
 };
 
+/* With less confidence, another resource may limit the job. One recorded step gives up to 0.5
+ * (core/verdict/judge.c), so less than this comes from other load or from a replay that is off. */
+#define DOUBTFUL 0.4
+
 static bool has_figures(const struct report_process *p)
 {
 	return report_step_ms(p) > 0 || p->gpu.n;
@@ -204,8 +208,9 @@ static const char *without_slow(const struct report_process *p, char *text, size
 static const char *despite_load(const struct report_process *p, char *text, size_t bytes)
 {
 	double pct = p->replay ? 100 * p->replay->contention_ms / p->replay->measured_ms : 0;
+	*text = '\0';
 	if (!(pct > LOAD_PCT))
-		return "";
+		return text;
 	snprintf(text, bytes, "; other load had the CPUs for %.0f %% of the time", pct);
 	return text;
 }
@@ -219,9 +224,10 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
 	       most = b->between.n ? 1 : said;
 	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES], slow[SLOW_BYTES],
-		load[SLOW_BYTES];
+		load[SLOW_BYTES] = "";
 	const char *words = report_verdict_words(b->verdict);
 	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
+	bool is_doubtful = !b->between.n && *title && b->confidence < DOUBTFUL;
 	if (b->between.n) {
 		snprintf(text, sizeof(text), "unclear: %s",
 			 report_between(between, sizeof(between), b));
@@ -229,13 +235,19 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	} else if (*title) {
 		if (!strcmp(b->verdict, "host"))
 			words = what_host_does(p, cwd, words, does, sizeof(does));
-		snprintf(text, sizeof(text), "%s (confidence %.0f %%%s%s)%s%s",
-			 report_resource_noun(b->verdict), b->confidence * 100,
-			 without_slow(p, slow, sizeof(slow)), despite_load(p, load, sizeof(load)),
-			 report_is_unit(p) ? "" : ": ", report_is_unit(p) ? "" : words);
+		snprintf(text, sizeof(text), "%s%s (confidence %.0f %%%s%s)%s%s",
+			 is_doubtful ? "unclear: probably " : "", report_resource_noun(b->verdict),
+			 b->confidence * 100, without_slow(p, slow, sizeof(slow)),
+			 despite_load(p, load, sizeof(load)), report_is_unit(p) ? "" : ": ",
+			 report_is_unit(p) ? "" : words);
 		text_wrap(o, TEXT_BOLD, head, text, VERDICT_LINES);
 	} else {
 		say_why_unknown(o, p);
+	}
+	if (is_doubtful && *load && most) {
+		text_say(o, REPORT_UNDER "- ",
+			 "to settle it, run again while nothing else loads the machine");
+		most--;
 	}
 	for (size_t i = 0; i < b->evidence.n && i < most; i++)
 		text_say(o, REPORT_UNDER "- ", "%s", b->evidence.at[i]);

@@ -587,6 +587,30 @@ static void test_the_largest_stall_has_a_line(void **state)
 	json_decref(root);
 }
 
+static void test_little_confidence(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound"), *replay = json_object_get(p, "replay");
+	double measured_ms = json_number_value(json_object_get(replay, "measured_ms"));
+	(void)state;
+	json_object_set_new(bound, "confidence", json_real(0.07));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "Limited by: unclear: probably synchronization (confidence 7 %): ");
+	assert_null(strstr(text, "to settle it"));
+	free(text);
+	json_object_set_new(replay, "contention_ms", json_real(0.96 * measured_ms));
+	text = print(root, true, false, NULL);
+	assert_fits(text);
+	assert_says(text, "(confidence 7 %; other load had\n            the CPUs for 96 %");
+	assert_says(text, "- to settle it, run again while nothing else loads the machine\n");
+	free(text);
+	json_object_set_new(bound, "confidence", json_real(0.45)); /* as from one step */
+	text = print(root, true, false, NULL);
+	assert_says(text, "Limited by: synchronization (confidence 45 %; ");
+	free(text);
+	json_decref(root);
+}
+
 /*
  * With a margin, as at a run's end: a figure that does not fit goes on a line of its own, and is
  * not cut.
@@ -799,6 +823,7 @@ static void test_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_little_confidence),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_idle_time_of_two_gpus),
 		cmocka_unit_test(test_how_the_run_ended),
