@@ -68,10 +68,11 @@ static inline const char *judge_per_step(const struct findings *f)
  * Returns the standard deviation of savings of CPU time from run to run, as a share. Other load on
  * the machine changes more slowly than from step to step, so that the steps of one run share it.
  * How much it matters is seen from step to step: the result is the relative deviation of the
- * typical steps' lengths, from their quartiles, but at most 0.5. docs/internals/savings.md has
- * measurements.
+ * typical steps' lengths, from their quartiles, but at most 0.5. If steps differ less without data
+ * loading and without times in which the CPU does not work, that deviation counts.
+ * docs/internals/savings.md has measurements.
  */
-double judge_run_error(const struct judge *j);
+double judge_run_error(struct judge *j);
 
 /* Returns the resource's speed-up in words, for the evidence. Static. */
 const char *judge_played(const struct judge *j, int resource);

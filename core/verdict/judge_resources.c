@@ -93,24 +93,50 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Returns the relative deviation of the typical steps' lengths, from their quartiles. */
-static double steps_vary(const struct judge *j)
+/* Returns the relative deviation of the typical steps' values, from their quartiles. `by_step`: a
+ * value for each played step. */
+static double deviation_of(const struct judge *j, const double *by_step)
 {
 	const double quartiles_of_normal = 1.349;
-	double *ns = mem_zero((j->w.n_typical + 1) * sizeof(*ns)), spread;
+	double *typical = mem_zero((j->w.n_typical + 1) * sizeof(*typical)), spread;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < j->w.replay.n_steps; i++)
 		if (j->w.is_typical[i])
-			ns[n++] = j->w.lengths_ns[i];
-	qsort(ns, n, sizeof(*ns), by_value);
-	spread = n && ns[n / 2] > 0 ? (ns[n * 3 / 4] - ns[n / 4]) / ns[n / 2] : 0;
-	free(ns);
+			typical[n++] = by_step[i];
+	qsort(typical, n, sizeof(*typical), by_value);
+	spread = n && typical[n / 2] > 0 ? (typical[n * 3 / 4] - typical[n / 4]) / typical[n / 2]
+					 : INFINITY;
+	free(typical);
 	return spread / quartiles_of_normal;
 }
 
-double judge_run_error(const struct judge *j)
+static double steps_vary(const struct judge *j)
 {
-	return fmin(run_error_most, steps_vary(j));
+	return deviation_of(j, j->w.lengths_ns);
+}
+
+/*
+ * The same of the steps without data loading and without times in which the CPU does not work. How
+ * long a program waits for a lock or for a batch may differ from step to step whatever else runs on
+ * the machine.
+ */
+static double work_varies(struct judge *j)
+{
+	const struct whatif_change changes[] = { judge_resources[RESOURCE_HOST].change,
+						 judge_resources[RESOURCE_INPUT].change };
+	struct whatif_result result;
+	double *work_ns = mem_zero((j->w.replay.n_steps + 1) * sizeof(*work_ns)), deviation;
+	whatif_play(&j->w, changes, 2, &result, NULL);
+	for (uint32_t i = 0; i < j->w.replay.n_steps; i++)
+		work_ns[i] = j->w.lengths_ns[i] - j->w.gains_ns[i];
+	deviation = deviation_of(j, work_ns);
+	free(work_ns);
+	return deviation;
+}
+
+double judge_run_error(struct judge *j)
+{
+	return fmin(run_error_most, fmin(steps_vary(j), work_varies(j)));
 }
 
 static void fill_savings(struct judge *j)
@@ -245,7 +271,7 @@ static void say_what_settles(struct judge *j, int a, int b)
 		judge_say(j->f,
 			  "steps vary by %.0f %%; to settle it, run again while nothing else loads "
 			  "the machine",
-			  100 * steps_vary(j));
+			  100 * j->run_error);
 	else if (n)
 		judge_say(j->f,
 			  "to settle it, record at least %u steps (active=%u in PROF_SCHEDULE)", n,

@@ -164,6 +164,28 @@ static void uneven_causes(struct twin *made)
 	}
 }
 
+/* Every second step waits long for its batch. */
+static void batches_late_by_turns(struct twin *made)
+{
+	twin_host(made, made->steps_made++ % 2 ? 6000 : 400);
+	twin_copy(made, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
+	for (int i = 0; i < LAYERS * 6; i++) {
+		twin_host(made, 50);
+		twin_launch(made, 1, 5, "layer", 1 + (uint32_t)i % LAYERS);
+	}
+}
+
+/* Steps differ because of the program, not because of other load: that says nothing against the
+ * savings of the other resources. */
+static void waits_that_come_and_go_are_no_noise(void **state)
+{
+	(void)state;
+	judge(batches_late_by_turns, false, 40);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_true(f.confidence > 0.9);
+	forget();
+}
+
 /* Seven steps that differ say little of the mean of many. */
 static void few_steps_do_not_rule_out_more(void **state)
 {
@@ -1206,6 +1228,7 @@ int main(void)
 		cmocka_unit_test(verdict_is_the_cause),
 		cmocka_unit_test(a_late_return_is_no_delay_of_the_device),
 		cmocka_unit_test(savings_that_are_close_are_unclear),
+		cmocka_unit_test(waits_that_come_and_go_are_no_noise),
 		cmocka_unit_test(few_steps_do_not_rule_out_more),
 		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),
 		cmocka_unit_test(more_steps_settle_what_varies),
