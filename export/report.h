@@ -64,6 +64,7 @@ struct report_bound {
 	const char *verdict;
 	LIST(const char *) between;
 	double confidence;
+	const char *input_source;
 	LIST(const char *) evidence;
 	LIST(struct report_saving) savings;
 	struct report_stall *stall;

@@ -135,6 +135,7 @@ static void fill_steps(struct filler *x, struct report_process *p)
 	}
 	p->bound = (struct report_bound){ .verdict = verdict_name(f->verdict),
 					  .confidence = f->confidence,
+					  .input_source = f->input_source ? f->input_source : "",
 					  .typical_steps = f->n_typical,
 					  .steps = f->n_played };
 	list_make(x->arena, &p->bound.between, f->between.n);

@@ -235,6 +235,8 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 	} else if (*title) {
 		if (!strcmp(b->verdict, "host"))
 			words = what_host_does(p, cwd, words, does, sizeof(does));
+		if (!strcmp(b->input_source, "queue"))
+			words = "an empty queue; a server waits for requests here";
 		snprintf(text, sizeof(text), "%s%s (confidence %.0f %%%s%s)%s%s",
 			 is_doubtful ? "unclear: probably " : "", report_resource_noun(b->verdict),
 			 b->confidence * 100, without_slow(p, slow, sizeof(slow)),

@@ -383,6 +383,9 @@ struct findings {
 	uint8_t verdict;
 	VEC(uint8_t) between; /* VERDICT_UNCLEAR: the verdicts that it could be, else empty */
 	double confidence;
+	/* VERDICT_INPUT: how the program gets its batches, "loader" or "queue", as samples show;
+	 * else "". Static. */
+	const char *input_source;
 	VEC(struct finding_saving) savings; /* of each resource, largest first */
 	VEC(struct { char text[EVIDENCE_BYTES]; }) evidence;
 	/* summaries */

@@ -10,7 +10,7 @@ const struct host_kind_row host_kinds[HOST_KINDS_N] = {
 #undef X
 };
 
-enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint16_t about)
+enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint32_t about)
 {
 	if (flags & SAMPLE_COLLECTING)
 		return HOST_GC;
@@ -23,8 +23,8 @@ enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint1
 	case SAMPLE_GIL:
 		return HOST_GIL;
 	case SAMPLE_POLL:
-	case SAMPLE_IO:
-		return HOST_IO;
+	case SAMPLE_IO: /* a child's output ends when the child does */
+		return about & ABOUT_CHILD ? HOST_CHILD : HOST_IO;
 	case SAMPLE_SLEEP:
 		return HOST_SLEEP;
 	case SAMPLE_CHILD:

@@ -42,6 +42,6 @@ extern const struct host_kind_row host_kinds[HOST_KINDS_N];
 
 /* Returns the kind of a sample. `state`, `flags`: those of the sample; `about`: enum stack_about
  * bits of its stack; `has_python`: the stack has Python frames. */
-enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint16_t about);
+enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint32_t about);
 
 #endif

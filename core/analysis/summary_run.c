@@ -100,7 +100,7 @@ static double count_retries(const struct findings *f, const struct memory *m)
 	double n = 0;
 	for (size_t i = 0; i < m->places.n; i++) {
 		const struct memory_place *p = &m->places.at[i];
-		uint16_t about = p->n_made_room ? stack_about(f->timeline->frames, p->stack) : 0;
+		uint32_t about = p->n_made_room ? stack_about(f->timeline->frames, p->stack) : 0;
 		if (about & ABOUT_MAKING_ROOM && !(about & ABOUT_EMPTY_CACHE))
 			n += (double)p->n_made_room;
 	}

@@ -43,7 +43,7 @@ struct timeline_call {
 	uint16_t status;
 	uint8_t category; /* enum record_category; CAT_SYNC for a polling loop */
 	uint8_t space, device, copy, wait;
-	uint16_t about;			   /* enum stack_about bits of its stack */
+	uint32_t about;			   /* enum stack_about bits of its stack */
 	bool is_captured, is_first_replay; /* as in struct model_call */
 	/* What the CPU did since the lane's call before: enum host_kind, and the line that was
 	 * sampled. HOST_UNKNOWN: no sample shows it. */
@@ -155,7 +155,7 @@ enum stack_known { STACK_UNKNOWN, STACK_OF_LIBRARY, STACK_OF_PYTHON, STACK_OF_US
 struct timeline_stack {
 	uint32_t site, op, outer_op;
 	uint32_t module; /* row of module_sums, from 1; 0: none */
-	uint16_t about;
+	uint32_t about;
 	bool has_python;
 	uint8_t known; /* enum stack_known */
 };
@@ -275,9 +275,9 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m);
 /* timeline_lines.c: returns true if the site is a line of the user's code. */
 bool timeline_is_user_line(struct timeline *t, uint32_t site);
 /* Returns true if the site is a user's line, and the call was made within backward(). */
-bool timeline_calls_backward(struct timeline *t, uint32_t site, uint16_t about);
+bool timeline_calls_backward(struct timeline *t, uint32_t site, uint32_t about);
 /* Returns true if a thread of the autograd engine made the call, and the site is no user's line. */
-bool timeline_lacks_line(struct timeline *t, uint32_t site, uint16_t about);
+bool timeline_lacks_line(struct timeline *t, uint32_t site, uint32_t about);
 
 /* timeline_captured.c: completes the sites of the captured calls from `first_captured` on. The
  * works from `first_work` on are those of the same step. */

@@ -7,12 +7,12 @@ bool timeline_is_user_line(struct timeline *t, uint32_t site)
 	return s->is_user && s->line;
 }
 
-bool timeline_calls_backward(struct timeline *t, uint32_t site, uint16_t about)
+bool timeline_calls_backward(struct timeline *t, uint32_t site, uint32_t about)
 {
 	return about & ABOUT_BACKWARD && timeline_is_user_line(t, site);
 }
 
-bool timeline_lacks_line(struct timeline *t, uint32_t site, uint16_t about)
+bool timeline_lacks_line(struct timeline *t, uint32_t site, uint32_t about)
 {
 	return about & ABOUT_WORKER && !timeline_is_user_line(t, site);
 }

@@ -94,7 +94,7 @@ static uint64_t copying_ns(const struct timeline *t, const struct timeline_call 
 static uint8_t kind_of(const struct timeline *t, const struct wait *w)
 {
 	const struct timeline_call *first = &t->calls.at[w->first], *last = &t->calls.at[w->last];
-	uint16_t about = first->about | last->about;
+	uint32_t about = first->about | last->about;
 	if (last->wait == WAIT_ALLOC || about & ABOUT_ALLOCATOR)
 		return SYNC_ALLOC;
 	if (about & ABOUT_READ)

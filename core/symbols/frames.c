@@ -21,7 +21,7 @@ enum { BLOCK_FRAMES = 256 };
 struct known_frame {
 	struct source_frame native;
 	const char *module_name;      /* see frame_module_name() */
-	uint16_t about[ABOUT_DEPTHS]; /* see stack_about_match() */
+	uint32_t about[ABOUT_DEPTHS]; /* see stack_about_match() */
 	uint8_t phase_part;	      /* enum phase_part */
 	bool is_framework;
 	bool is_apply; /* apply() of torch.autograd.Function or of a class derived from it */
@@ -551,7 +551,7 @@ uint8_t frame_phase_part(const struct frame *frame)
 	return known(frame)->phase_part;
 }
 
-uint16_t frame_about(const struct frame *frame, size_t i)
+uint32_t frame_about(const struct frame *frame, size_t i)
 {
 	return known(frame)->about[stack_about_depth(i)];
 }

@@ -109,7 +109,7 @@ uint8_t frame_phase_part(const struct frame *frame);
 
 /* Returns the frame's own bits of enum stack_about, see stack_about.h. `i` is the frame's position
  * in its stack, from 0 for the innermost frame. */
-uint16_t frame_about(const struct frame *frame, size_t i);
+uint32_t frame_about(const struct frame *frame, size_t i);
 
 /*
  * For a Python method named forward, returns the name of its class, such as "Linear". If Python

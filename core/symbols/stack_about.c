@@ -19,7 +19,7 @@ enum part {
 };
 
 struct row {
-	uint16_t about;
+	uint32_t about;
 	/* `depth`: if not 0, only this number of frames, the innermost ones, can match */
 	uint8_t part, depth;
 	const char *text;
@@ -56,6 +56,7 @@ static const struct row rows[] = {
 	{ ABOUT_FETCH, FILE_NAME, 0, "/pandas/io/" },
 	{ ABOUT_FETCH, FILE_NAME, 0, "numpy/lib/npyio" },
 	{ ABOUT_FETCH, FILE_NAME, 0, "numpy/lib/_npyio" },
+	{ ABOUT_CHILD, FILE_NAME, CLOSE, "/subprocess.py" },
 	{ ABOUT_COLLECTIVE, MODULE, 0, "libnccl" },
 	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupNCCL" },
 	{ ABOUT_COLLECTIVE, FUNCTION, 0, "ProcessGroupGloo" },
@@ -113,7 +114,7 @@ unsigned stack_about_depth(size_t number)
 	return (number >= NEAR) + (number >= CLOSE);
 }
 
-void stack_about_match(const struct frame *frame, uint16_t about[ABOUT_DEPTHS])
+void stack_about_match(const struct frame *frame, uint32_t about[ABOUT_DEPTHS])
 {
 	memset(about, 0, ABOUT_DEPTHS * sizeof(*about));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

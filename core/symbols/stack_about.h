@@ -36,10 +36,12 @@ enum stack_about {
 	/* The innermost Python code is a framework's, within a forward or backward pass or an
 	 * optimizer's step(): between calls, the framework is on its way to the next launch. */
 	ABOUT_LAUNCHING = 1 << 15,
+	/* Python's subprocess module starts a child process, or waits for its end or its output. */
+	ABOUT_CHILD = 1 << 16,
 };
 
 /* Returns the bits of a whole stack; 0 for stack 0. In stack_about_whole.c. */
-uint16_t stack_about(struct frames *f, uint32_t stack);
+uint32_t stack_about(struct frames *f, uint32_t stack);
 
 /* Returns whether stack_about() has ABOUT_READ. In stack_reads.c. */
 bool stack_about_is_read(struct frames *f, uint32_t stack);
@@ -50,7 +52,7 @@ bool stack_about_is_read(struct frames *f, uint32_t stack);
  * table, so it is called only once per frame; use frame_about() instead.
  */
 enum { ABOUT_DEPTHS = 3 };
-void stack_about_match(const struct frame *frame, uint16_t about[ABOUT_DEPTHS]);
+void stack_about_match(const struct frame *frame, uint32_t about[ABOUT_DEPTHS]);
 
 /* Returns the index in `about` for the frame at position `number` of a stack; the innermost frame
  * has position 0. */

@@ -17,7 +17,7 @@ static bool is_in_framework(const struct frame_list *list)
 	return false;
 }
 
-static uint16_t about_phase(struct frames *f, uint32_t stack)
+static uint32_t about_phase(struct frames *f, uint32_t stack)
 {
 	struct phase_stack phase = phase_rules_stack(f, stack);
 	struct frame_list list = frames_of(f, stack);
@@ -25,7 +25,7 @@ static uint16_t about_phase(struct frames *f, uint32_t stack)
 		return 0;
 	if (phase.part == PART_MOVE)
 		return ABOUT_PASS;
-	uint16_t launching = is_in_framework(&list) ? ABOUT_LAUNCHING : 0;
+	uint32_t launching = is_in_framework(&list) ? ABOUT_LAUNCHING : 0;
 	switch (phase_of_part(phase.part)) {
 	case PHASE_OPTIMIZER:
 		return phase.via_user_code ? 0 : ABOUT_OPTIMIZER | ABOUT_PASS | launching;
@@ -76,9 +76,9 @@ static bool fetches(struct frames *f, const struct frame *frame)
 	       strstr(text, "next(");
 }
 
-uint16_t stack_about(struct frames *f, uint32_t stack)
+uint32_t stack_about(struct frames *f, uint32_t stack)
 {
-	uint16_t about = 0;
+	uint32_t about = 0;
 	if (!stack)
 		return 0;
 	struct frame_list list = frames_of(f, stack);

@@ -13,9 +13,10 @@
 /* How the program gets its batches, by the frames of the samples. */
 enum source { SOURCE_OTHER, SOURCE_LOADER, SOURCE_QUEUE, SOURCES_N };
 
-static const char *const fixes[SOURCES_N] = {
+static const char *const fixes[SOURCES_N + 1] = {
 	[SOURCE_OTHER] = "prefetch batches: make them ahead of time in other threads or processes",
 	[SOURCE_LOADER] = "prefetch batches: more DataLoader workers, prefetch_factor",
+	[SOURCES_N] = "prefetch batches: more DataLoader workers, prefetch_factor",
 	[SOURCE_QUEUE] =
 		"fill the queue faster: more threads or processes, or less work per batch; a "
 		"server that waits for requests needs no change",
@@ -40,7 +41,7 @@ static enum source source_of(struct frames *f, uint32_t stack)
 }
 
 /* Returns how the program gets its batches, if samples show one way for more than half of the
- * time. */
+ * time; else SOURCES_N. */
 static enum source find_source(const struct judge *j)
 {
 	const struct host_sums *s = &j->w.timeline->host;
@@ -55,7 +56,13 @@ static enum source find_source(const struct judge *j)
 	for (int i = 0; i < SOURCES_N; i++)
 		if (ns[i] * 2 > all_ns)
 			return (enum source)i;
-	return SOURCE_LOADER;
+	return SOURCES_N;
+}
+
+const char *judge_input_source(const struct judge *j)
+{
+	static const char *const names[SOURCES_N + 1] = { "", "loader", "queue", "" };
+	return names[find_source(j)];
 }
 
 static bool is_loading(uint8_t kind)

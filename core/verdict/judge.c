@@ -182,6 +182,7 @@ static void give_verdict(struct judge *j)
 	give_evidence(j);
 	f->confidence = (1 - fmin(1, error / error_most_pct)) * certain * j->w.undisturbed_share *
 			sure_share(f);
+	f->input_source = f->verdict == VERDICT_INPUT ? judge_input_source(j) : "";
 	if (error <= error_most_pct)
 		return;
 	f->verdict = VERDICT_UNKNOWN;

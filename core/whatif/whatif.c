@@ -371,7 +371,7 @@ static void change_free(struct whatif *w, uint8_t what)
 	w->is_scaled |= what == WHATIF_FREE_COPY;
 }
 
-static void remove_calls_about(struct whatif *w, uint16_t about)
+static void remove_calls_about(struct whatif *w, uint32_t about)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct timeline_call *c = whatif_call(w, i);

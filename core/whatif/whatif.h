@@ -103,7 +103,7 @@ struct whatif_change {
 	/* KERNEL: an extended regular expression that matches any part of the readable name. */
 	char pattern[240];
 	double factor;	/* KERNEL: factor of the kernels' duration */
-	uint16_t about; /* ABOUT: bits of enum stack_about */
+	uint32_t about; /* ABOUT: bits of enum stack_about */
 };
 
 struct whatif_result {

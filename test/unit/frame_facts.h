@@ -18,9 +18,9 @@ uint8_t frame_phase_part(const struct frame *frame)
 	return phase_rules_match(frame);
 }
 
-uint16_t frame_about(const struct frame *frame, size_t i)
+uint32_t frame_about(const struct frame *frame, size_t i)
 {
-	uint16_t about[ABOUT_DEPTHS];
+	uint32_t about[ABOUT_DEPTHS];
 	stack_about_match(frame, about);
 	return about[stack_about_depth(i)];
 }

@@ -135,9 +135,9 @@ size_t frames_operators(struct frames *f, uint32_t stack, const char **out, size
 	return most && **out ? 1 : 0;
 }
 
-uint16_t frame_about(const struct frame *frame, size_t i)
+uint32_t frame_about(const struct frame *frame, size_t i)
 {
-	uint16_t about[ABOUT_DEPTHS];
+	uint32_t about[ABOUT_DEPTHS];
 	stack_about_match(frame, about);
 	return about[stack_about_depth(i)];
 }

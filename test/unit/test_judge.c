@@ -523,8 +523,30 @@ static void the_line_that_waits_is_of_the_innermost_loop(void **state)
 	vec_push(&tw->a.timeline.host.at, waits);
 	replay_fill(&f);
 	assert_true(advises("prefetch"));
+	assert_string_equal(f.input_source, "");
 	assert_int_equal(f.advice.at[0].site, FETCHES);
 	memset(callers, 0, sizeof(callers));
+	forget();
+}
+
+/* Items of a queue are batches or requests: nothing tells which. */
+static void a_wait_for_a_queue_says_so(void **state)
+{
+	struct host_sum waits = { .kind = HOST_LOADER, .stack = FETCHES, .ns = 1000 };
+	(void)state;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	frames[FETCHES].file = "/usr/lib/python3.11/queue.py";
+	twin_record(tw, trains_and_tests, 8);
+	for (size_t i = 0; i < tw->a.timeline.calls.n; i++)
+		tw->a.timeline.calls.at[i].before_kind = HOST_LOADER;
+	f = (struct findings){ 0 };
+	summary_fill(&f, &tw->a.timeline);
+	vec_push(&tw->a.timeline.host.at, waits);
+	replay_fill(&f);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_string_equal(f.input_source, "queue");
+	assert_true(advises("fill the queue faster"));
 	forget();
 }
 
@@ -1238,6 +1260,7 @@ int main(void)
 		cmocka_unit_test(no_input_without_a_loader),
 		cmocka_unit_test(samples_tell_what_the_cpu_did),
 		cmocka_unit_test(the_line_that_waits_is_of_the_innermost_loop),
+		cmocka_unit_test(a_wait_for_a_queue_says_so),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),

@@ -587,6 +587,22 @@ static void test_the_largest_stall_has_a_line(void **state)
 	json_decref(root);
 }
 
+static void test_an_empty_queue(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound");
+	(void)state;
+	json_object_set_new(bound, "verdict", json_string("input"));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "data loading (confidence 86 %): steps wait for their data\n");
+	free(text);
+	json_object_set_new(bound, "input_source", json_string("queue"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "data loading (confidence 86 %): an empty queue; a server waits");
+	free(text);
+	json_decref(root);
+}
+
 static void test_little_confidence(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
@@ -824,6 +840,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_little_confidence),
+		cmocka_unit_test(test_an_empty_queue),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_idle_time_of_two_gpus),
 		cmocka_unit_test(test_how_the_run_ended),

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-static uint16_t about(const char *function, const char *module, size_t number)
+static uint32_t about(const char *function, const char *module, size_t number)
 {
 	const struct frame frame = { .function = function, .file = "", .module = module };
-	uint16_t by_depth[ABOUT_DEPTHS];
+	uint32_t by_depth[ABOUT_DEPTHS];
 	stack_about_match(&frame, by_depth);
 	return by_depth[stack_about_depth(number)];
 }
@@ -39,6 +39,18 @@ static void test_rows_add_up(void **state)
 	assert_int_equal(about("ncclSend", "libnccl.so.2", 20), ABOUT_COLLECTIVE);
 }
 
+static void test_a_file(void **state)
+{
+	const struct frame frame = { .function = "Popen._communicate",
+				     .file = "/usr/lib/python3.11/subprocess.py",
+				     .module = "" };
+	uint32_t by_depth[ABOUT_DEPTHS];
+	(void)state;
+	stack_about_match(&frame, by_depth);
+	assert_int_equal(by_depth[stack_about_depth(2)], ABOUT_CHILD);
+	assert_int_equal(by_depth[stack_about_depth(20)], 0);
+}
+
 static void test_a_method_is_meant_by_its_last_name(void **state)
 {
 	(void)state;
@@ -53,6 +65,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_how_far_out),
 		cmocka_unit_test(test_rows_add_up),
+		cmocka_unit_test(test_a_file),
 		cmocka_unit_test(test_a_method_is_meant_by_its_last_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
