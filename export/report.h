@@ -164,7 +164,7 @@ struct report_line {
 struct report_host {
 	struct report_place place;
 	const char *source, *kind;
-	double self_ms, total_ms;
+	double self_ms, total_ms, user_ms;
 	int64_t samples;
 	/* a library's function that the line called, and the library's file; "": none */
 	const char *native_function, *native_library;

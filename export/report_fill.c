@@ -403,6 +403,7 @@ static void fill_host(struct filler *x, struct report_process *p)
 			.kind = host_kinds[from->kind].name,
 			.self_ms = from->self_ms,
 			.total_ms = from->total_ms,
+			.user_ms = from->user_ms,
 			.samples = (int64_t)from->samples,
 			.native_function = fill_text(x, from->native_function),
 			.native_library = fill_text(x, from->native_library),

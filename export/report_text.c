@@ -107,20 +107,37 @@ static bool is_of_limit(const struct report_bound *b, const struct report_host *
 	return is_bound_by(b, strcmp(h->kind, "loader") ? "host" : "input");
 }
 
-/* If CPU code or data loading limits the steps, prints the lines at which samples show it. */
+/* Returns the row of what limits the steps with the most time after row `last`, or NULL.
+ * `last`: NULL for the first one. Rows of equal time keep their order. */
+static const struct report_host *next_host_line(const struct report_process *p,
+						const struct report_host *last)
+{
+	const struct report_host *most = NULL;
+	for (size_t i = 0; i < p->host.n; i++) {
+		const struct report_host *h = &p->host.at[i];
+		bool is_after = !last || h->user_ms < last->user_ms ||
+				(h->user_ms == last->user_ms && h > last);
+		if (is_after && h->user_ms > 0 && is_of_limit(&p->bound, h) &&
+		    (!most || h->user_ms > most->user_ms))
+			most = h;
+	}
+	return most;
+}
+
+/* If CPU code or data loading limits the steps, prints the lines of the program at which samples
+ * show it. */
 static void say_host_lines(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	char ms[NUMBER_BYTES], samples[NUMBER_BYTES], place[PLACE_BYTES], fitted[TEXT_BYTES];
 	char native[TEXT_BYTES];
-	size_t n = o->terse < REPORT_TERSE ? p->host.n : 0, said = 0;
-	for (size_t i = 0; i < n && said < HOST_LINES_SAID; i++) {
-		const struct report_host *h = &p->host.at[i];
-		if (!is_of_limit(&p->bound, h))
-			continue;
-		said++;
+	const struct report_host *h = NULL;
+	for (int said = 0; o->terse < REPORT_TERSE && said < HOST_LINES_SAID; said++) {
+		h = next_host_line(p, h);
+		if (!h)
+			return;
 		report_host_place(place, sizeof(place), h, cwd);
 		text_say(o, REPORT_UNDER, "%s ms  %s  %s%s, %s sample%s",
-			 report_ms(ms, sizeof(ms), h->self_ms),
+			 report_ms(ms, sizeof(ms), h->user_ms),
 			 text_fit(fitted, sizeof(fitted), place, STALL_PLACE, CUT_HEAD), h->kind,
 			 report_host_native(native, sizeof(native), h),
 			 report_count(samples, sizeof(samples), h->samples),

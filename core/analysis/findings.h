@@ -222,6 +222,8 @@ struct finding_host {
 	uint8_t kind; /* enum host_kind */
 	/* self: the line itself was being executed; total: also functions that it called */
 	double self_ms, total_ms;
+	/* the time for which this is the user's innermost line: self_ms, and calls of libraries */
+	double user_ms;
 	uint64_t samples; /* those of total_ms */
 	/* the function of a library that the line called, in most of self_ms; "": none */
 	const char *native_function, *native_library;

@@ -118,6 +118,15 @@ static void choose_called(struct rows *r)
 	free(most_ms);
 }
 
+/* Returns the index of the user's innermost frame from `self` on, or `self` if there is none. */
+static size_t user_of(const struct frame_list *list, size_t self)
+{
+	for (size_t i = self; i < list->n; i++)
+		if (has_row(list->at[i]) && !list->at[i]->is_library)
+			return i;
+	return self;
+}
+
 /* Adds to the totals of each frame's row once, even if a function is on the stack twice. */
 static void add_stack(struct rows *r, const struct host_sum *sum, double ms_per_ns)
 {
@@ -125,7 +134,7 @@ static void add_stack(struct rows *r, const struct host_sum *sum, double ms_per_
 	double ms = (double)sum->ns * ms_per_ns;
 	if (sum->stack)
 		frames = frames_of(r->f->timeline->frames, sum->stack);
-	size_t self = self_of(&frames);
+	size_t self = self_of(&frames), user = user_of(&frames, self);
 	r->seen.n = 0;
 	for (size_t i = self; i < frames.n || i == self; i++) {
 		uint32_t index;
@@ -136,6 +145,7 @@ static void add_stack(struct rows *r, const struct host_sum *sum, double ms_per_
 		for (size_t k = 0; k < r->seen.n && !is_seen; k++)
 			is_seen = r->seen.at[k] == index;
 		row->self_ms += i == self ? ms : 0;
+		row->user_ms += i == user ? ms : 0;
 		if (i == self)
 			add_called(r, &frames, self, index, ms);
 		if (is_seen)

@@ -372,13 +372,16 @@ static void test_lines_of_the_host(void **state)
 	(void)state;
 	json_object_set_new(
 		p, "host",
-		json_pack("[{s:s, s:i, s:s, s:s, s:f, s:f, s:i}, {s:s, s:i, s:s, s:s, s:f, s:f, "
-			  "s:i}]",
+		json_pack("[{s:s, s:i, s:s, s:s, s:f, s:f, s:f, s:i}, {s:s, s:i, s:s, s:s, s:f, "
+			  "s:f, s:f, s:i}, {s:s, s:i, s:s, s:s, s:f, s:f, s:f, s:i}]",
 			  "file", "/home/me/job/load.py", "line", 7, "function", "read", "kind",
-			  "loader", "self_ms_per_step", 3.0, "total_ms_per_step", 3.0, "samples",
-			  80, "file", "/home/me/job/train.py", "line", 9, "function", "log", "kind",
-			  "python", "self_ms_per_step", 2.5, "total_ms_per_step", 2.5, "samples",
-			  1012));
+			  "loader", "self_ms_per_step", 3.0, "total_ms_per_step", 3.0,
+			  "user_ms_per_step", 3.0, "samples", 80, "file", "/usr/lib/json.py",
+			  "line", 5, "function", "dump", "kind", "python", "self_ms_per_step", 2.5,
+			  "total_ms_per_step", 2.5, "user_ms_per_step", 0.0, "samples", 1012,
+			  "file", "/home/me/job/train.py", "line", 9, "function", "log", "kind",
+			  "python", "self_ms_per_step", 0.0, "total_ms_per_step", 2.5,
+			  "user_ms_per_step", 2.5, "samples", 1012));
 	char *text = print(root, true, false, NULL);
 	assert_null(strstr(text, "samples"));
 	free(text);
@@ -387,6 +390,7 @@ static void test_lines_of_the_host(void **state)
 	assert_fits(text);
 	assert_says(text, "2.500 ms  train.py:9  python, 1,012 samples\n");
 	assert_null(strstr(text, "load.py"));
+	assert_null(strstr(text, "json.py"));
 	free(text);
 	json_object_set_new(bound, "verdict", json_string("input"));
 	text = print(root, true, false, NULL);
@@ -394,7 +398,7 @@ static void test_lines_of_the_host(void **state)
 	assert_null(strstr(text, "1,012 samples"));
 	free(text);
 	json_object_set_new(bound, "verdict", json_string("host"));
-	json_object_set_new(json_array_get(json_object_get(p, "host"), 1), "kind",
+	json_object_set_new(json_array_get(json_object_get(p, "host"), 2), "kind",
 			    json_string("framework"));
 	text = print(root, true, false, NULL);
 	assert_null(strstr(text, "samples"));
