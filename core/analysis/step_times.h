@@ -16,4 +16,11 @@ double step_times_work(const struct timeline *t, double usual);
  * from `recorded`. Uses f->timeline, which may be NULL. */
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded);
 
+/*
+ * Removes f->drift if other load on the machine explains it: if the `n` recorded steps are most of
+ * the run, and do not drift in the replay, in which no thread waits for a CPU. `lengths_ns`: in the
+ * order of the steps.
+ */
+void step_times_check_drift(struct findings *f, const double *lengths_ns, size_t n);
+
 #endif
