@@ -20,7 +20,7 @@ struct report_slow_steps {
 	int64_t n, of; /* n slow steps of `of` steps */
 	double times, time_pct, least_ms,
 		other_most_ms; /* as in struct finding_slow (core/analysis/findings.h) */
-	int64_t n_recorded;
+	int64_t n_recorded, n_of_load;
 	LIST(int64_t) recorded; /* numbers of the first recorded slow steps */
 };
 

@@ -91,7 +91,8 @@ static struct report_slow_steps *slow_steps(struct filler *x, const struct findi
 					  .time_pct = s->pct,
 					  .least_ms = s->least_ms,
 					  .other_most_ms = s->other_most_ms,
-					  .n_recorded = (int64_t)s->n_recorded };
+					  .n_recorded = (int64_t)s->n_recorded,
+					  .n_of_load = (int64_t)s->n_of_load };
 	list_make(x->arena, &to->recorded, s->n_recorded < most ? s->n_recorded : most);
 	for (size_t i = 0; i < to->recorded.n; i++)
 		to->recorded.at[i] = (int64_t)s->recorded[i];
@@ -106,6 +107,13 @@ static const char *verdict_name(unsigned verdict)
 #undef X
 	};
 	return verdict < VERDICTS_N ? names[verdict] : "unknown";
+}
+
+static const char *pause_cause(const struct finding_pause *p)
+{
+	if (p->is_of_load)
+		return idle_causes[IDLE_CONTENTION].name;
+	return p->is_sampled ? idle_causes[p->cause].name : "";
 }
 
 static void fill_steps(struct filler *x, struct report_process *p)
@@ -123,11 +131,9 @@ static void fill_steps(struct filler *x, struct report_process *p)
 	list_make(x->arena, &p->baseline.pauses, f->pauses.n);
 	for (size_t i = 0; i < f->pauses.n; i++) {
 		const struct finding_pause *from = &f->pauses.at[i];
-		p->baseline.pauses.at[i] =
-			(struct report_pause){ (int64_t)from->number, from->ms, from->is_gap,
-					       from->is_sampled ? idle_causes[from->cause].name
-								: "",
-					       fill_place(x, from->site) };
+		p->baseline.pauses.at[i] = (struct report_pause){ (int64_t)from->number, from->ms,
+								  from->is_gap, pause_cause(from),
+								  fill_place(x, from->site) };
 	}
 	if (f->drift.first_ms > 0) {
 		p->baseline.drift = arena_zero(x->arena, sizeof(*p->baseline.drift));

@@ -192,19 +192,21 @@ static void say_slow(struct textout *o, const struct report_process *p, const ch
 	char which[160], text[400];
 	if (!slow)
 		return;
+	bool is_of_load = slow->n_of_load * 2 > slow->n_recorded;
+	const char *why = is_of_load ? ", mostly while other load had the CPUs" : "";
 	name_recorded(which, sizeof(which), &p->baseline);
 	if (slow->n < FEW)
 		snprintf(text, sizeof(text),
 			 "%lld of %lld steps took %.0fx as long as the others (%.0f %% of the "
-			 "total "
-			 "time); %s",
-			 (long long)slow->n, (long long)slow->of, slow->times, slow->time_pct,
+			 "total time)%s; %s",
+			 (long long)slow->n, (long long)slow->of, slow->times, slow->time_pct, why,
 			 which);
 	else
 		snprintf(text, sizeof(text),
 			 "1 in %.0f steps takes %.0fx as long as the others (%.0f %% of the total "
-			 "time); %s",
-			 (double)slow->of / (double)slow->n, slow->times, slow->time_pct, which);
+			 "time)%s; %s",
+			 (double)slow->of / (double)slow->n, slow->times, slow->time_pct, why,
+			 which);
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER, text, 3);
 	say_pauses(o, &p->baseline, cwd);
 }

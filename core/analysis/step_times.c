@@ -98,6 +98,40 @@ static size_t count_warm_up(const struct baseline *b)
 	return n < half ? n : 0;
 }
 
+/* Returns the thread that makes the step's first launch, or its first call if it launches nothing.
+ * A loader's thread may pin or copy the next batch before. */
+static uint32_t main_thread(const struct timeline *t, const struct timeline_step *s)
+{
+	for (size_t i = s->first_call; i < (size_t)s->first_call + s->n_calls; i++)
+		if (t->calls.at[i].category == CAT_LAUNCH || t->calls.at[i].category == CAT_GRAPH)
+			return t->calls.at[i].thread;
+	return t->calls.at[s->first_call].thread;
+}
+
+/* Returns the length of a recorded step without the waits for a CPU, in ms, and adds these waits to
+ * `waited_ms`. */
+static float undisturbed_ms(const struct timeline *t, const struct timeline_step *s,
+			    double *waited_ms)
+{
+	uint32_t thread = s->n_calls ? main_thread(t, s) : 0;
+	double ms = (double)(s->end_ns - s->begin_ns) / 1e6, waited = 0;
+	for (size_t i = s->first_call; i < (size_t)s->first_call + s->n_calls; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		if (c->thread == thread || c->is_backward)
+			waited += (double)c->waited_before_ns + (double)c->waited_within_ns;
+	}
+	waited = fmin(waited / 1e6, ms);
+	*waited_ms += waited;
+	return (float)(ms - waited);
+}
+
+/* Returns whether a recorded step waited for a CPU for most of its time. */
+static bool is_long_by_load(const struct timeline *t, const struct timeline_step *s)
+{
+	double waited_ms = 0;
+	return (double)undisturbed_ms(t, s, &waited_ms) < waited_ms;
+}
+
 /* The recorded length of a step differs a little from the one that was counted. */
 static void find_recorded(struct finding_slow *s, const struct timeline *t)
 {
@@ -110,6 +144,7 @@ static void find_recorded(struct finding_slow *s, const struct timeline *t)
 		if (s->n_recorded < most)
 			s->recorded[s->n_recorded] = step->number;
 		s->n_recorded++;
+		s->n_of_load += is_long_by_load(t, step);
 	}
 }
 
@@ -229,16 +264,6 @@ static const struct timeline_sample *most_frequent(const struct timeline *t,
 	return found;
 }
 
-/* Returns the thread that makes the step's first launch, or its first call if it launches nothing.
- * A loader's thread may pin or copy the next batch before. */
-static uint32_t main_thread(const struct timeline *t, const struct timeline_step *s)
-{
-	for (size_t i = s->first_call; i < (size_t)s->first_call + s->n_calls; i++)
-		if (t->calls.at[i].category == CAT_LAUNCH || t->calls.at[i].category == CAT_GRAPH)
-			return t->calls.at[i].thread;
-	return t->calls.at[s->first_call].thread;
-}
-
 /* Sets the line of a gap in the step: the sampled line, otherwise that of the call after the gap,
  * `site`. */
 static void set_gap(struct finding_pause *p, const struct timeline *t,
@@ -292,6 +317,7 @@ static void find_line(struct finding_pause *p, const struct timeline *t, uint32_
 	/* after the last call, the CPU is on its way to the next step's first one */
 	if (s->n_calls && at_ns < s->end_ns && s->end_ns - at_ns > longest_ns)
 		set_gap(p, t, s, next_site(t, step), at_ns, s->end_ns);
+	p->is_of_load = is_long_by_load(t, s);
 }
 
 static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_warm)
@@ -348,23 +374,6 @@ struct undisturbed {
 	VEC(float) ms;
 	double waited_ms;
 };
-
-/* Returns the length of a recorded step without the waits for a CPU, in ms, and adds these waits to
- * `waited_ms`. */
-static float undisturbed_ms(const struct timeline *t, const struct timeline_step *s,
-			    double *waited_ms)
-{
-	uint32_t thread = s->n_calls ? main_thread(t, s) : 0;
-	double ms = (double)(s->end_ns - s->begin_ns) / 1e6, waited = 0;
-	for (size_t i = s->first_call; i < (size_t)s->first_call + s->n_calls; i++) {
-		const struct timeline_call *c = &t->calls.at[i];
-		if (c->thread == thread || c->is_backward)
-			waited += (double)c->waited_before_ns + (double)c->waited_within_ns;
-	}
-	waited = fmin(waited / 1e6, ms);
-	*waited_ms += waited;
-	return (float)(ms - waited);
-}
 
 /*
  * Returns whether other load on the machine explains the drift of `n_all` steps: without their

@@ -333,6 +333,15 @@ static void test_slow_steps(void **state)
 	assert_fits(loaded);
 	assert_says(loaded, "70 % of the time; other load had the CPUs for 80 % of the time): ");
 	free(loaded);
+	json_object_set_new(slow, "n_recorded", json_integer(3));
+	json_object_set_new(slow, "n_of_load", json_integer(2));
+	loaded = print(root, true, false, NULL);
+	assert_fits(loaded);
+	assert_says(loaded,
+		    "(70 % of the total time),\n         mostly while other load had the CPUs;");
+	free(loaded);
+	json_object_set_new(slow, "n_recorded", json_integer(0));
+	json_object_set_new(slow, "n_of_load", json_integer(0));
 	json_object_del(replay, "contention_ms");
 	/* between 5.2 ms and 42 ms, not just below the shortest slow step */
 	assert_says(text, "PROF_TRIGGER=slow:2\n");

@@ -281,6 +281,16 @@ static void pauses_have_their_line(void **state)
 	assert_int_equal(f.pauses.at[1].site, 9);
 	assert_true(f.pauses.at[1].is_sampled && !f.pauses.at[1].is_gap);
 	assert_int_equal(f.pauses.at[1].cause, IDLE_SLEEP);
+	assert_int_equal(f.slow.n_recorded, 2);
+	assert_int_equal(f.slow.n_of_load, 0);
+	findings_free(&f);
+	f = (struct findings){ .timeline = &t };
+	t.calls.at[0].waited_before_ns = (uint32_t)(500 * ms); /* another thread had the CPU */
+	step_times_fill(&f, &b, recorded);
+	t.calls.at[0].waited_before_ns = 0;
+	assert_true(f.pauses.at[0].is_of_load);
+	assert_false(f.pauses.at[1].is_of_load);
+	assert_int_equal(f.slow.n_of_load, 1);
 	assert_false(f.pauses.at[0].is_sampled); /* only another step has samples there */
 	findings_free(&f);
 	/* after the last call of a step, whether the next step was recorded or not */
