@@ -226,10 +226,12 @@ static void count_call(const struct loop_tree *t, struct loop_thread *thread,
 			1ull << (s->user_node * 0x9E3779B1u >> 26);
 }
 
+/* Any call shows where the program is: a loop's iterations may differ from those of the loops in it
+ * by the call that frees memory. Of calls such as cudaSetDevice() there are many, and they say
+ * little. */
 static bool shows_structure(uint8_t category)
 {
-	return category == CAT_LAUNCH || category == CAT_GRAPH || category == CAT_MEMCPY ||
-	       category == CAT_MEMSET || category == CAT_SYNC;
+	return category != CAT_CONTROL && category != CAT_PROFILER && category != CAT_NODE;
 }
 
 static void add_launch(struct loop_thread *thread, struct token_hashes hashes, uint64_t token,

@@ -39,6 +39,8 @@ def right_loop(name):
 
 EXCEPTIONS = ["retries", "callees", "skipped", "nested", "halved", "guarded", "attempted",
               "inside_handler", "until_thrown"]
+# the last calls of an iteration, where an inner loop makes all launches
+ENDS = ["polls", "allocates", "calls_back", "makes_streams"]
 ENDLESS = ["while_true", "while_one", "for_ever", "do_while", "while_condition"]
 
 
@@ -98,6 +100,10 @@ class Loops(Case):
     def test_loops_without_code_of_their_own_have_the_line_of_their_statement(self):
         for kind in ENDLESS:
             self.check_levels("endless", kind, self.check_right)
+
+    def test_any_call_may_end_an_iteration(self):
+        for kind in ENDS:
+            self.check_levels("ends_of_inner_loops", kind, self.check_right)
 
     def test_launches_that_count_no_loop_are_not_sure(self):
         self.check_levels("exceptions", "epochs", self.check_not_sure)

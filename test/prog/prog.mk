@@ -18,7 +18,8 @@ PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin
 PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_GRAPHS := $(if $(NVCC),$(patsubst test/graphs/%.cu,graphs/%,$(wildcard test/graphs/*.cu)))
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)) \
-	case_O2/exceptions case_O2/endless)
+	case_O2/exceptions case_O2/endless \
+	case_O2/ends_of_inner_loops)
 
 # Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
 PROG_FRESH := $(if $(NVCC),fresh/O2/sensor_ring $(addprefix fresh/O3/,sensor_ring multigrid) \
