@@ -175,7 +175,8 @@ struct sampled_lines sampled_lines_find(const struct judge *j, bool (*counts)(ui
 
 /* advice_input.c: advice on data loading. */
 void advise_input(struct judge *j);
-/* Returns how the program gets its batches, as most samples show: "loader", "queue", or "". Static. */
+/* Returns how the program gets its batches, as most samples show: "loader", "queue" or "". The
+ * string is static. */
 const char *judge_input_source(const struct judge *j);
 
 /* advice_pause.c: advice on CPU work, or on a stall of the CPU, during which the device waits for
