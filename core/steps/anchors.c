@@ -80,8 +80,8 @@ struct finder {
 	VEC(struct finder_thread) threads;
 	uint64_t anchor, backup;
 	uint32_t apart, n_early_backups, every, lead;
-	anchor_hits hits;     /* ticks: begin of the launch after the hit */
-	VEC(uint64_t) begins; /* ticks at which steps begin, in ascending order */
+	anchor_hits hits;    /* ticks: begin of the launch after the hit */
+	anchor_ticks begins; /* ticks at which steps begin, in ascending order */
 	/*
 	 * first_counted: ticks of the STEP_COUNTED record numbered 1. first_numbered: ticks of the
 	 * first step whose number the library assigned itself.
@@ -208,7 +208,8 @@ static void add_marks(struct ingest *f, const struct finder *x, const struct anc
 	}
 }
 
-void anchors_mark(struct ingest *f, const struct launch_log *log, const struct anchor *a)
+/* Finds where the anchor occurs in the log. The caller frees the finder's lists. */
+static struct finder find_in(const struct launch_log *log, const struct anchor *a)
 {
 	struct finder x = { .anchor = a->anchor,
 			    .backup = a->backup,
@@ -218,6 +219,21 @@ void anchors_mark(struct ingest *f, const struct launch_log *log, const struct a
 			    .n_early_backups = a->n_early_backups };
 	for (size_t i = 0; i < log->threads.n; i++)
 		find_hits(&x, &log->threads.at[i]);
+	return x;
+}
+
+void anchors_begins(anchor_ticks *to, const struct launch_log *log, const struct anchor *a)
+{
+	struct finder x = find_in(log, a);
+	find_begins(&x, !a->backup_within);
+	*to = x.begins;
+	vec_free(&x.threads);
+	vec_free(&x.hits);
+}
+
+void anchors_mark(struct ingest *f, const struct launch_log *log, const struct anchor *a)
+{
+	struct finder x = find_in(log, a);
 	find_numbered(&x, log, a->generation, f);
 	find_begins(&x, !a->backup_within);
 	uint64_t end = UINT64_MAX;

@@ -85,6 +85,11 @@ void anchor_mark_counted(struct ingest *f, const struct rec_step *step, const st
 
 struct launch_log;
 
+typedef VEC(uint64_t) anchor_ticks;
+
+/* Fills `to` with the ticks at which the anchor begins steps, in ascending order. */
+void anchors_begins(anchor_ticks *to, const struct launch_log *log, const struct anchor *a);
+
 /*
  * Adds to `f` a mark for each step that the anchor ends, unless the library numbered the step
  * itself. Finds the anchor in `log`, the launches of the same journal.

@@ -70,12 +70,26 @@ class Figures(Foreign):
         run = self.tool("report", self.write(kineto.training()))
         self.assertRegex(run.out, r"\n  Net_0.Linear_0 +1 +2\.000")
 
-    def test_a_trace_without_marked_steps_is_one_unit(self):
+    def test_a_trace_of_few_steps_without_marks_is_one_unit(self):
         trace = kineto.training()
         trace.events = [e for e in trace.events if not e["name"].startswith("ProfilerStep")]
         p = self.process(trace)
         self.assertEqual(p["steps"]["detector"], "none")
         self.assertEqual({k["name"]: k["per_step"] for k in p["kernels"]}["gemm"], 4)
+
+    def test_steps_are_found_from_the_launches(self):
+        """The parts of a step at the begin and the end are left out."""
+        trace = kineto.training(20)
+        trace.events = [e for e in trace.events if not e["name"].startswith("ProfilerStep")]
+        p = self.process(trace)
+        self.assertEqual((p["steps"]["detector"], p["steps"]["count"]), ("auto", 20))
+        self.assertGreater(p["steps"]["confidence"], 0.9)
+        self.assertEqual(p["steps"]["recorded"], list(range(20)))
+        self.assertAlmostEqual(p["baseline"]["step_ms"]["p50"], 10, delta=0.01)
+        self.assertEqual({k["name"]: k["per_step"] for k in p["kernels"]}["gemm"], 1)
+        begin, end = 1000 + 3500, 1000 + 10000 * 18 + 3500  # us
+        trace.events = [e for e in trace.events if begin <= e["ts"] < end]
+        self.assertEqual(self.process(trace)["steps"]["count"], 17)
 
     def test_missing_stacks_are_said(self):
         p = self.process(kineto.training(stacks=False))

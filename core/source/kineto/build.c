@@ -3,6 +3,7 @@
 
 #include "core/runtime/schedule.h"
 #include "core/source/kineto/api.h"
+#include "core/source/kineto/launches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,39 @@ static uint32_t thread_of_steps(const struct trace *t)
 	return found;
 }
 
+/* Returns whether the calls from `begin_ns` to `end_ns` launch nearly as much as a whole step. */
+static bool is_whole(const struct cutting *c, uint64_t begin_ns, uint64_t end_ns)
+{
+	static const double share_least = 0.9;
+	double n = 0;
+	for (size_t i = 0; i < c->t->calls.n; i++) {
+		const struct trace_call *x = &c->t->calls.at[i];
+		uint8_t category = api_category(strtab_text(&c->t->tables.names, x->name));
+		n += x->begin_ns >= begin_ns && x->begin_ns < end_ns &&
+		     (RECORD_TOKENS >> category & 1);
+	}
+	return n >= share_least * c->found.calls_per_step;
+}
+
+/* Finds steps in the launches. The trace may begin and end amid a step. */
+static void find_steps(struct cutting *c)
+{
+	struct step_search s;
+	const struct trace *t = c->t;
+	c->is_found = launches_find_steps(&s, t, c->call_of);
+	c->found = s.choice;
+	if (c->is_found && is_whole(c, t->begin_ns, s.begins_ns.at[0]))
+		vec_push(&c->cuts, (struct cut){ t->begin_ns, s.begins_ns.at[0], 0 });
+	for (size_t i = 0; c->is_found && i < s.begins_ns.n; i++) {
+		bool is_last = i + 1 == s.begins_ns.n;
+		uint64_t end_ns = is_last ? t->end_ns + 1 : s.begins_ns.at[i + 1],
+			 number = c->cuts.n;
+		if (!is_last || is_whole(c, s.begins_ns.at[i], end_ns))
+			vec_push(&c->cuts, (struct cut){ s.begins_ns.at[i], end_ns, number });
+	}
+	step_search_free(&s);
+}
+
 /*
  * A step lasts until the next one begins, if that is the next number. torch.profiler ends a step's
  * annotation a few microseconds before.
@@ -53,6 +87,8 @@ static void find_cuts(struct cutting *c)
 			last->end_ns = s->begin_ns;
 		vec_push(&c->cuts, (struct cut){ s->begin_ns, s->end_ns, s->number });
 	}
+	if (!c->cuts.n)
+		find_steps(c);
 	c->has_steps = c->cuts.n;
 	if (!c->cuts.n)
 		vec_push(&c->cuts, (struct cut){ t->begin_ns, t->end_ns + 1, 0 });
@@ -124,8 +160,8 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
 	memset(c, 0, sizeof(*c));
 	c->t = t;
 	c->frames = frames;
-	find_cuts(c);
 	find_calls(c);
+	find_cuts(c);
 	sort_works(c);
 	list_slices(c);
 }

@@ -3,6 +3,7 @@
 #define CORE_KINETO_BUILD_H
 
 #include "core/source/kineto/trace.h"
+#include "core/steps/levels.h"
 
 /* One step of the trace, or the whole trace. */
 struct cut {
@@ -14,6 +15,9 @@ struct cutting {
 	struct trace *t; /* sorted by nest_find() */
 	VEC(struct cut) cuts;
 	bool has_steps; /* false: the only cut is the whole trace */
+	/* The trace marks no steps: these were found from its launches. */
+	bool is_found;
+	struct level_choice found;
 	/* GPU work by cut: those of cut `i` are `order` from first[i] to first[i + 1]; then follow
 	 * those outside all cuts */
 	uint32_t *order;

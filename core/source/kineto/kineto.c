@@ -195,8 +195,12 @@ static void describe_steps(const struct kineto *k, struct facts_steps *to, struc
 		return;
 	}
 	to->count = (int64_t)c->cuts.n;
-	to->detector = "ProfilerStep";
-	to->confidence = 1;
+	to->detector = c->is_found ? "auto" : "ProfilerStep";
+	to->confidence = c->is_found ? c->found.confidence : 1;
+	if (c->is_found) {
+		to->period = c->found.calls_per_step;
+		to->boundary = level_boundary_name(c->found.boundary);
+	}
 	to->last = (int64_t)c->cuts.at[c->cuts.n - 1].number;
 	list_make(a, &to->recorded, c->cuts.n);
 	for (size_t i = 0; i < c->cuts.n; i++)
