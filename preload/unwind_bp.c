@@ -3,7 +3,8 @@
  *
  * 1. The function's first instructions: they save bp, set it, save other registers and make room
  *    for variables. Their sum is the distance from sp to the record, unless the function moves sp
- *    later. All code without optimization begins in this way.
+ *    later. All code that uses bp begins in this way, with other instructions between if it was
+ *    optimized.
  * 2. The return address: it follows a call instruction whose target is the function. Old records
  *    that are still on the stack are not taken for the function's, unless they are of the same
  *    function.
@@ -17,9 +18,12 @@
 enum {
 	RECORD_BYTES = 16,
 	SCAN_WORDS = 1024, /* frames of more than 8 KiB are found by their first instructions */
-	CODE_BYTES = 32,   /* of the first instructions */
-	CALL_BYTES = 7,	   /* the longest call instruction */
-	JUMP_BYTES = 11,   /* of a PLT entry, up to its jump's target */
+	CODE_BYTES = 48,   /* of the first instructions */
+	LONGEST_BYTES = 8, /* of one of them */
+	PART_BYTES = 512,  /* of a function's code that are looked at together */
+	SEARCHED_BYTES = 1 << 16,
+	CALL_BYTES = 7,	 /* the longest call instruction */
+	JUMP_BYTES = 11, /* of a PLT entry, up to its jump's target */
 };
 
 static uint64_t word_at(const struct stack_window *w, uint64_t at)
@@ -82,27 +86,105 @@ static bool skip(const uint8_t **at, const char *text, size_t n)
 	return is_here;
 }
 
-/* Returns how far sp is below the frame record after the function's first instructions; UINT64_MAX:
- * they are others. */
-static uint64_t depth_of(uint64_t function)
+/* Returns how many bytes the operands of an instruction take, from its byte ModRM on. */
+static unsigned operand_bytes(const uint8_t *modrm)
+{
+	unsigned mode = modrm[0] >> 6, base = modrm[0] & 7, bytes = 1;
+	if (mode == 3)
+		return bytes;
+	if (base == 4) {
+		bytes++;
+		base = modrm[1] & 7;
+	}
+	if (mode == 1)
+		return bytes + 1;
+	return bytes + (mode == 2 || base == 5 ? 4 : 0);
+}
+
+/*
+ * Skips a mov, lea, xor or test that leaves sp and bp. Optimizing compilers put these between the
+ * instructions that make the frame.
+ */
+static bool skip_other(const uint8_t **at)
+{
+	enum { MOV_TO_RM = 0x89, MOV_TO_REG = 0x8b, LEA = 0x8d, XOR_TO_RM = 0x31, TEST = 0x85 };
+	const uint8_t *code = *at;
+	unsigned rex = (*code & 0xf0) == 0x40 ? *code++ : 0, reg, to;
+	reg = (code[1] >> 3 & 7) | (rex & 4) << 1;
+	to = code[1] >> 6 == 3 ? (code[1] & 7) | (rex & 1) << 3 : UINT32_MAX;
+	switch (code[0]) {
+	case MOV_TO_REG:
+	case LEA:
+		to = reg;
+		break;
+	case MOV_TO_RM:
+	case XOR_TO_RM:
+	case TEST:
+		break;
+	default:
+		return false;
+	}
+	if (to == 4 || to == 5) /* sp, bp */
+		return false;
+	*at = code + 1 + operand_bytes(code + 1);
+	return true;
+}
+
+/*
+ * Returns whether the code may move sp: `sub` or `and` of sp. Looks for their bytes anywhere, so it
+ * may be wrong if it says yes.
+ */
+static bool may_move_sp(uint64_t code, uint64_t end)
+{
+	uint8_t part[PART_BYTES];
+	if (end - code > SEARCHED_BYTES)
+		return true;
+	for (uint64_t n; code + 3 <= end; code += n - 2) {
+		n = end - code < sizeof(part) ? end - code : sizeof(part);
+		if (!memory_copy(code, part, n))
+			return true;
+		for (const uint8_t *at = part; at + 3 <= part + n; at++) {
+			bool is_sub = at[1] == 0x29 && (at[2] & 0xc7) == 0xc4;
+			bool is_of_number = (at[1] == 0x81 || at[1] == 0x83) &&
+					    (at[2] == 0xec || at[2] == 0xe4);
+			if ((at[0] & 0xfb) == 0x48 && (is_sub || is_of_number))
+				return true;
+		}
+		if (n == end - code)
+			break;
+	}
+	return false;
+}
+
+/*
+ * Returns how far sp is below the frame record after the function's first instructions, up to
+ * `key`. UINT64_MAX: they are others, or sp may have moved since.
+ */
+static uint64_t depth_of(uint64_t function, uint64_t key)
 {
 	uint8_t code[CODE_BYTES];
-	const uint8_t *at = code;
+	const uint8_t *at = code, *last = code + sizeof(code) - 2 * LONGEST_BYTES;
 	uint64_t depth = 0;
 	if (!memory_copy(function, code, sizeof(code)))
 		return UINT64_MAX;
-	skip(&at, "\xf3\x0f\x1e\xfa", 4);				      /* endbr64 */
-	if (!skip(&at, "\x55", 1) ||					      /* push %rbp */
-	    (!skip(&at, "\x48\x89\xe5", 3) && !skip(&at, "\x48\x8b\xec", 3))) /* mov %rsp,%rbp */
+	skip(&at, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
+	if (!skip(&at, "\x55", 1))	  /* push %rbp */
 		return UINT64_MAX;
-	for (;; depth += 8) {
+	while (at <= last && skip_other(&at))
+		;
+	if (!skip(&at, "\x48\x89\xe5", 3) && !skip(&at, "\x48\x8b\xec", 3)) /* mov %rsp,%rbp */
+		return UINT64_MAX;
+	while (at <= last) {
 		/* push %r12 to %r15, push %rbx */
 		if (at[0] == 0x41 && at[1] >= 0x54 && at[1] <= 0x57)
 			at += 2;
 		else if (at[0] == 0x53)
 			at++;
+		else if (skip_other(&at))
+			continue;
 		else
 			break;
+		depth += 8;
 	}
 	if (skip(&at, "\x48\x83\xec", 3)) /* sub $n,%rsp */
 		depth += (uint64_t)(int64_t)(int8_t)*at;
@@ -110,7 +192,8 @@ static uint64_t depth_of(uint64_t function)
 		depth += (uint64_t)(int64_t)half_at(at);
 	else if (skip(&at, "\x48\x83\xc4", 3)) /* add $-n,%rsp */
 		depth -= (uint64_t)(int64_t)(int8_t)*at;
-	return depth;
+	uint64_t rest = function + (uint64_t)(at - code);
+	return key > rest && may_move_sp(rest, key) ? UINT64_MAX : depth;
 }
 
 /* ---- The return address ---- */
@@ -183,7 +266,8 @@ static enum call call_before(uint64_t to, uint64_t function)
 /* Returns how far sp is below the function's frame record; UINT64_MAX: unknown. */
 static uint64_t find_record(uint64_t key, uint64_t sp, const struct stack_window *window)
 {
-	uint64_t function = function_of(key), depth = function ? depth_of(function) : UINT64_MAX;
+	uint64_t function = function_of(key),
+		 depth = function ? depth_of(function, key) : UINT64_MAX;
 	if (!function)
 		return UINT64_MAX;
 	/* A function may also be reached by a jump, from the function that was called. So any call

@@ -24,13 +24,14 @@ $(BUILD)/test/unit/shapes_no_id.so: SHAPES_FLAGS := -Wl,--build-id=none
 # packages of distributions.
 CHAIN := $(BUILD)/test/unit/chain
 CHAIN_OBJECTS := $(CHAIN)/libchain0.so $(CHAIN)/libchain1.so $(CHAIN)/libchain2.so \
-	$(CHAIN)/libchain3.so $(CHAIN)/libchain_O0.so
+	$(CHAIN)/libchain3.so $(CHAIN)/libchain_O0.so $(CHAIN)/libchain_bp.so
 SWAP_OBJECTS := $(CHAIN)/libswap_small.so $(CHAIN)/libswap_large.so
 $(CHAIN_OBJECTS): test/unit/chain/chain.c test/unit/chain/chain.h
 $(SWAP_OBJECTS): test/unit/chain/swap.c test/unit/chain/chain.h
 $(CHAIN)/libswap_large.so: CHAIN_FLAGS := -DROOM_BYTES=88
 $(CHAIN)/libswap_small.so: CHAIN_FLAGS := -DROOM_BYTES=24
 $(CHAIN)/libchain_O0.so: CHAIN_FLAGS := -O0 -fno-omit-frame-pointer
+$(CHAIN)/libchain_bp.so: CHAIN_FLAGS := -fno-omit-frame-pointer
 $(CHAIN_OBJECTS) $(SWAP_OBJECTS):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fomit-frame-pointer -fPIC -shared $(CHAIN_FLAGS) \
