@@ -712,7 +712,8 @@ struct journal_clock {
 	uint32_t kind; /* enum journal_clock_kind */
 	uint32_t reserved;
 	struct journal_clock_point first;
-	/* written when the process exits normally; `ticks` is 0 until then */
+	/* `ticks` is 0 until the collector writes this, from a second after the first point on.
+	 * The process writes it at its exit, and the collector when it sees that it has ended. */
 	struct journal_clock_point last;
 };
 

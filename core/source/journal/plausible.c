@@ -28,15 +28,14 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 
 /*
  * Returns an upper bound of all times, in ticks: the end that the journal notes, or else the
- * present time.
+ * present time. clock.last of a process that was killed may lie before its end.
  */
 static uint64_t last_ticks(const struct journal_header *h, const struct timebase *t)
 {
 	const struct journal_clock_point *first = &h->clock.first;
 	uint64_t ended = atomic_load(&h->ended_ticks);
-	uint64_t last = h->clock.last.ticks > ended ? h->clock.last.ticks : ended;
-	if (last > first->ticks)
-		return last;
+	if (ended > first->ticks)
+		return h->clock.last.ticks > ended ? h->clock.last.ticks : ended;
 	uint64_t now_ns = clock_point(CLOCK_KIND_MONOTONIC_NS).realtime_ns;
 	if (now_ns <= first->realtime_ns)
 		return UINT64_MAX;

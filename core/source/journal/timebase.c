@@ -1,7 +1,7 @@
 /*
- * Chooses the second clock point: the closing one of the journal. If the journal has none, it is
- * this machine's present time, provided that the journal was written during this boot of this
- * machine.
+ * Chooses the second clock point: the newest one of the journal. If the process lives, or the
+ * journal has none, it is this machine's present time, provided that the journal was written during
+ * this boot of this machine.
  */
 #include "core/source/journal/timebase.h"
 
@@ -50,14 +50,13 @@ void timebase_set(struct timebase *t, const struct journal_header *h, bool is_al
 		set_slope(t, 1);
 		return;
 	}
-	struct journal_clock_point last = h->clock.last;
+	struct journal_clock_point last = h->clock.last, now = clock_point(CLOCK_KIND_TSC);
+	bool has_last = slope_is_sane(&t->first, &last) && !is_alive;
+	if (!has_last && slope_is_sane(&t->first, &now) &&
+	    (is_alive || is_same_boot(&t->first, &now)))
+		last = now;
 	if (slope_is_sane(&t->first, &last)) {
 		set_slope(t, slope(&t->first, &last));
-		return;
-	}
-	struct journal_clock_point now = clock_point(CLOCK_KIND_TSC);
-	if (slope_is_sane(&t->first, &now) && (is_alive || is_same_boot(&t->first, &now))) {
-		set_slope(t, slope(&t->first, &now));
 		return;
 	}
 	/* a killed process, of an earlier boot or on another machine: assume 2.5 GHz */

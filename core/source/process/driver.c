@@ -172,9 +172,27 @@ static void describe_steps(struct driver *d)
 		d->confidence = 1;
 }
 
+/*
+ * Stores a newer reading of the clock after a second, and whenever the process has run twice as
+ * long as at the last one. If everything is killed, the journal may be read on another machine,
+ * which cannot read this clock. A second is enough to know the clock's rate to 1e-6.
+ */
+static void note_clock(struct driver *d)
+{
+	enum { FIRST_NS = 1000000000 };
+	struct journal_header *h = driver_header(d);
+	if (!d->is_live || !d->was_seen_alive || driver_has_ended(d))
+		return;
+	uint64_t begin_ns = h->clock.first.monotonic_ns, last_ns = h->clock.last.monotonic_ns;
+	uint64_t due_ns = last_ns > begin_ns ? 2 * (last_ns - begin_ns) : FIRST_NS;
+	if (clock_read_ns(CLOCK_MONOTONIC) - begin_ns >= due_ns)
+		h->clock.last = clock_point(h->clock.kind);
+}
+
 bool driver_poll(struct driver *d)
 {
 	uint64_t before = d->ingest->counts.records;
+	note_clock(d);
 	if (driver_is_auto(d))
 		learn_watch(&d->learn, d->ingest);
 	/* within a pass, some threads' records have been read much further than others' */

@@ -1,6 +1,7 @@
 /* Returns the state of a driver and what its journal says about the process. */
 #include "core/source/journal/damage.h"
 #include "core/source/process/driver_parts.h"
+#include "core/util/text.h"
 
 _Static_assert((int)DRIVER_DAMAGE_BYTES >= (int)DAMAGE_BYTES, "room for damage_say()");
 
@@ -10,7 +11,14 @@ char *driver_damage(const struct driver *d, char *to, size_t bytes)
 	to[0] = 0;
 	if (d->is_live && !r->is_truncated)
 		return to;
-	return damage_say(to, bytes, r, &d->ingest->dict);
+	damage_say(to, bytes, r, &d->ingest->dict);
+	if (!*to && d->ingest->time.is_estimate)
+		text_append(to, bytes,
+			    "the process was killed within a second of its first CUDA call, and "
+			    "the "
+			    "journal was copied or the machine restarted: the rate of its clock is "
+			    "unknown, and all times may be wrong by a common factor");
+	return to;
 }
 
 bool driver_has_slices(const struct driver *d)
