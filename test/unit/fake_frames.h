@@ -46,8 +46,9 @@ static inline void fake_add(uint32_t stack, const char *file, uint32_t line, con
 
 struct frames *frames_new(struct stack_source source, const struct tables *tables)
 {
-	(void)source;
 	(void)tables;
+	if (source.free)
+		source.free(source.context);
 	return NULL;
 }
 

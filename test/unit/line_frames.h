@@ -70,8 +70,9 @@ void frames_free(struct frames *f)
 
 struct frames *frames_new(struct stack_source source, const struct tables *tables)
 {
-	(void)source;
 	(void)tables;
+	if (source.free)
+		source.free(source.context);
 	return NULL;
 }
 

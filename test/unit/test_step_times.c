@@ -9,11 +9,14 @@
 
 #include <cmocka.h>
 
+/* The next call frees the result's lists. */
 static struct findings fill(const double *ms, size_t n)
 {
-	struct findings f = { 0 };
+	static struct findings f;
 	struct baseline b = { 0 };
 	struct sample *recorded = mem_zero(sizeof(*recorded));
+	findings_free(&f);
+	f = (struct findings){ 0 };
 	for (size_t i = 0; i < n; i++) {
 		baseline_add(&b, i + 1, ms[i], i + 2 >= n);
 		if (i + 2 >= n)
@@ -112,7 +115,6 @@ static void slow_steps_that_are_rare(void **state)
 	assert_float_equal(f.slow.least_ms, 190, 1e-6);
 	assert_int_equal(f.slow.n_recorded, 0);
 	assert_int_equal(f.pauses.n, 16);
-	findings_free(&f);
 }
 
 /* The slow steps have two lengths, as episodes of a game have: both are slow. Among steps that vary
@@ -127,13 +129,11 @@ static void slow_steps_of_two_lengths(void **state)
 	assert_int_equal(f.slow.n, 25);
 	assert_float_equal(f.slow.least_ms, 170, 1e-6);
 	assert_float_equal(f.slow.pct, 100 * 7850.0 / 9350, 1e-6);
-	findings_free(&f);
 	for (size_t i = 0; i < 400; i++) /* 12 of 4.2 to 15 ms: no gap to the others */
 		ms[i] = i % 16 == 15 ? (i % 32 == 15 ? 3 + 1.2 * (double)(i / 32) : 470) : 4;
 	f = fill(ms, 400);
 	assert_int_equal(f.slow.n, 12);
 	assert_float_equal(f.slow.least_ms, 470, 1e-6);
-	findings_free(&f);
 }
 
 /* However much the others vary. */
@@ -182,12 +182,10 @@ static void pauses_are_named(void **state)
 	assert_int_equal(f.pauses.at[0].number, 232);
 	assert_float_equal(f.pauses.at[0].ms, 1500, 1e-6);
 	assert_int_equal(f.pauses.at[1].number, 121);
-	findings_free(&f);
 	for (size_t i = 0; i < 300; i++)
 		ms[i] = i == 231 ? 1500 : 10;
 	f = fill(ms, 300);
 	assert_int_equal(f.slow.n, 1);
-	findings_free(&f);
 	for (size_t i = 0; i < 300; i++)
 		ms[i] = i % 3 ? 10 : 11;
 	assert_int_equal(fill(ms, 300).pauses.n, 0);
