@@ -171,12 +171,17 @@ $(PROG)/libraries_none: test/prog/libraries.c $(PROG_SIM13)
 	$(call say,CC,$@)
 	$(prog_build) $< $(PROG_SIM13) -ldl -o $@
 
-PROG_CXX := throws life_objects
+PROG_CXX := throws life_objects alive_at_exit
 prog: $(PROG_CXX:%=$(PROG)/%)
 $(PROG_CXX:%=$(PROG)/%): $(PROG)/%: test/prog/%.cpp $(PROG_SIM13)
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -isystem $(CUDA_INCLUDE) $< $(PROG_SIM13) \
 		-ldl -lpthread -o $@
+
+prog: $(PROG)/calls_back.so
+$(PROG)/calls_back.so: test/prog/calls_back.cpp
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D) && g++ -std=c++17 -O2 -g -fPIC -shared $< -o $@
 
 # Stand-ins for PyTorch's libc10.so, with the new and the old signature of PyTorch's memory reports.
 # The mangled names of the two differ.
