@@ -8,6 +8,7 @@
  */
 #include "core/source/journal/pair_race.h"
 
+#include "core/source/journal/pair_repair.h"
 #include "core/source/journal/pair_walk.h"
 
 enum {
@@ -124,6 +125,8 @@ void pair_race(struct sides *s)
 	for (int n = 1; n < WALKS && n_pairs < most; n++)
 		if (!mark_overtaken(&r) || !walk_again(&r, &n_pairs))
 			break;
+	if (n_pairs < most)
+		pair_repair(s);
 	free(r.group_of);
 	vec_free(&r.at);
 	vec_free(&r.active);
