@@ -1,12 +1,12 @@
 /*
  * See pair_repair.h. If nothing is missing, a call without work and work without a call mean that
- * the walk gave the work of a call that lost the CPU to a call that overtook it, or the reverse.
- * A call that is active for long may have launched the work that is left, so that its own is free.
+ * the walk gave the work of a call that lost the CPU to a call that overtook it, or the reverse. A
+ * call that is active for long may have launched the work that is left, so that its own is free.
  * Then the calls between that and the call without work have the work of their neighbours. Their
- * work is given out anew. A call's work never precedes the work of a call that had ended before. Of the
- * calls that may come next and may have launched the next work, the one that ended first gets it.
- * If any order of the calls is possible, this one is. Calls outside of this part keep their work,
- * so that one that lost the CPU after it took its id is not touched.
+ * work is given out anew. A call's work never precedes the work of a call that had ended before. Of
+ * the calls that may come next and may have launched the next work, the one that ended first gets
+ * it. If any order of the calls is possible, this one is. Calls outside of this part keep their
+ * work, so that one that lost the CPU after it took its id is not touched.
  */
 #include "core/source/journal/pair_repair.h"
 
