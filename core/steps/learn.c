@@ -514,8 +514,8 @@ static void review(struct learn *l, struct ingest *f)
 	l->choice = now;
 	if (is_other) {
 		learn_forget_anchor(l);
-		learn_dispute(l, f);
-		learn_publish(l, f);
+		if (!learn_take_loop(l, f))
+			learn_publish(l, f);
 	} else if (!now.is_provisional && !l->is_doubted) {
 		learn_confirm(l, f);
 	}
@@ -562,10 +562,8 @@ static bool tell(struct learn *l, struct ingest *f)
 	if (learn_is_provisional(l)) {
 		review(l, f);
 	} else if (!learn_has_choice(l)) {
-		if (vote(l, f, &l->choice)) {
-			learn_dispute(l, f);
+		if (vote(l, f, &l->choice) && !learn_take_loop(l, f))
 			learn_publish(l, f);
-		}
 		if (!learn_is_overdue(l))
 			publish_wants_slices(l, f);
 		return false;

@@ -73,6 +73,8 @@ static void count_loop(struct learn *l, struct ingest *f, const struct learn_loo
 	learn_forget_anchor(l);
 	l->choice = (struct level_choice){
 		.anchor = a->hash,
+		.backup = a->backup,
+		.backup_within = a->backup_within,
 		.thread = a->thread,
 		.every = a->every,
 		.lead = a->lead,
@@ -87,69 +89,74 @@ static void count_loop(struct learn *l, struct ingest *f, const struct learn_loo
 	learn_publish(l, f);
 }
 
-/*
- * Returns whether the iterations have so few launches that each trigram extends over two of them.
- * Then an extra call between two iterations hides both.
+/* Searches the loops, and notes whether they contradict the choice. Returns whether one is clear.
  */
-static bool is_short(const struct learn *l)
-{
-	enum { TRIGRAM = 3 };
-	return l->choice.calls_per_step && l->choice.calls_per_step < TRIGRAM;
-}
-
-/* Returns whether the loop's anchor counts steps that the launches' anchor misses, or may miss. */
-static bool is_better(const struct learn *l, const struct learn_loops_anchor *a)
-{
-	const struct anchor_counts now = { l->choice.anchor, l->choice.every },
-				   other = { a->hash, a->every };
-	uint64_t n_now = learn_loops_n_missed(&l->loops, &now),
-		 n_other = learn_loops_n_missed(&l->loops, &other);
-	return !l->choice.backup && (n_other < n_now || (is_short(l) && n_other == n_now));
-}
-
-void learn_dispute(struct learn *l, struct ingest *f)
+static bool dispute(struct learn *l, struct ingest *f)
 {
 	const struct learn_loops_wish wish = learn_wish(l, f);
 	struct learn_loops *x = &l->loops;
-	if (learn_wants_function(f) || !f->opening.is_any || f->opening.end_ticks)
-		return;
 	const struct anchor_counts counted = { l->choice.anchor, l->choice.every };
 	bool is_clear = learn_loops_search(x, &wish, false);
 	bool is_other = (is_clear || learn_loops_is_possible(x)) &&
 			learn_loops_contradict(x, &counted);
 	f->opening.is_disputed = is_clear && is_other;
-	l->is_doubted = is_other || (is_short(l) && l->choice.boundary != LEVEL_BY_LOOP);
+	l->is_doubted = is_other;
+	return is_clear;
+}
+
+/*
+ * A trigram that only the next step makes unique is complete this many launches after the end. An
+ * anchor that is further away may split a pass in two. Then launches that count the same steps show
+ * a better place, such as the optimizer's end.
+ */
+enum { NEAR = 3 };
+
+/*
+ * The library takes no other anchor once steps are confirmed. So the answer of launches stays
+ * provisional as long as a clear loop has too few iterations to show its anchor.
+ */
+bool learn_take_loop(struct learn *l, struct ingest *f)
+{
+	struct learn_loops_anchor a;
+	if (learn_wants_function(f) || !f->opening.is_any || f->opening.end_ticks)
+		return false;
+	bool is_clear = dispute(l, f), is_open = l->choice.boundary != LEVEL_BY_LOOP &&
+						 l->state != STEP_STATE_CONFIRMED &&
+						 !l->continues_numbers;
+	bool may_change_later = l->is_doubted && !l->loops.choice.by_optimizer;
+	if (!is_open || !is_clear || may_change_later)
+		return false;
+	if (!learn_loops_anchor(&l->loops, &a)) {
+		l->is_doubted |= learn_loops_is_young(&l->loops);
+		return false;
+	}
+	if (!l->is_doubted && a.distance > NEAR)
+		return false;
+	l->is_doubted = f->opening.is_disputed = false;
+	count_loop(l, f, &a);
+	return true;
 }
 
 void learn_compare(struct learn *l, struct ingest *f)
 {
-	struct learn_loops_anchor a;
-	if (!learn_has_choice(l) || !learn_loops_is_due(&l->loops))
-		return;
-	learn_dispute(l, f);
-	if (l->is_doubted && !f->opening.is_disputed && learn_is_provisional(l) && is_short(l) &&
-	    !l->continues_numbers && learn_loops_anchor(&l->loops, &a) && is_better(l, &a)) {
-		l->is_doubted = false;
-		count_loop(l, f, &a);
-	}
+	if (learn_has_choice(l) && learn_loops_is_due(&l->loops))
+		learn_take_loop(l, f);
 }
 
 bool learn_adopt(struct learn *l, struct ingest *f)
 {
 	const struct learn_loops_wish wish = learn_wish(l, f);
 	struct learn_loops *x = &l->loops;
-	const struct anchor_counts counted = { l->choice.anchor, l->choice.every };
 	struct learn_loops_anchor a;
 	if (!f->opening.end_ticks || x->is_settled)
 		return false;
 	l->is_doubted = f->opening.is_disputed = false;
 	bool is_clear = learn_loops_search(x, &wish, false) || (wish.loop && x->has_choice),
-	     may_change = !learn_wants_function(f) && !l->continues_numbers;
+	     may_change = !learn_wants_function(f) && !l->continues_numbers &&
+			  l->state != STEP_STATE_CONFIRMED;
 	bool is_found = learn_loops_anchor(x, &a);
 	learn_loops_drop_after(x);
 	if (!is_found || !is_clear || !may_change)
-		return false;
-	if (learn_has_choice(l) && !learn_loops_contradict(x, &counted) && !is_better(l, &a))
 		return false;
 	count_loop(l, f, &a);
 	return true;

@@ -115,6 +115,11 @@ bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wi
 	       (ended || x->choice.begins.n >= ITERATIONS_WANTED);
 }
 
+bool learn_loops_is_young(const struct learn_loops *x)
+{
+	return x->has_choice && x->choice.begins.n <= LOOP_ANCHOR_STEPS;
+}
+
 void learn_loops_drop_after(struct learn_loops *x)
 {
 	x->is_settled = true;
@@ -126,16 +131,19 @@ bool learn_loops_anchor(const struct learn_loops *x, struct learn_loops_anchor *
 	struct loop_anchor a;
 	if (!x->has_choice || !loop_anchor_find(&x->tree, &x->choice, &a))
 		return false;
-	uint64_t n = a.n;
+	uint64_t n = a.every ? a.n : a.n_ended;
 	for (size_t i = 0; i < x->after.n; i++)
 		n += loop_launch_is(&x->after.at[i], a.hash);
 	*out = (struct learn_loops_anchor){
 		.hash = a.hash,
+		.backup = a.backup,
+		.backup_within = a.backup_within,
 		.thread = a.thread,
 		.every = a.every,
 		.lead = a.lead,
-		.count = a.every ? n : (uint64_t)((int64_t)n + a.n_missed),
+		.count = n,
 		.n_missed = a.n_missed,
+		.distance = a.distance,
 	};
 	return true;
 }
@@ -249,19 +257,6 @@ bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_cou
 			 &h);
 	}
 	return !counts_parts(count_steps(&x->tree, counted), x->choice.begins.n, &h);
-}
-
-uint64_t learn_loops_n_missed(const struct learn_loops *x, const struct anchor_counts *counted)
-{
-	enum { STEPS_FIRST = 2 }; /* these may differ */
-	struct hits h = { 0 };
-	for (size_t i = STEPS_FIRST; i + 1 < x->choice.begins.n; i++) {
-		const struct loop_begin *b = &x->choice.begins.at[i];
-		add_part(&x->tree, counted, (struct launches){ b->slot, b->launch, b->n_launches },
-			 &h);
-	}
-	map_free(&h.index_of_slot);
-	return h.all ? h.n_other : 0;
 }
 
 int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_counts *counted)

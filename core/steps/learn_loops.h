@@ -53,15 +53,20 @@ void learn_loops_feed_graph(struct learn_loops *x, const struct ingest *f, uint3
 
 /* How the library can count the steps of `choice`: fields of struct level_choice. */
 struct learn_loops_anchor {
-	uint64_t hash;
+	uint64_t hash, backup;
+	uint32_t backup_within;
 	uint32_t thread;
 	uint32_t every, lead;
 	uint64_t count;
 	int64_t n_missed;
+	uint64_t distance; /* see struct loop_anchor */
 };
 
 /* Returns whether the library can count the steps of the last search. */
 bool learn_loops_anchor(const struct learn_loops *x, struct learn_loops_anchor *out);
+
+/* Returns whether the last search's loop has too few iterations yet to show an anchor. */
+bool learn_loops_is_young(const struct learn_loops *x);
 
 /*
  * Settles the search: its steps or other ones are counted, or the process has ended. Further calls
@@ -101,12 +106,6 @@ bool learn_loops_is_possible(const struct learn_loops *x);
 
 /* Returns whether the steps counted are not those of the last search, which found a loop. */
 bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_counts *counted);
-
-/*
- * Returns how many steps of the last search do not have the anchor as often as a step should. 0 if
- * other threads than theirs have it.
- */
-uint64_t learn_loops_n_missed(const struct learn_loops *x, const struct anchor_counts *counted);
 
 /*
  * Returns whether the last search should decide against the steps that launches have shown,

@@ -45,10 +45,10 @@ void learn_confirm(struct learn *l, struct ingest *f);
 void learn_void_provisional(struct learn *l, struct ingest *f, uint32_t calls_per_step);
 
 /*
- * Searches the loops, and notes whether they contradict `l->choice`. Does nothing after the
- * opening.
+ * In the opening: compares `l->choice` with the loops. If it counts the iterations of a clear loop
+ * that has an anchor, publishes that anchor in its place, and returns true.
  */
-void learn_dispute(struct learn *l, struct ingest *f);
+bool learn_take_loop(struct learn *l, struct ingest *f);
 
 /*
  * Call after each pass over new records. Once the opening is over, lets a clear loop decide for the

@@ -14,6 +14,11 @@ enum {
 	STEPS_FIRST = 2,
 	/* Of the others, one in MISSES may, if each step has the anchor once. */
 	MISSES = 50,
+	/*
+	 * The backup is at least this many launches before the anchor, because changes at the
+	 * boundary hardly reach that far.
+	 */
+	APART = 12,
 };
 
 /* A step and its launches: those numbered from `first` up to `end` of a thread. */
@@ -36,9 +41,10 @@ struct candidate {
 	/* Number of launches from a step's begin to the first one, and from the last one to the
 	 * step's end: sums over the steps in `n_alike`. */
 	uint64_t from_begin, from_end;
-	uint32_t first_step; /* number of the first step with it */
 	/* The step looked at: how often it has it, and the numbers of those launches. */
 	uint32_t n_here, first_here, last_here;
+	/* Number of launches from it to the anchor: the least and the most in a typical step. */
+	uint32_t least, most;
 };
 
 struct finder {
@@ -118,10 +124,9 @@ static void list_candidates(struct finder *x)
 	}
 }
 
-static void take_launch(struct candidate *c, const struct span *s, uint32_t step, uint32_t launch)
+static void take_launch(struct candidate *c, const struct span *s, uint32_t launch)
 {
-	if (!c->n_in_steps++)
-		c->first_step = step;
+	c->n_in_steps++;
 	if (!c->n_here++)
 		c->first_here = launch;
 	c->last_here = launch;
@@ -163,7 +168,7 @@ static void count_in_steps(struct finder *x)
 		for (uint32_t k = s->first; k < s->end; k++) {
 			struct pair p = candidates_of(x, &s->thread->hashes.at[k]);
 			for (size_t c = 0; c < p.n; c++)
-				take_launch(p.at[c], s, (uint32_t)i, k);
+				take_launch(p.at[c], s, k);
 		}
 		for (uint32_t k = s->first; k < s->end; k++) {
 			struct pair p = candidates_of(x, &s->thread->hashes.at[k]);
@@ -189,6 +194,11 @@ static void count_all(struct finder *x, const struct loop_tree *t)
 static bool is_late(const struct candidate *c)
 {
 	return c->every == 1 && c->from_begin < c->from_end;
+}
+
+static uint64_t distance_of(const struct candidate *c)
+{
+	return c->n_alike ? (is_late(c) ? c->from_begin : c->from_end) / c->n_alike : 0;
 }
 
 static bool is_on_one_thread(const struct finder *x)
@@ -237,6 +247,44 @@ static const struct candidate *best_of(const struct finder *x)
 	return best;
 }
 
+/* ---- The backup ---- */
+
+static void measure_step(struct finder *x, const struct span *s, const struct candidate *anchor)
+{
+	uint32_t at = s->first;
+	while (at < s->end && !loop_launch_is(&s->thread->hashes.at[at], anchor->hash))
+		at++;
+	for (uint32_t k = s->first; at < s->end && k < at; k++) {
+		struct candidate *c = candidate_of(x, s->thread->hashes.at[k].trigram);
+		if (!c)
+			continue;
+		uint32_t n = at - k;
+		c->least = c->most && c->least < n ? c->least : n;
+		c->most = c->most > n ? c->most : n;
+	}
+}
+
+/*
+ * A step without its anchor ends where the anchor would have been. So the backup is one that all
+ * steps have once, always equally far before the anchor.
+ */
+static const struct candidate *backup_of(struct finder *x, const struct candidate *anchor)
+{
+	const struct candidate *best = NULL;
+	for (size_t i = 0; i < x->steps.n && anchor->every == 1 && !is_late(anchor); i++)
+		if (is_typical(x, i))
+			measure_step(x, &x->steps.at[i], anchor);
+	for (size_t i = 0; i < x->all.n; i++) {
+		const struct candidate *c = &x->all.at[i];
+		bool is_in_each = c->every == 1 && !c->is_single && c->n_alike == x->n_typical &&
+				  c->n == c->n_in_steps;
+		if (is_in_each && c->least >= APART && c->least == c->most &&
+		    (!best || c->least < best->least))
+			best = c;
+	}
+	return best;
+}
+
 /* Sets which of the anchors end a step: the last ones of the steps after the first ones do. */
 static void align(const struct finder *x, struct loop_anchor *out)
 {
@@ -246,6 +294,27 @@ static void align(const struct finder *x, struct loop_anchor *out)
 		n += loop_launch_is(&s->thread->hashes.at[k], out->hash);
 	out->lead = (uint32_t)(n % out->every);
 	out->n_missed = STEPS_FIRST - (int64_t)iteration_n_ended(n, out->every, out->lead);
+}
+
+static uint64_t count_in(const struct span *s, uint64_t hash)
+{
+	uint64_t n = 0;
+	for (uint32_t k = s->first; k < s->end; k++)
+		n += loop_launch_is(&s->thread->hashes.at[k], hash);
+	return n;
+}
+
+/*
+ * Returns how many steps have ended. In the first steps the anchor may occur more often than once,
+ * or not at all, so its occurrences there say nothing about the number. An open step contains the
+ * iteration under way, too.
+ */
+static uint64_t count_ended(const struct finder *x, const struct candidate *anchor)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < x->steps.n; i++)
+		n += x->steps.at[i].is_open ? count_in(&x->steps.at[i], anchor->hash) : 1;
+	return n - is_late(anchor);
 }
 
 bool loop_anchor_find(const struct loop_tree *t, const struct loop_choice *c,
@@ -263,10 +332,17 @@ bool loop_anchor_find(const struct loop_tree *t, const struct loop_choice *c,
 			.thread = best->thread,
 			.n = best->n,
 			.every = best->every > 1 ? best->every : 0,
-			.n_missed = (int64_t)best->first_step - is_late(best),
+			.distance = distance_of(best),
+			.n_ended = count_ended(&x, best),
+			.n_missed = -(int64_t)is_late(best),
 		};
 	if (best && out->every)
 		align(&x, out);
+	const struct candidate *backup = best ? backup_of(&x, best) : NULL;
+	if (backup) {
+		out->backup = backup->hash;
+		out->backup_within = backup->least;
+	}
 	vec_free(&x.steps);
 	vec_free(&x.all);
 	map_free(&x.index);

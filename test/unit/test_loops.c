@@ -779,6 +779,68 @@ static void test_a_single_launch_is_an_anchor(void **state)
 	stop(&f);
 }
 
+/* What happens in the first step says nothing about the number of steps. */
+static void test_steps_are_counted_by_the_loop(void **state)
+{
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[....[.]...]", ".");
+	for (int i = 0; i < 31; i++)
+		step(&f, 2, 8);
+	struct loop_thread *t = &f.tree.threads.at[0];
+	t->hashes.at[1] = t->hashes.at[3];
+	assert_true(find_anchor(&f, 30, &a));
+	assert_int_equal(a.hash, 108);
+	assert_int_equal(a.n, 32);
+	assert_int_equal(a.n_ended, 31);
+	stop(&f);
+}
+
+enum { LONG_STEP = 24, BACKUP_APART = 12 };
+
+/* Makes a step with a launch at each place. Trigrams after the first `unique` occur twice. */
+static void long_step(struct fixture *f, uint32_t unique)
+{
+	for (uint32_t at = 1; at <= LONG_STEP; at++)
+		launch(f, at);
+	struct loop_thread *t = &f->tree.threads.at[0];
+	for (size_t k = t->hashes.n - LONG_STEP + unique; k < t->hashes.n; k++)
+		t->hashes.at[k] = (struct token_hashes){ 1000 + k % 2, 2000 };
+}
+
+static void test_a_step_without_its_anchor_ends_by_the_backup(void **state)
+{
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[........................]", ".");
+	for (int i = 0; i < 31; i++)
+		long_step(&f, LONG_STEP);
+	assert_true(find_anchor(&f, 30, &a));
+	assert_int_equal(a.hash, 100 + LONG_STEP);
+	assert_int_equal(a.distance, 0);
+	assert_int_equal(a.backup, 100 + LONG_STEP - BACKUP_APART);
+	assert_int_equal(a.backup_within, BACKUP_APART);
+	stop(&f);
+}
+
+/* As with two evaluations after the optimizer, whose launches are the same. */
+static void test_an_anchor_far_from_the_end_says_so(void **state)
+{
+	enum { SAME = 6 };
+	struct fixture f;
+	struct loop_anchor a;
+	(void)state;
+	start(&f, "[........................]", ".");
+	for (int i = 0; i < 31; i++)
+		long_step(&f, LONG_STEP - SAME);
+	assert_true(find_anchor(&f, 30, &a));
+	assert_int_equal(a.hash, 100 + LONG_STEP - SAME);
+	assert_int_equal(a.distance, SAME);
+	stop(&f);
+}
+
 static void test_few_steps_have_no_anchor(void **state)
 {
 	struct fixture f;
@@ -1074,6 +1136,9 @@ int main(void)
 		cmocka_unit_test(test_the_anchor_is_the_last_launch_of_each_step),
 		cmocka_unit_test(test_an_anchor_at_the_begin_ends_the_step_before),
 		cmocka_unit_test(test_a_single_launch_is_an_anchor),
+		cmocka_unit_test(test_steps_are_counted_by_the_loop),
+		cmocka_unit_test(test_a_step_without_its_anchor_ends_by_the_backup),
+		cmocka_unit_test(test_an_anchor_far_from_the_end_says_so),
 		cmocka_unit_test(test_few_steps_have_no_anchor),
 		cmocka_unit_test(test_one_anchor_in_several_ends_a_step),
 		cmocka_unit_test(test_rounds_that_differ_are_no_anchor),
