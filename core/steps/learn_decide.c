@@ -105,11 +105,15 @@ static bool dispute(struct learn *l, struct ingest *f)
 }
 
 /*
- * A trigram that only the next step makes unique is complete this many launches after the end. An
- * anchor that is further away may split a pass in two. Then launches that count the same steps show
- * a better place, such as the optimizer's end.
+ * Returns whether the anchor is at the step's end. A trigram that only the next step makes unique is
+ * complete up to NEAR launches later. An anchor that is further away may split a pass in two. Then
+ * launches that count the same steps show a better place, such as the optimizer's end.
  */
-enum { NEAR = 3 };
+static bool is_in_place(const struct learn_loops_anchor *a)
+{
+	enum { NEAR = 3 };
+	return a->distance <= NEAR;
+}
 
 /*
  * The library takes no other anchor once steps are confirmed. So the answer of launches stays
@@ -130,7 +134,7 @@ bool learn_take_loop(struct learn *l, struct ingest *f)
 		l->is_doubted |= learn_loops_is_young(&l->loops);
 		return false;
 	}
-	if (!l->is_doubted && a.distance > NEAR)
+	if (!l->is_doubted && !is_in_place(&a))
 		return false;
 	l->is_doubted = f->opening.is_disputed = false;
 	count_loop(l, f, &a);
@@ -147,6 +151,7 @@ bool learn_adopt(struct learn *l, struct ingest *f)
 {
 	const struct learn_loops_wish wish = learn_wish(l, f);
 	struct learn_loops *x = &l->loops;
+	const struct anchor_counts counted = { l->choice.anchor, l->choice.every };
 	struct learn_loops_anchor a;
 	if (!f->opening.end_ticks || x->is_settled)
 		return false;
@@ -157,6 +162,8 @@ bool learn_adopt(struct learn *l, struct ingest *f)
 	bool is_found = learn_loops_anchor(x, &a);
 	learn_loops_drop_after(x);
 	if (!is_found || !is_clear || !may_change)
+		return false;
+	if (learn_has_choice(l) && !is_in_place(&a) && !learn_loops_contradict(x, &counted))
 		return false;
 	count_loop(l, f, &a);
 	return true;
