@@ -95,26 +95,6 @@ static void note_anchor(struct learn *l, struct learn_thread *t, uint64_t hash,
 }
 
 /*
- * Compares the launch's place in the Python code with that of the thread's last optimizer launch.
- * Returns LEVEL_BEFORE_OPTIMIZER, LEVEL_AFTER_OPTIMIZER, or 0 if the order is unknown.
- */
-static uint32_t side_hint(const struct learn *l, const struct ingest *f, struct learn_thread *t,
-			  uint64_t hash, uint32_t hints)
-{
-	if (hints & LEVEL_OPTIMIZER) {
-		t->optimizer = hash;
-		return 0;
-	}
-	if (!t->optimizer)
-		return 0;
-	if (learn_frames_is_before(&l->frames, &f->dict, hash, t->optimizer))
-		return LEVEL_BEFORE_OPTIMIZER;
-	return learn_frames_is_before(&l->frames, &f->dict, t->optimizer, hash)
-		       ? LEVEL_AFTER_OPTIMIZER
-		       : 0;
-}
-
-/*
  * Adds up the time in which the host was blocked. This time does not count as a pause between
  * steps, however long it is.
  */
@@ -260,7 +240,6 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 			category == CAT_LAUNCH ? tables_launch(&f->dict.t, c->arg) : NULL;
 		uint32_t framed = learn_frames_hints(&l->frames, &f->dict, hash, c->stack),
 			 hints = hints_of(launch, c, category, framed);
-		hints |= side_hint(l, f, t, hash, hints);
 		feed_levels(l, f,
 			    &(struct learn_held){
 				    .slot = slot,

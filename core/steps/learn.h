@@ -27,7 +27,6 @@ struct learn_thread {
 	 * End of the newest call that was read. Every earlier call of the thread has been read too.
 	 */
 	uint64_t read_until_ticks;
-	uint64_t optimizer; /* trigram of the last launch by an optimizer; 0: none */
 	/* The thread has synchronized since its last launch or copy. */
 	bool has_synced;
 	bool has_anchor; /* the thread has completed the anchor or its backup since the choice */

@@ -14,7 +14,6 @@ void learn_frames_free(struct learn_frames *x)
 {
 	vec_free(&x->codes);
 	map_free(&x->hints_of_trigram);
-	map_free(&x->stacks_of_trigram);
 }
 
 /* Accepts qualified function names (from Python 3.11 on) and plain ones. */
@@ -152,13 +151,6 @@ static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uin
 	return part_hints(p.codes, p.n) | closure_hints(x, &p);
 }
 
-static void note_stack(struct learn_frames *x, uint64_t hash, uint32_t stack)
-{
-	bool is_new;
-	uint64_t *stacks = map_at(&x->stacks_of_trigram, hash, &is_new);
-	*stacks = *stacks << 32 | stack;
-}
-
 uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint32_t stack)
 {
@@ -169,7 +161,6 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	bool is_new;
 	uint64_t *known = map_at(&x->hints_of_trigram, hash, &is_new);
 	uint32_t hints = hints_of_stack(x, d, stack);
-	note_stack(x, hash, stack);
 	if (is_new)
 		*known = hints;
 	/*
@@ -182,49 +173,4 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	else
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;
 	return (uint32_t)*known;
-}
-
-/* ---- Order within the code ---- */
-
-/*
- * Returns the next Python frame on the inner side of frame `i`, and moves `i` there. Returns 0 if
- * there is none. Start with `i` = number of frames.
- */
-static uint64_t next_inner(const uint64_t *raw, size_t *i)
-{
-	while (*i > 0)
-		if (raw[--*i] & FRAME_PYTHON)
-			return raw[*i];
-	return 0;
-}
-
-/*
- * Returns whether `stack` is before `other` in the code. Walks both stacks inwards to the first
- * Python frames that differ, and compares their places if they are of the same code object.
- */
-static bool is_before(const struct dict *d, uint32_t stack, uint32_t other)
-{
-	uint64_t a[DICT_FRAMES_MOST], b[DICT_FRAMES_MOST], frame, frame_other;
-	uint32_t flags;
-	size_t i = dict_stack(d, stack, a, &flags), k = dict_stack(d, other, b, &flags);
-	do {
-		frame = next_inner(a, &i);
-		frame_other = next_inner(b, &k);
-	} while (frame && frame == frame_other);
-	return frame >> 32 == frame_other >> 32 && (uint32_t)frame < (uint32_t)frame_other;
-}
-
-bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, uint64_t hash,
-			    uint64_t other)
-{
-	const uint64_t *stacks = map_find(&x->stacks_of_trigram, hash),
-		       *others = map_find(&x->stacks_of_trigram, other);
-	if (!stacks || !others)
-		return false;
-	/* A trigram may come from two places in the code, so compare each stack with each. */
-	for (uint64_t s = *stacks; s; s >>= 32)
-		for (uint64_t o = *others; o; o >>= 32)
-			if (!is_before(d, (uint32_t)s, (uint32_t)o))
-				return false;
-	return true;
 }

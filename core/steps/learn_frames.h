@@ -29,7 +29,6 @@ struct learn_code {
 struct learn_frames {
 	VEC(struct learn_code) codes;
 	struct map hints_of_trigram;
-	struct map stacks_of_trigram; /* by trigram: the last two stacks, 32 bits each */
 };
 
 void learn_frames_free(struct learn_frames *x);
@@ -40,14 +39,5 @@ void learn_frames_free(struct learn_frames *x);
  */
 uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
 			    uint32_t stack);
-
-/*
- * Returns whether launches with the trigram `hash` come before those with `other` in the code.
- * Compares the places at which their stacks part, in the innermost function that is active for
- * both. If a launch of `hash` then follows one of `other`, a loop has begun its next iteration, or
- * the function was called again.
- */
-bool learn_frames_is_before(const struct learn_frames *x, const struct dict *d, uint64_t hash,
-			    uint64_t other);
 
 #endif

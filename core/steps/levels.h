@@ -34,16 +34,6 @@ enum level_hint {
 	 */
 	LEVEL_NAMED = 64,
 	/*
-	 * According to the frames, the code that launches is before the optimizer's last launch. So
-	 * the loop around the optimizer has begun its next iteration.
-	 */
-	LEVEL_BEFORE_OPTIMIZER = 256,
-	/*
-	 * According to the frames, the code that launches is after the optimizer's last launch. So
-	 * the loop around the optimizer has not begun its next iteration.
-	 */
-	LEVEL_AFTER_OPTIMIZER = 512,
-	/*
 	 * According to the frames, no optimizer's step is active, or it evaluates its closure at
 	 * the first place in its code that does so.
 	 */

@@ -55,9 +55,7 @@ struct boundary {
 	 * was blocked
 	 */
 	uint64_t *gaps_ns;
-	bool *is_end;	     /* by event: whether a step ends with it */
-	bool ignores_frames; /* use the optimizer's end, whatever frames say about the loop */
-	bool used_frames;    /* frames have determined the end of at least one step */
+	bool *is_end; /* by event: whether a step ends with it */
 };
 
 /* The trigram that ends the steps. NO_TARGET: no trigram does. */
@@ -67,7 +65,6 @@ struct boundary_choice {
 		int64_t distance; /* median number of events from the step's end to the trigram */
 		/* median time of the gap after the trigram, times the factors; ns */
 		double gap;
-		bool is_work; /* the trigram's last event is mostly not a copy */
 	} merit;
 };
 
@@ -98,76 +95,6 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 	return at;
 }
 
-/* What Python frames say about the launches between an optimizer phase and the next one. */
-struct after_optimizer {
-	/*
-	 * The last launch that still belongs to the step; the optimizer's last launch if there is
-	 * none.
-	 */
-	uint32_t last_after;
-	/*
-	 * The first later launch that belongs to the loop's next iteration; NO_TARGET if there is
-	 * none.
-	 */
-	uint32_t first_before;
-};
-
-/*
- * Examines the launches between the optimizer's last launch `end` and the next optimizer launch
- * `next`. Only two stacks are known per trigram. If layers are alike, both may be from the training
- * pass. Then an evaluation after the optimizer looks as if the loop had begun its next iteration. A
- * later launch that is still after the optimizer shows that the loop has not.
- */
-static struct after_optimizer boundary_look_after(const struct boundary *b, uint32_t end,
-						  uint32_t next)
-{
-	const struct levels_stored *events = b->store->events;
-	struct after_optimizer found = { end, NO_TARGET };
-	for (uint32_t i = end + 1; i < next && !b->ignores_frames; i++) {
-		if (events[i].thread != events[end].thread)
-			continue;
-		if (events[i].hints & LEVEL_AFTER_OPTIMIZER)
-			found = (struct after_optimizer){ i, NO_TARGET };
-		else if (events[i].hints & LEVEL_BEFORE_OPTIMIZER &&
-			 found.first_before == NO_TARGET)
-			found.first_before = i;
-	}
-	return found;
-}
-
-/*
- * Returns where the step ends. `end` is its optimizer's last launch, and `next` the next optimizer
- * launch. The step ends where frames show that the loop begins its next iteration, because averages
- * of the weights, the update of a scale, or a log still belong to the step. It ends with the last
- * launch that is known to be after the optimizer, because what follows may be an evaluation whose
- * first launches are those of the training pass. If frames show no place, the step ends at the
- * optimizer, or where a result is read soon after it.
- */
-static uint32_t boundary_after_optimizer(struct boundary *b, uint32_t end, uint32_t next)
-{
-	struct after_optimizer after_optimizer = boundary_look_after(b, end, next);
-	if (after_optimizer.first_before == NO_TARGET)
-		return boundary_after_read_back(b, end);
-	b->used_frames = true;
-	return after_optimizer.last_after != end
-		       ? after_optimizer.last_after
-		       : boundary_before(b, after_optimizer.first_before, end);
-}
-
-/*
- * Returns whether the loop certainly begins its next iteration between `end` and `next`. A trigram
- * that occurs more than once in each of the `iterations` has a stack of one of its occurrences, but
- * it is unknown of which, so it is no evidence.
- */
-static bool boundary_loop_restarts(const struct boundary *b, uint32_t end, uint32_t next,
-				   uint32_t iterations)
-{
-	uint32_t first_before = boundary_look_after(b, end, next).first_before;
-	return first_before != NO_TARGET &&
-	       levels_index_count(b->index, b->store->events[first_before].trigram) <=
-		       iterations + 1;
-}
-
 /*
  * Returns whether a launch in [begin, end) shows that the optimizer's step has ended, or that
  * another one has begun.
@@ -184,8 +111,7 @@ static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, 
  * iterations begin.
  *
  * An iteration may have several optimizer phases (a GAN), and other launches may interrupt a phase.
- * The step ends with the phase after which the loop begins its next iteration. If that is unknown,
- * it ends with the phase that the longest stretch without an optimizer follows. If the optimizer's
+ * The step ends with the phase that the longest stretch without an optimizer follows. If the optimizer's
  * step evaluates a closure (`reevaluates`), all such stretches but one are within the step and do
  * not count.
  */
@@ -195,24 +121,21 @@ static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t 
 	uint32_t next_optimizer = b->index->end;
 	for (uint32_t k = n - 1, i = at[n - 1]; k-- > 0;) {
 		uint32_t longest = 0, end = NO_TARGET;
-		bool is_restart = false;
 		for (; i-- > at[k];) {
 			if (!(events[i].hints & LEVEL_OPTIMIZER))
 				continue;
 			uint32_t length = next_optimizer - i;
-			bool is_this = boundary_loop_restarts(b, i, next_optimizer, n - 1);
 			bool is_within = reevaluates &&
 					 !boundary_leaves_optimizer(b, i + 1, next_optimizer);
 			next_optimizer = i;
-			if (is_within || (is_this == is_restart ? length <= longest : is_restart))
+			if (is_within || length <= longest)
 				continue;
 			longest = length;
 			end = i;
-			is_restart = is_this;
 		}
 		i = at[k];
 		if (end != NO_TARGET)
-			b->is_end[boundary_after_optimizer(b, end, end + longest)] = true;
+			b->is_end[boundary_after_read_back(b, end)] = true;
 	}
 }
 
@@ -266,13 +189,12 @@ static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 		n = MAX_LOOKED_AT;
 	}
 	int64_t distances[MAX_LOOKED_AT], gaps[MAX_LOOKED_AT];
-	uint32_t n_read_back = 0, n_wait = 0, n_input = 0, n_copy = 0;
+	uint32_t n_read_back = 0, n_wait = 0, n_input = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t next = at[i] + 1 < b->index->end ? events[at[i] + 1].hints : 0;
 		distances[i] = b->targets[at[i]] == NO_TARGET ? 0
 							      : (int64_t)at[i] - b->targets[at[i]];
 		gaps[i] = (int64_t)b->gaps_ns[at[i]];
-		n_copy += (events[at[i]].hints & LEVEL_COPY) != 0;
 		n_read_back += (events[at[i]].hints & LEVEL_D2H) != 0;
 		n_wait += (next & LEVEL_SYNCED) != 0;
 		n_input += (next & LEVEL_H2D) != 0;
@@ -282,7 +204,6 @@ static struct merit boundary_merit(const struct boundary *b, uint32_t trigram)
 	return (struct merit){
 		.distance = levels_median(distances, n),
 		.gap = (double)(levels_median(gaps, n) + GAP_FLOOR_NS) * favour,
-		.is_work = n_copy * 2 < n,
 	};
 }
 
@@ -396,29 +317,6 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 	return best;
 }
 
-/*
- * Chooses the boundary at the place where the loop begins its next iteration. If no trigram is
- * exactly there, as after two similar evaluations, but one is exactly at the optimizer's end,
- * chooses that one. Otherwise the first launches of the next forward pass would belong to this step
- * and be missing in the next one. Also, the trigram that ends an evaluation may occur in an
- * evaluation after the loop. A batch's copy that is slightly late is still accepted, because it
- * does not split a pass.
- */
-static struct boundary_choice boundary_choose_whole(struct boundary *b,
-						    const struct levels_level *level)
-{
-	struct boundary_choice iteration = boundary_choose(b, level);
-	if (!b->used_frames || !iteration.merit.distance ||
-	    (iteration.merit.distance > 0 && !iteration.merit.is_work))
-		return iteration;
-	b->ignores_frames = true;
-	struct boundary_choice optimizer = boundary_choose(b, level);
-	if (!optimizer.merit.distance)
-		return optimizer;
-	b->ignores_frames = false;
-	return boundary_choose(b, level);
-}
-
 int levels_find_boundary(const struct levels_store *s, const struct levels_index *x,
 			 const struct levels_level *level, struct levels_boundary *found)
 {
@@ -432,7 +330,7 @@ int levels_find_boundary(const struct levels_store *s, const struct levels_index
 	int rc = -ENOMEM;
 	if (b.targets && b.gaps_ns && b.is_end) {
 		boundary_set_gaps(&b);
-		struct boundary_choice choice = boundary_choose_whole(&b, level);
+		struct boundary_choice choice = boundary_choose(&b, level);
 		int64_t distance = choice.merit.distance;
 		*found = (struct levels_boundary){
 			.trigram = choice.trigram,

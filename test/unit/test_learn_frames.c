@@ -150,54 +150,6 @@ static void test_kept_by_trigram(void **state)
 	dict_free(&d);
 }
 
-/* A main loop's frame at `main_at`, and below it a function's at `inner_at`; 0: there is none. */
-static void add_place(struct dict *d, uint32_t id, uint32_t main_at, uint32_t code,
-		      uint32_t inner_at)
-{
-	union {
-		struct dict_stack s;
-		uint64_t words[32];
-	} u = { .s = { .head = { DICT_MARK, DICT_STACK, 0 }, .id = id } };
-	u.s.frames[u.s.n++] = frame_native(1, 64);
-	if (inner_at)
-		u.s.frames[u.s.n++] = frame_python(code, inner_at);
-	u.s.frames[u.s.n++] = frame_python(CALLER, main_at);
-	u.s.head.bytes = (uint32_t)(offsetof(struct dict_stack, frames) + u.s.n * 8u);
-	dict_add(d, &u.s.head);
-}
-
-/* for: (10) forward, (50) optimizer.step(), (70) an average, which loops itself. */
-static void test_loop_that_has_repeated(void **state)
-{
-	(void)state;
-	enum { FORWARD = 11, STEPS, AVERAGES, AVERAGES_AGAIN, ELSEWHERE, TWICE, NO_STACK };
-	struct dict d = { 0 };
-	struct learn_frames x = { 0 };
-	fill(&d);
-	add_place(&d, 20, 10, MODULE, 4);
-	add_place(&d, 21, 50, STEP, 90);
-	add_place(&d, 22, 70, 0, 0);
-	add_place(&d, 23, 66, 0, 0);
-	add_place(&d, 24, 50, CLOSURE, 2); /* called from where the step is: there is no saying */
-	const uint64_t seen[][2] = { { FORWARD, 20 },	     { STEPS, 21 },	{ AVERAGES, 22 },
-				     { AVERAGES_AGAIN, 23 }, { ELSEWHERE, 24 }, { TWICE, 20 },
-				     { TWICE, 22 } };
-	for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++)
-		learn_frames_hints(&x, &d, seen[i][0], (uint32_t)seen[i][1]);
-	assert_true(learn_frames_is_before(&x, &d, FORWARD, STEPS));
-	assert_false(learn_frames_is_before(&x, &d, STEPS, FORWARD));
-	assert_false(learn_frames_is_before(&x, &d, STEPS, STEPS));
-	assert_false(learn_frames_is_before(&x, &d, AVERAGES, STEPS));
-	assert_false(learn_frames_is_before(&x, &d, AVERAGES_AGAIN, STEPS));
-	assert_false(learn_frames_is_before(&x, &d, ELSEWHERE, STEPS));
-	/* three launches that come in two places tell neither */
-	assert_false(learn_frames_is_before(&x, &d, TWICE, STEPS));
-	assert_false(learn_frames_is_before(&x, &d, FORWARD, TWICE));
-	assert_false(learn_frames_is_before(&x, &d, NO_STACK, STEPS));
-	learn_frames_free(&x);
-	dict_free(&d);
-}
-
 /*
  * An optimizer's step at `at` within its wrapper, and the forward pass of a closure that it calls.
  */
@@ -312,7 +264,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_kept_by_trigram),
-		cmocka_unit_test(test_loop_that_has_repeated),
 		cmocka_unit_test(test_closure_that_is_evaluated_again),
 		cmocka_unit_test(test_function_whose_work_is_done_outside_too),
 	};

@@ -582,60 +582,6 @@ static void test_waits_of_an_enclosing_loop(void **state)
 }
 
 /*
- * Work after a step's optimizer, an average of the weights and gradients rescaled, belongs to the
- * step if frames show when its loop repeats. With micro-batches the first one after that belongs to
- * the next step.
- */
-static void test_loop_goes_back(void **state)
-{
-	(void)state;
-	for (uint32_t micro_batches = 1; micro_batches < 4; micro_batches++) {
-		struct sequence s = { 0 };
-		for (int i = 0; i < 30; i++) {
-			for (uint32_t k = 0; k < micro_batches; k++) {
-				copy(&s, MAIN_THREAD, 1,
-				     LEVEL_H2D | (k || !i ? 0 : LEVEL_BEFORE_OPTIMIZER));
-				forward(&s);
-				backward(&s);
-			}
-			optimizer(&s);
-			launch_range(&s, MAIN_THREAD, 400, 9, 0);
-			sequence_end_step(&s);
-		}
-		check_steps(&s, 1, 1, 9);
-		sequence_free(&s);
-	}
-}
-
-/*
- * Two evaluations after the optimizer begin with the training pass's launches. Their ends are
- * alike, and the next pass's first launches of its own come too late. So steps end with the
- * optimizer, between whole passes. As layers are alike too, what comes in both passes seems to go
- * back.
- */
-static void test_similar_evaluations_after_the_optimizer(void **state)
-{
-	(void)state;
-	struct sequence s = { 0 };
-	for (int i = 0; i < 30; i++) {
-		for (int k = 0; i && k < 2; k++) {
-			launch(&s, MAIN_THREAD, 100, k ? 0 : LEVEL_AFTER_OPTIMIZER);
-			launch_range(&s, MAIN_THREAD, 101, 4, LEVEL_BEFORE_OPTIMIZER);
-			launch_range(&s, MAIN_THREAD, 500, 3, LEVEL_AFTER_OPTIMIZER);
-			copy(&s, MAIN_THREAD, 1, LEVEL_D2H | LEVEL_AFTER_OPTIMIZER);
-		}
-		launch_range(&s, MAIN_THREAD, 100, 2, 0);
-		launch(&s, MAIN_THREAD, 120, LEVEL_BEFORE_OPTIMIZER);
-		launch_range(&s, MAIN_THREAD, 102, 3, LEVEL_BEFORE_OPTIMIZER);
-		backward(&s);
-		optimizer(&s);
-		sequence_end_step(&s);
-	}
-	check_steps(&s, 1, 1, 9);
-	sequence_free(&s);
-}
-
-/*
  * A loss that is read back after the optimizer, with or without a launch between, belongs to that
  * step. A copy that is not waited for, and one in the next step's first launches, do not.
  */
@@ -884,8 +830,6 @@ int main(void)
 		cmocka_unit_test(test_waits_of_the_set_up),
 		cmocka_unit_test(test_waits_of_an_enclosing_loop),
 		cmocka_unit_test(test_read_back_after_optimizer),
-		cmocka_unit_test(test_loop_goes_back),
-		cmocka_unit_test(test_similar_evaluations_after_the_optimizer),
 		cmocka_unit_test(test_short_iterations),
 		cmocka_unit_test(test_first_step_is_no_loop),
 		cmocka_unit_test(test_nothing_repeats),
