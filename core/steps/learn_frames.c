@@ -76,79 +76,16 @@ static uint32_t code_id(uint64_t frame)
 	return frame >> 32 & 0x7fffffff;
 }
 
-/* The Python frames of one stack, innermost first, and their code objects. */
-struct python_stack {
-	uint64_t frames[DICT_FRAMES_MOST];
-	struct learn_code codes[DICT_FRAMES_MOST];
-	size_t n;
-	bool is_whole; /* no outer Python frame is missing */
-};
-
-static void read_python_stack(struct learn_frames *x, const struct dict *d, uint32_t stack,
-			      struct python_stack *p)
-{
-	uint64_t raw[DICT_FRAMES_MOST];
-	uint32_t flags = 0;
-	size_t n = dict_stack(d, stack, raw, &flags);
-	p->n = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (!(raw[i] & FRAME_PYTHON))
-			continue;
-		p->frames[p->n] = raw[i];
-		p->codes[p->n++] = code_of(x, d, code_id(raw[i]));
-	}
-	p->is_whole = !(flags & STACK_PYTHON_TRUNCATED);
-}
-
-/*
- * Returns the number of frames from the innermost one to the outermost optimizer's frame, including
- * both. Returns 0 if no optimizer's step is active.
- */
-static size_t n_within_optimizer(const struct python_stack *p)
-{
-	for (size_t i = p->n; i-- > 0;)
-		if (p->codes[i].part == PART_OPTIMIZER)
-			return i + 1;
-	return 0;
-}
-
-/* Returns whether the stack is within a forward or backward pass. */
-static bool is_evaluation(const struct python_stack *p)
-{
-	size_t i = 0;
-	while (i < p->n && p->codes[i].part == PART_NONE)
-		i++;
-	enum phase phase = i < p->n ? phase_of_part(p->codes[i].part) : PHASE_OTHER;
-	return phase == PHASE_FORWARD || phase == PHASE_BACKWARD;
-}
-
-/*
- * Returns LEVEL_REEVALUATION, LEVEL_NO_REEVALUATION, or 0 if the stack shows neither. An optimizer
- * may evaluate its closure several times in one step: L-BFGS does so once at one place in its code,
- * and then again in a loop at another place. If all evaluations come from the same place, a
- * re-evaluation cannot be distinguished from a new step.
- */
-static uint32_t closure_hints(struct learn_frames *x, const struct python_stack *p)
-{
-	size_t i = n_within_optimizer(p);
-	if (!i)
-		return p->n && p->is_whole ? LEVEL_NO_REEVALUATION : 0;
-	while (i > 0 && !p->codes[i - 1].is_step)
-		i--;
-	if (!i || !is_evaluation(p))
-		return 0;
-	uint32_t *first = &x->codes.at[code_id(p->frames[i - 1])].closure_at,
-		 at = (uint32_t)p->frames[i - 1] + 1;
-	if (!*first || at < *first)
-		*first = at;
-	return at > *first ? LEVEL_REEVALUATION : LEVEL_NO_REEVALUATION;
-}
-
 static uint32_t hints_of_stack(struct learn_frames *x, const struct dict *d, uint32_t stack)
 {
-	struct python_stack p;
-	read_python_stack(x, d, stack, &p);
-	return part_hints(p.codes, p.n) | closure_hints(x, &p);
+	uint64_t raw[DICT_FRAMES_MOST];
+	struct learn_code codes[DICT_FRAMES_MOST];
+	uint32_t flags = 0;
+	size_t n_python = 0, n = dict_stack(d, stack, raw, &flags);
+	for (size_t i = 0; i < n; i++)
+		if (raw[i] & FRAME_PYTHON)
+			codes[n_python++] = code_of(x, d, code_id(raw[i]));
+	return part_hints(codes, n_python);
 }
 
 uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64_t hash,
@@ -163,14 +100,8 @@ uint32_t learn_frames_hints(struct learn_frames *x, const struct dict *d, uint64
 	uint32_t hints = hints_of_stack(x, d, stack);
 	if (is_new)
 		*known = hints;
-	/*
-	 * Keep only the hints that all stacks of the trigram have in common. A trigram may come
-	 * from several places in the code, so its stacks may differ in the re-evaluation. If they
-	 * differ in anything else, the launches are not the optimizer's alone.
-	 */
-	else if (!((*known ^ hints) & ~(LEVEL_NO_REEVALUATION | LEVEL_REEVALUATION)))
-		*known &= hints;
-	else
+	/* If its stacks differ, the launches are not the optimizer's alone. */
+	else if (*known != hints)
 		*known = (*known & hints & ~LEARN_FRAMES_DISAGREE) | LEARN_FRAMES_DISAGREE;
 	return (uint32_t)*known;
 }

@@ -19,11 +19,6 @@ struct learn_code {
 	/* The code is the user's, or belongs to a library built on the framework. */
 	bool is_user_code;
 	bool is_step; /* the function is named `step`, as an optimizer's step is */
-	/*
-	 * For the code of an optimizer's step: the first place at which it evaluates its closure,
-	 * as the instruction's offset in bytes plus 1. 0: no evaluation seen.
-	 */
-	uint32_t closure_at;
 };
 
 struct learn_frames {

@@ -33,16 +33,6 @@ enum level_hint {
 	 * kernel is not an optimizer's.
 	 */
 	LEVEL_NAMED = 64,
-	/*
-	 * According to the frames, no optimizer's step is active, or it evaluates its closure at
-	 * the first place in its code that does so.
-	 */
-	LEVEL_NO_REEVALUATION = 1024,
-	/*
-	 * According to the frames, an optimizer's step is active and evaluates its closure again:
-	 * at another place than the first.
-	 */
-	LEVEL_REEVALUATION = 2048,
 };
 
 /*

@@ -298,19 +298,9 @@ static bool may_hide_outer_loop(const struct levels_level *level)
 }
 
 /*
- * Returns whether at least half of the iterations are within one optimizer's step, which may
- * evaluate its closure twenty times. Then the loop around that step has not been found yet, or that
- * loop contains nothing else.
- */
-static bool may_be_evaluation(const struct levels_level *level)
-{
-	return 2 * level->within_optimizer >= level->iterations;
-}
-
-/*
  * Returns whether there may be an outer loop that has not been found yet, because some iterations
- * are longer than most, contain another network's step, or are within an optimizer's step. If all
- * iterations differ, no iteration counts as longer.
+ * are longer than most, or contain another network's step. If all iterations differ, no iteration
+ * counts as longer.
  */
 static bool may_be_inner(const struct levels_level *level)
 {
@@ -318,8 +308,7 @@ static bool may_be_inner(const struct levels_level *level)
 				  !level->request_loop && level->alike >= ALIKE_REQUESTS &&
 				  level->unusual && level->unusual < UNUSUAL_ENOUGH;
 	bool has_other_steps = level->other_steps && level->other_steps < UNUSUAL_ENOUGH;
-	return (is_longer_at_times || has_other_steps || may_be_evaluation(level)) &&
-	       level->iterations < ITERATIONS_DESPITE;
+	return (is_longer_at_times || has_other_steps) && level->iterations < ITERATIONS_DESPITE;
 }
 
 /* Returns whether the iterations show that the level is not the step. */

@@ -96,26 +96,13 @@ static uint32_t boundary_before(const struct boundary *b, uint32_t at, uint32_t 
 }
 
 /*
- * Returns whether a launch in [begin, end) shows that the optimizer's step has ended, or that
- * another one has begun.
- */
-static bool boundary_leaves_optimizer(const struct boundary *b, uint32_t begin, uint32_t end)
-{
-	while (begin < end && !(b->store->events[begin].hints & LEVEL_NO_REEVALUATION))
-		begin++;
-	return begin < end;
-}
-
-/*
  * Marks the launches that end a step, one per iteration. `at` are the `n` events at which
  * iterations begin.
  *
  * An iteration may have several optimizer phases (a GAN), and other launches may interrupt a phase.
- * The step ends with the phase that the longest stretch without an optimizer follows. If the optimizer's
- * step evaluates a closure (`reevaluates`), all such stretches but one are within the step and do
- * not count.
+ * The step ends with the phase that the longest stretch without an optimizer follows.
  */
-static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n, bool reevaluates)
+static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t n)
 {
 	const struct levels_stored *events = b->store->events;
 	uint32_t next_optimizer = b->index->end;
@@ -125,10 +112,8 @@ static void boundary_mark_ends(struct boundary *b, const uint32_t *at, uint32_t 
 			if (!(events[i].hints & LEVEL_OPTIMIZER))
 				continue;
 			uint32_t length = next_optimizer - i;
-			bool is_within = reevaluates &&
-					 !boundary_leaves_optimizer(b, i + 1, next_optimizer);
 			next_optimizer = i;
-			if (is_within || length <= longest)
+			if (length <= longest)
 				continue;
 			longest = length;
 			end = i;
@@ -301,7 +286,7 @@ static struct boundary_choice boundary_choose(struct boundary *b, const struct l
 	memset(b->is_end, 0, b->index->end * sizeof(*b->is_end));
 	if (level->optimizer)
 		boundary_mark_ends(b, levels_index_of(b->index, level->reference),
-				   level->iterations + 1, level->reevaluates);
+				   level->iterations + 1);
 	boundary_set_targets(b);
 	struct boundary_choice best = { .trigram = NO_TARGET };
 	uint32_t wanted = boundary_min_once(b->index, level);

@@ -186,25 +186,11 @@ static bool is_checkpoint(const struct levels_extra *extra)
 	return extra->read >= MANY_READS && extra->novel + extra->known < extra->read;
 }
 
-/*
- * Returns whether inner iterations are evaluations of an optimizer's closure, as in L-BFGS. If so,
- * some inner iterations are entirely within the optimizer's step, but no outer ones are.
- */
-static bool are_evaluations(const struct search *q, const struct levels_level *inner,
-			    const struct levels_level *outer)
-{
-	return search_has_whole_steps(q, outer) &&
-	       2 * (inner->iterations - search_count_iterations(q, inner, LEVEL_NO_REEVALUATION)) >=
-		       outer->iterations;
-}
-
 /* Returns whether inner iterations are only parts of the step, which `outer` may be. */
 static bool is_part(struct search *q, const struct levels_level *inner,
 		    const struct levels_level *outer)
 {
 	if (!inner->optimizer && outer->optimizer)
-		return true;
-	if (are_evaluations(q, inner, outer))
 		return true;
 	/*
 	 * The inner loop is the optimizer's loop over parameters if only the outer one has a

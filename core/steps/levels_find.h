@@ -140,13 +140,6 @@ struct levels_level {
 	uint32_t unusual;
 	/* Number of iterations that also contain another network's step with its own optimizer. */
 	uint32_t other_steps;
-	/*
-	 * Number of iterations that are entirely within an optimizer's step that evaluates its
-	 * closure more than once.
-	 */
-	uint32_t within_optimizer;
-	/* Most iterations contain an optimizer's step that evaluates its closure more than once. */
-	bool reevaluates;
 	/* Number of iterations with the most frequent kernel that recurs every few iterations. */
 	uint32_t recurring;
 	bool graph; /* most iterations launch graphs */

@@ -139,7 +139,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 	uint32_t common = 0, common_earlier = 0, n_optimizer = 0, n_work = 0, n_old = 0,
 		 n_foreign = 0;
 	uint32_t own_hints = 0, n_ordered = 0;
-	bool has_old_graph = false, reevaluates = false;
+	bool has_old_graph = false;
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t kernel = levels_store_kernel(q->store, &events[i]);
 		bool is_copy = events[i].hints & LEVEL_COPY;
@@ -151,7 +151,6 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 			      q->store->n_before_optimizer;
 		n_old += is_old;
 		has_old_graph |= is_old && events[i].hints & LEVEL_GRAPH;
-		reevaluates |= (events[i].hints & LEVEL_REEVALUATION) != 0;
 		/* a thread that only copies is a loader */
 		bool is_own = search_is_own(q, &events[i]);
 		n_foreign += !is_copy && !is_own && search_recurs(q, &events[i], q->iterations);
@@ -172,8 +171,7 @@ static void search_iteration(struct search *q, uint32_t number, uint32_t begin, 
 	}
 	t->n_optimizer = n_optimizer;
 	t->with_work += n_work > 0;
-	t->with_optimizer += n_optimizer &&
-			     (has_old_graph || reevaluates || n_old >= MIN_OLD * (end - begin));
+	t->with_optimizer += n_optimizer && (has_old_graph || n_old >= MIN_OLD * (end - begin));
 	t->since_optimizer += t->with_optimizer > 0;
 	t->with_threads += n_foreign > 0;
 	t->with_fed += (own_hints & LEVEL_H2D) != 0;
@@ -306,16 +304,14 @@ bool search_weigh(struct search *q, uint32_t group, struct levels_level *level)
 	 * several micro-batches, and the iterations have even lengths. Or a solver iterates until
 	 * it converges, and then waits for the result.
 	 */
-	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_iteration &&
-		      !search_has_whole_steps(q, level);
+	bool is_few = g->n_members < MIN_MEMBERS && g->n_members < level->calls_per_iteration;
 	level->waited = !iterations_are_even(at, g->count, level->calls_per_iteration) &&
 			iterations_are_waited(q->store->events, at, g->count);
 	bool is_exact = is_few && !level->waited && iterations_are_regular(at, g->count);
 	if (is_few && !is_exact && !level->waited &&
 	    !iterations_are_even(at, g->count, level->calls_per_iteration))
 		return false;
-	bool is_sparse = g->n_members * SPARSE < level->calls_per_iteration &&
-			 !search_has_whole_steps(q, level);
+	bool is_sparse = g->n_members * SPARSE < level->calls_per_iteration;
 	if (is_sparse && !iterations_are_steady(q->store->events, at, g->count))
 		return false;
 	if (search_look_at_iterations(q, level) < MOST_ITERATIONS)

@@ -185,38 +185,10 @@ static uint32_t count_recurring(struct search *q, const struct levels_level *lev
 	return most;
 }
 
-uint32_t search_count_iterations(const struct search *q, const struct levels_level *level,
-				 uint32_t hints)
-{
-	const uint32_t *at = levels_index_of(q->index, level->reference);
-	uint32_t n_with = 0;
-	for (uint32_t k = 0; k < level->iterations; k++) {
-		uint32_t i = at[k];
-		while (i < at[k + 1] && !(q->store->events[i].hints & hints))
-			i++;
-		n_with += i < at[k + 1];
-	}
-	return n_with;
-}
-
-bool search_has_whole_steps(const struct search *q, const struct levels_level *level)
-{
-	return search_count_iterations(q, level, LEVEL_REEVALUATION) >=
-		       MOST_ITERATIONS * level->iterations &&
-	       search_count_iterations(q, level, LEVEL_NO_REEVALUATION) >=
-		       MOST_ITERATIONS * level->iterations;
-}
-
 void search_count_odd(struct search *q, struct levels_level *level)
 {
 	level->unusual = count_unusual(q, level);
 	level->other_steps = count_other_steps(q, level);
-	uint32_t n_again = search_count_iterations(q, level, LEVEL_REEVALUATION);
-	level->reevaluates = n_again >= MOST_ITERATIONS * level->iterations;
-	level->within_optimizer =
-		n_again ? level->iterations -
-				  search_count_iterations(q, level, LEVEL_NO_REEVALUATION)
-			: 0;
 	level->recurring = level_is_noisy(level) ? count_recurring(q, level) : 0;
 }
 

@@ -141,19 +141,6 @@ struct levels_extra search_compare(struct search *q, const struct levels_level *
 				   const struct levels_level *outer);
 
 /*
- * levels_odd.c: returns how many iterations of the level contain a launch with one of these hints.
- */
-uint32_t search_count_iterations(const struct search *q, const struct levels_level *level,
-				 uint32_t hints);
-
-/*
- * levels_odd.c: returns whether each iteration contains an optimizer's step that evaluates its
- * closure more than once, and that ends within the iteration. Then the loop consists of whole
- * steps, however many launches a step has, and however few are made between two steps.
- */
-bool search_has_whole_steps(const struct search *q, const struct levels_level *level);
-
-/*
  * levels_choose.c: finds the level that is the step, and describes it in `best`. Returns the number
  * of its group, or NO_GROUP if there is none.
  */

@@ -27,7 +27,6 @@ const struct kind kinds[] = {
 	{ ROW(dynamic_shapes), 0 },
 	{ ROW(reads_per_layer), 0 },
 	{ ROW(reinforcement), 0 },
-	{ ROW(closures), KIND_BY_FRAMES | KIND_NO_NOISE },
 	{ ROW(requests), 0 },
 	{ ROW(tokens), 0 },
 	{ ROW(samples), 0 },

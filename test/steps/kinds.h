@@ -59,7 +59,6 @@ KIND(lr_finder);
 KIND(dynamic_shapes);
 KIND(reads_per_layer);
 KIND(reinforcement);
-KIND(closures);
 KIND(requests);
 KIND(tokens);
 KIND(samples);

@@ -460,38 +460,3 @@ KIND(reinforcement)
 		}
 	}
 }
-
-static void evaluate_closure(struct program *p, const struct network *net, bool again)
-{
-	program_at(p, PHASE_FORWARD, THREAD_MAIN, 21);
-	p->around = again ? AROUND_AGAIN : AROUND_UNTOLD;
-	program_launch(p, 14, 0);
-	p->around = AROUND_UNTOLD;
-	network_forward(p, net);
-	network_backward(p, net);
-}
-
-/*
- * LBFGS with a line search. The closure is evaluated a varying number of times per step, and
- * between two steps only the loss is read. Only three trigrams distinguish a new step from a new
- * evaluation.
- */
-KIND(closures)
-{
-	struct network net;
-	network_start(&net, p, size);
-	for (int i = 0; i < STEPS / 2; i++) {
-		evaluate_closure(p, &net, false);
-		network_optimizer(p, &net);
-		for (uint32_t n = program_between(p, 2, 5); n > 0; n--) {
-			evaluate_closure(p, &net, true);
-			network_optimizer(p, &net);
-		}
-		program_at(p, PHASE_OTHER, THREAD_MAIN, 24);
-		p->around = AROUND_NONE;
-		program_read_back(p);
-		p->around = AROUND_UNTOLD;
-		program_end(p, END_STEP);
-		program_pause(p, net.pause_us);
-	}
-}

@@ -75,7 +75,6 @@ static void program_call(struct program *p, enum program_what what, uint64_t tok
 		.line = p->line,
 		.what = (uint8_t)what,
 		.phase = p->phase,
-		.around = p->around,
 		.waited = p->has_waited[t],
 		.named = what == WHAT_LAUNCH && p->phase == PHASE_OPTIMIZER && p->telling_names,
 	};

@@ -31,17 +31,8 @@ struct program_event {
 	uint64_t begin_ns, end_ns, blocked_ns;
 	uint32_t thread, line;
 	uint8_t what, phase;
-	bool waited;	/* the thread has waited for the device since its last event */
-	bool named;	/* an optimizer's kernel that is recognizable by its name */
-	uint8_t around; /* enum program_around */
-};
-
-/* What Python frames say about an optimizer's step that is active during a launch. */
-enum program_around {
-	/* frames say nothing */
-	AROUND_UNTOLD,
-	AROUND_NONE,  /* no optimizer's step is active */
-	AROUND_AGAIN, /* an optimizer's step is active and evaluates its closure again */
+	bool waited; /* the thread has waited for the device since its last event */
+	bool named;  /* an optimizer's kernel that is recognizable by its name */
 };
 
 /*
@@ -65,7 +56,7 @@ struct program {
 	uint32_t n, allocated, n_marks, marks_allocated;
 	uint64_t now_ns, random;
 	uint32_t thread, line;
-	uint8_t phase, around;
+	uint8_t phase;
 	bool telling_names;	/* optimizers' kernels are recognizable by their names */
 	uint64_t waited_ns[16]; /* by thread: time spent waiting since the thread's last event */
 	bool has_waited[16];

@@ -18,18 +18,11 @@ static uint32_t hints_of(const struct program_event *e, enum evidence evidence)
 		[WHAT_D2D] = LEVEL_COPY,
 		[WHAT_GRAPH] = LEVEL_GRAPH,
 	};
-	static const uint32_t of_around[] = {
-		[AROUND_UNTOLD] = 0,
-		[AROUND_NONE] = LEVEL_NO_REEVALUATION,
-		[AROUND_AGAIN] = LEVEL_REEVALUATION,
-	};
 	uint32_t hints = of_what[e->what] | (e->waited ? LEVEL_SYNCED : 0);
 	if (evidence >= EVIDENCE_NAMES && e->what == WHAT_LAUNCH)
 		hints |= LEVEL_NAMED | (e->named ? LEVEL_OPTIMIZER : 0);
 	if (evidence >= EVIDENCE_FRAMES && e->phase == PHASE_OPTIMIZER)
 		hints |= LEVEL_OPTIMIZER;
-	if (evidence >= EVIDENCE_FRAMES)
-		hints |= of_around[e->around];
 	return hints;
 }
 

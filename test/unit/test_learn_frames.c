@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { SURE = LEVEL_NAMED, AFRESH = LEVEL_NO_REEVALUATION };
+enum { SURE = LEVEL_NAMED };
 enum {
 	CALLER = 1,
 	WRAPPER,
@@ -103,9 +103,9 @@ static void test_hints(void **state)
 	struct learn_frames x = { 0 };
 	fill(&d);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE | AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, 13, 2), SURE);
 	/* the forward pass in a closure does not belong to the optimizer */
-	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE | AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, 15, 3), SURE);
 	/*
 	 * ...nor does the loss that the closure reads; an optimizer of the user's own is one, and
 	 * so is what it calls
@@ -117,13 +117,13 @@ static void test_hints(void **state)
 	 * a trainer's closure, and an average of the weights, which belongs to the step before it
 	 */
 	assert_int_equal(learn_frames_hints(&x, &d, 29, 8), SURE);
-	assert_int_equal(learn_frames_hints(&x, &d, 31, 9), SURE | AFRESH | LEVEL_OPTIMIZER);
+	assert_int_equal(learn_frames_hints(&x, &d, 31, 9), SURE | LEVEL_OPTIMIZER);
 	/* ...and Lightning's, which is a framework: what it does with the loss that it gets */
-	assert_int_equal(learn_frames_hints(&x, &d, 33, 10), SURE | AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, 33, 10), SURE);
 	/* not a framework whose optimizers we know: an optimizer may be unseen */
-	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, 17, 4), 0);
 	/* a hook of a module's, and the same launches elsewhere */
-	assert_int_equal(learn_frames_hints(&x, &d, 35, 11), SURE | AFRESH);
+	assert_int_equal(learn_frames_hints(&x, &d, 35, 11), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 8), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 11), SURE);
 	assert_int_equal(learn_frames_hints(&x, &d, 35, 1), SURE | LEARN_FRAMES_DISAGREE);
@@ -146,49 +146,6 @@ static void test_kept_by_trigram(void **state)
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 2), SURE | LEARN_FRAMES_DISAGREE);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 0), SURE | LEARN_FRAMES_DISAGREE);
 	assert_int_equal(learn_frames_hints(&x, &d, 11, 1), SURE | LEARN_FRAMES_DISAGREE);
-	learn_frames_free(&x);
-	dict_free(&d);
-}
-
-/*
- * An optimizer's step at `at` within its wrapper, and the forward pass of a closure that it calls.
- */
-static void add_evaluation(struct dict *d, uint32_t id, uint32_t at)
-{
-	union {
-		struct dict_stack s;
-		uint64_t words[32];
-	} u = { .s = { .head = { DICT_MARK, DICT_STACK, 0 }, .id = id } };
-	u.s.frames[u.s.n++] = frame_python(MODULE, 4);
-	u.s.frames[u.s.n++] = frame_python(CLOSURE, 6);
-	u.s.frames[u.s.n++] = frame_python(STEP, at);
-	u.s.frames[u.s.n++] = frame_python(WRAPPER, 30);
-	u.s.frames[u.s.n++] = frame_python(CALLER, 50);
-	u.s.head.bytes = (uint32_t)(offsetof(struct dict_stack, frames) + u.s.n * 8u);
-	dict_add(d, &u.s.head);
-}
-
-/*
- * L-BFGS evaluates its closure at 10, and then in a loop at 80, as launches that come only there
- * show. Launches of both places show nothing.
- */
-static void test_closure_that_is_evaluated_again(void **state)
-{
-	(void)state;
-	enum { FIRST = 11, BOTH, AGAIN_ONLY, STEPS };
-	const uint32_t within = SURE;
-	struct dict d = { 0 };
-	struct learn_frames x = { 0 };
-	fill(&d);
-	add_evaluation(&d, 20, 10);
-	add_evaluation(&d, 21, 80);
-	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_NO_REEVALUATION);
-	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 20), within | LEVEL_NO_REEVALUATION);
-	assert_int_equal(learn_frames_hints(&x, &d, BOTH, 21), within);
-	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_REEVALUATION);
-	assert_int_equal(learn_frames_hints(&x, &d, STEPS, 1), SURE | LEVEL_OPTIMIZER);
-	assert_int_equal(learn_frames_hints(&x, &d, AGAIN_ONLY, 21), within | LEVEL_REEVALUATION);
-	assert_int_equal(learn_frames_hints(&x, &d, FIRST, 20), within | LEVEL_NO_REEVALUATION);
 	learn_frames_free(&x);
 	dict_free(&d);
 }
@@ -264,7 +221,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_kept_by_trigram),
-		cmocka_unit_test(test_closure_that_is_evaluated_again),
 		cmocka_unit_test(test_function_whose_work_is_done_outside_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
