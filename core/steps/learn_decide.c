@@ -105,9 +105,9 @@ static bool dispute(struct learn *l, struct ingest *f)
 }
 
 /*
- * Returns whether the anchor is at the step's end. A trigram that only the next step makes unique is
- * complete up to NEAR launches later. An anchor that is further away may split a pass in two. Then
- * launches that count the same steps show a better place, such as the optimizer's end.
+ * Returns whether the anchor is at the step's end. A trigram that only the next step makes unique
+ * is complete up to NEAR launches later. An anchor that is further away may split a pass in two.
+ * Then launches that count the same steps show a better place, such as the optimizer's end.
  */
 static bool is_in_place(const struct learn_loops_anchor *a)
 {

@@ -1,4 +1,4 @@
-/* Shared by learn.c, learn_decide.c and learn_publish.c only. */
+/* Shared by learn.c, learn_feed.c, learn_decide.c and learn_publish.c only. */
 #ifndef CORE_LEARN_PARTS_H
 #define CORE_LEARN_PARTS_H
 
@@ -43,6 +43,21 @@ void learn_confirm(struct learn *l, struct ingest *f);
  * steps, and never exports them.
  */
 void learn_void_provisional(struct learn *l, struct ingest *f, uint32_t calls_per_step);
+
+/*
+ * Starts or ends the second search, `l->seeker`. The published anchor may be wrong: torch.compile
+ * launches some kernels a hundred times to measure them, and that loop may have been taken for the
+ * step. Or the anchor is right, and an evaluation runs before the next step. So the published
+ * anchor stays valid: if it occurs again, the library counts with it.
+ */
+void learn_update_seeker(struct learn *l, const struct ingest *f);
+
+/*
+ * Sets whether only steps that an optimizer ends are accepted. Other steps are not accepted while
+ * the anchor is overdue, because the program may just be evaluating between the training of one
+ * model and the next.
+ */
+void learn_demand_optimizer(struct learn *l, const struct ingest *f);
 
 /*
  * In the opening: compares `l->choice` with the loops. If it counts the iterations of a clear loop

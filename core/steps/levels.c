@@ -1,9 +1,9 @@
 /*
  * Decides when to search for steps, and when to accept an answer (core/steps/levels.h). The search
- * itself is in levels_find.c and levels_boundary.c. Runs in one thread of the collector.
+ * itself is in levels_find.c and levels_boundary.c, and levels_provisional.c decides between
+ * answers. Runs in one thread of the collector.
  */
-#include "core/runtime/step_state.h"
-#include "core/steps/levels_believe.h"
+#include "core/steps/levels_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,6 @@
  * earlier: once the number of events has grown by this factor. */
 #define VOTE_LEAST 1.03
 
-/* Votes in a row that a level must win: while the program runs, and at its end. */
-#define VOTES_WANTED	   2u
-#define VOTES_WANTED_ENDED 1u
 /*
  * If no loop fills all events, their latter parts are searched. The smallest part is the last
  * quarter of the events. Where graphs run, the smallest part is about EVENTS_OF_GRAPHS events: a
@@ -35,22 +32,6 @@
 #define EVENTS_OF_GRAPHS 12u
 /* The program counts as running graphs if one of the last GRAPH_NEAR events is a graph launch. */
 #define GRAPH_NEAR 8u
-/* A loop that covers at least this share of the events is the main loop. */
-#define COVERAGE_FILLS 0.8
-/* An outer loop's iterations are at least this many times as long as the inner one's. */
-#define LONGER 1.5
-/*
- * If the number of calls from one anchor to the next has fallen below this share of the first
- * value, the anchor occurs in several loops.
- */
-#define AS_RARE 0.75
-
-/*
- * If a provisional anchor has not occurred for this many iterations, another anchor may replace it.
- */
-#define STALE_ITERATIONS 3u
-/* A first iteration that is this many times as long as most contains more than the loop's work. */
-#define FIRST_LONG 8u
 /* In noisy loops, an answer from fewer iterations is a guess. */
 #define ITERATIONS_GUESSED 6u
 /*
@@ -59,43 +40,9 @@
  * game. An outer loop encloses it, but the outer loop is not known to be the step either.
  */
 #define ITERATIONS_UNCONFIRMED 160u
-/*
- * The boundary of noisy steps is chosen again after this many times as many iterations as before.
- */
-#define ITERATIONS_MORE 2u
-/* An outer loop's iterations have at least this many times as many calls as the inner one's. */
-#define AROUND 2u
 /* A provisional answer becomes final after this many events, or after this time. */
 #define PROVISIONAL_EVENTS 500000u
 #define PROVISIONAL_NS	   300000000000ull
-
-struct levels {
-	struct levels_store store;
-	uint64_t next_vote_events; /* number of events, counted from the first one fed */
-	/* Number of events fed up to the first graph launch, including it; 0: no graph yet. */
-	uint64_t first_graph;
-	/* Number of stored events at which the last vote's winner may be accepted; 0: unknown. */
-	uint32_t expected;
-	/* Factor on the number of iterations wanted. Doubles whenever an anchor fails. */
-	uint32_t demand;
-	uint64_t leader;      /* anchor of the level that won the last vote */
-	unsigned leader_wins; /* number of votes that this level has won in a row */
-	/*
-	 * LEARNING, PROVISIONAL, CONFIRMED or WITHDRAWN. `choice` is the answer if it is
-	 * PROVISIONAL or CONFIRMED.
-	 */
-	enum step_state state;
-	bool is_refuted; /* the last vote showed that `choice` is only part of the step */
-	/*
-	 * The steps are settled, and their boundary is chosen again at this number of events. 0:
-	 * the steps are not settled.
-	 */
-	uint64_t settled_until;
-	/* When `choice` became provisional: number of events fed, and time. */
-	uint64_t provisional_since_events, provisional_since_ns;
-	bool wants_optimizer;
-	struct level_choice choice;
-};
 
 struct levels *levels_new(void)
 {
@@ -158,15 +105,6 @@ int levels_feed(struct levels *l, uint32_t thread, const struct level_event *eve
 	return rc;
 }
 
-static bool level_has_anchor(const struct levels *l, const struct levels_level *level,
-			     uint64_t anchor)
-{
-	for (uint32_t i = 0; i < level->n_members; i++)
-		if (l->store.trigrams.keys[level->members[i]] == anchor)
-			return true;
-	return false;
-}
-
 const char *level_boundary_name(enum level_boundary boundary)
 {
 	static const char *const names[] = {
@@ -210,202 +148,6 @@ enum look {
 };
 
 /*
- * Returns whether the steps of `now` are those of `was` but end at another launch, or `now` waits
- * longer for the anchor. The latter counts in noisy loops only, because there a few iterations do
- * not show how long to wait.
- */
-static bool is_moved(const struct level_choice *was, const struct level_choice *now)
-{
-	bool ends_alike = was->anchor == now->anchor && was->count == now->count;
-	bool waits_alike = was->backup == now->backup && was->backup_within == now->backup_within;
-	return !ends_alike || (now->signs.is_noisy && !waits_alike);
-}
-
-/* Stores `choice`. If there is a provisional choice, compares both and counts a change. */
-static void levels_choose(struct levels *l, const struct level_choice *choice)
-{
-	enum level_change change = LEVEL_UNCHANGED;
-	bool is_provisional = l->state == STEP_STATE_PROVISIONAL;
-	if (is_provisional) {
-		enum levels_agreement agreement = levels_compare(&l->store, &l->choice, choice);
-		if (agreement == LEVELS_OTHER)
-			change = LEVEL_CORRECTED;
-		else if (agreement == LEVELS_SAME && is_moved(&l->choice, choice))
-			change = LEVEL_MOVED;
-	}
-	if (l->state == STEP_STATE_WITHDRAWN)
-		change = LEVEL_CORRECTED;
-	uint32_t n_changes = l->choice.n_changes + (change != LEVEL_UNCHANGED);
-	if (!is_provisional || change != LEVEL_UNCHANGED)
-		l->choice = *choice;
-	l->choice.confidence = choice->confidence;
-	l->choice.signs = choice->signs;
-	if (change != LEVEL_UNCHANGED)
-		l->choice.change = change;
-	l->choice.n_changes = n_changes;
-}
-
-void levels_confirm(struct levels *l)
-{
-	l->choice.is_provisional = false;
-	l->state = STEP_STATE_CONFIRMED;
-}
-
-/* Begins the provisional period at the last of the first `end` events. */
-static void levels_begin_provisional(struct levels *l, uint32_t end)
-{
-	l->state = STEP_STATE_PROVISIONAL;
-	l->provisional_since_events = l->store.n_forgotten + l->store.n;
-	l->provisional_since_ns = l->store.events[end - 1].begin_ns;
-}
-
-/*
- * Counts one more vote that the level has won. After `votes` wins in a row, the choice becomes
- * final. In noisy loops only the steps are settled then, not their boundary: a trigram that is
- * missing in one of nine iterations is about as likely as not to occur in all of six. So the
- * boundary is chosen once more after more iterations.
- */
-static void levels_note_win(struct levels *l, const struct levels_level *level,
-			    const struct level_choice *choice, uint32_t end, unsigned votes)
-{
-	bool again = l->leader_wins && level_has_anchor(l, level, l->leader);
-	l->leader_wins = again ? l->leader_wins + 1 : 1;
-	l->leader = choice->anchor;
-	if (l->leader_wins < votes)
-		return;
-	levels_choose(l, choice);
-	if (choice->signs.is_noisy && votes > VOTES_WANTED_ENDED && !l->settled_until &&
-	    l->state != STEP_STATE_WITHDRAWN) {
-		l->choice.is_provisional = true;
-		if (l->state != STEP_STATE_PROVISIONAL)
-			levels_begin_provisional(l, end);
-		l->settled_until = l->store.n_forgotten + end +
-				   (uint64_t)ITERATIONS_MORE * choice->signs.iterations *
-					   choice->calls_per_step;
-		return;
-	}
-	levels_confirm(l);
-}
-
-static bool is_of_choice(const struct levels *l, uint64_t hash)
-{
-	return hash == l->choice.anchor || hash == l->choice.backup;
-}
-
-/*
- * Returns whether the provisional anchor or its backup occurred in the last STALE_ITERATIONS
- * iterations before `end`.
- */
-static bool levels_anchor_comes(const struct levels *l, uint32_t end)
-{
-	const struct levels_store *s = &l->store;
-	uint64_t patience = (uint64_t)STALE_ITERATIONS * l->choice.calls_per_step;
-	for (uint32_t i = end; i-- > 0 && i + patience >= end;)
-		if (is_of_choice(l, levels_store_hash(s, &s->events[i], l->choice.anchor)))
-			return true;
-	return false;
-}
-
-/*
- * Returns whether the vote found the provisional level again, and the iterations now show that this
- * level is only part of the step.
- */
-static bool levels_doubts(const struct levels *l, const struct levels_level *level,
-			  const struct level_belief *belief)
-{
-	return l->state == STEP_STATE_PROVISIONAL && belief->is_refuted &&
-	       level_has_anchor(l, level, l->choice.anchor);
-}
-
-/*
- * Returns whether the provisional anchor occurs no more often than when it was chosen. If it occurs
- * more often, other loops contain it too.
- */
-static bool levels_is_as_rare(const struct levels *l, uint32_t end)
-{
-	const struct levels_store *s = &l->store;
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < end; i++)
-		n += levels_store_hash(s, &s->events[i], l->choice.anchor) == l->choice.anchor;
-	return (double)n * l->choice.calls_per_step * AS_RARE <= end;
-}
-
-/*
- * Returns whether the provisional steps are a request loop: each iteration talks to the host, is
- * longer than a layer, and occurs as often as before, and nothing around the iterations trains.
- * Such iterations are the program's steps, whatever loop encloses them.
- */
-static bool is_request_loop(const struct levels *l, const struct levels_level *level, uint32_t end)
-{
-	return l->choice.signs.is_read && !l->is_refuted &&
-	       l->choice.calls_per_step >= CALLS_OF_LAYER && !level->threads &&
-	       levels_is_as_rare(l, end);
-}
-
-/*
- * Returns whether the level is an outer loop around the provisional steps, so that each of these is
- * only a part of one of its iterations.
- */
-static bool is_around(const struct levels *l, const struct levels_level *level, uint32_t end)
-{
-	return level->talks_to_host && level->coverage >= COVERAGE_FILLS &&
-	       level->calls_per_iteration >= AROUND * l->choice.calls_per_step &&
-	       !is_request_loop(l, level, end);
-}
-
-/*
- * Returns whether the level may replace the provisional steps. It may if it contains an optimizer
- * or a graph, if it is an outer loop around the provisional steps, or if these steps have ended.
- */
-static bool levels_may_replace(const struct levels *l, const struct levels_level *level,
-			       uint32_t end)
-{
-	return level->optimizer || level->graph || is_around(l, level, end) ||
-	       !levels_anchor_comes(l, end);
-}
-
-/*
- * Returns whether the level may become the provisional answer. Provisional steps are replaced by
- * other provisional ones only once.
- */
-static bool levels_may_begin_provisional(const struct levels *l, const struct levels_level *level,
-					 uint32_t end)
-{
-	if (l->state == STEP_STATE_WITHDRAWN || l->settled_until)
-		return false;
-	return l->state != STEP_STATE_PROVISIONAL ||
-	       (!l->choice.n_changes && levels_may_replace(l, level, end));
-}
-
-/*
- * Returns whether the level is accepted only because nothing more will come, and would replace
- * provisional steps with other steps that are not longer. Among requests of many lengths, some
- * share more launches with each other than all of them do, and can look like a loop.
- */
-static bool is_last_resort(const struct levels *l, const struct levels_level *level,
-			   const struct level_choice *choice, uint32_t end)
-{
-	return l->state == STEP_STATE_PROVISIONAL && !l->is_refuted && levels_is_as_rare(l, end) &&
-	       level->calls_per_iteration < LONGER * l->choice.calls_per_step &&
-	       !levels_may_replace(l, level, end) &&
-	       levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
-}
-
-/* Returns whether the steps are settled, and `choice` counts other steps. */
-static bool is_settled_otherwise(const struct levels *l, const struct level_choice *choice)
-{
-	return l->settled_until && levels_compare(&l->store, &l->choice, choice) == LEVELS_OTHER;
-}
-
-static void levels_count_provisional(struct levels *l, const struct level_choice *choice,
-				     uint32_t end)
-{
-	levels_choose(l, choice);
-	l->choice.is_provisional = true;
-	levels_begin_provisional(l, end);
-}
-
-/*
  * Returns the number of stored events at which `n` more iterations will have ended, including the
  * iteration under way.
  */
@@ -414,74 +156,6 @@ static uint32_t end_of_iterations(const struct levels_index *x, const struct lev
 {
 	uint32_t last = levels_index_of(x, level->reference)[level->iterations];
 	return last + n * level->calls_per_iteration + 1;
-}
-
-/*
- * Returns where the level's second iteration begins if the first one is many times as long, else 0.
- * A long first iteration contains one-time work such as compilation. A search that includes it
- * finds only those trigrams of the loop that occur once in this work too. Returns 0 for a bare
- * loop, because it must begin with the stream.
- */
-static uint32_t begin_of_second(const struct levels_index *x, const struct levels_level *level)
-{
-	const uint32_t *at = levels_index_of(x, level->reference);
-	bool is_long = !level_is_bare(level) && level->iterations > 2 &&
-		       at[1] - at[0] > FIRST_LONG * level->calls_per_iteration;
-	return is_long ? at[1] : 0;
-}
-
-static uint32_t n_optimizers(const struct levels_store *s, const uint32_t *iteration)
-{
-	uint32_t n = 0;
-	for (uint32_t i = iteration[0]; i < iteration[1]; i++)
-		n += (s->events[i].hints & LEVEL_OPTIMIZER) != 0;
-	return n;
-}
-
-static bool has_other_thread(const struct levels_store *s, const uint32_t *iteration)
-{
-	for (uint32_t i = iteration[0]; i < iteration[1]; i++)
-		if (s->events[i].thread != s->events[iteration[0]].thread &&
-		    !(s->events[i].hints & LEVEL_COPY))
-			return true;
-	return false;
-}
-
-/*
- * Returns whether `iteration`, which has no optimizer, has no backward pass either. If the last
- * iteration has launches of another thread, the backward pass is on that thread, so this iteration
- * has none if it has no such launches. Else its length decides: it is too short for a backward
- * pass. A step that lacks only the optimizer's launches is not an evaluation: in the first steps,
- * the loss scale may be too high.
- */
-static bool lacks_backward(const struct levels_store *s, const uint32_t *iteration,
-			   const uint32_t *last, uint32_t calls_per_iteration)
-{
-	if (has_other_thread(s, last))
-		return !has_other_thread(s, iteration);
-	return iteration[1] - iteration[0] + n_optimizers(s, last) + CALLS_OF_BACKWARD <=
-	       calls_per_iteration;
-}
-
-/*
- * Returns where the first step begins if an evaluation's batches precede it, else 0. The level must
- * have an optimizer. Lightning runs two batches of an evaluation first. Their launches equal the
- * first launches of a step, so batches and steps together look like one loop, in which some
- * iterations lack the optimizer. The last batch may be long, because its iteration includes
- * everything before the first step.
- */
-static uint32_t begin_after_evaluation(const struct levels_store *s, const struct levels_index *x,
-				       const struct levels_level *level)
-{
-	const uint32_t *at = levels_index_of(x, level->reference);
-	uint32_t first = 0, last = level->iterations - 1;
-	bool is_evaluation = false;
-	if (!level->optimizer)
-		return 0;
-	for (; first < last && !n_optimizers(s, at + first); first++)
-		is_evaluation |=
-			lacks_backward(s, at + first, at + last, level->calls_per_iteration);
-	return is_evaluation ? at[first] : 0;
 }
 
 /*
@@ -499,9 +173,9 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	if (levels_index_make(&x, &l->store, start, end))
 		return LOOK_NOTHING;
 	bool is_level = !levels_find(&l->store, &x, &level) && level.n_members;
-	uint32_t begin = is_level ? begin_of_second(&x, &level) : 0;
+	uint32_t begin = is_level ? levels_begin_of_second(&x, &level) : 0;
 	if (is_level && !begin)
-		begin = begin_after_evaluation(&l->store, &x, &level);
+		begin = levels_begin_after_evaluation(&l->store, &x, &level);
 	if (begin) {
 		levels_level_free(&level);
 		levels_index_free(&x);
@@ -514,9 +188,10 @@ static enum look levels_look(struct levels *l, uint32_t start, uint32_t end, uns
 	bool is_described = (belief.is_enough || is_early) &&
 			    !levels_describe(&l->store, &x, &level, &belief.signs, &choice);
 	bool fills = is_level && !belief.optimizer_outside && level_fills(l, &x, &level);
-	bool found = is_described && belief.is_enough &&
-		     !(votes == VOTES_WANTED_ENDED && is_last_resort(l, &level, &choice, end)) &&
-		     !is_settled_otherwise(l, &choice);
+	bool found =
+		is_described && belief.is_enough &&
+		!(votes == VOTES_WANTED_ENDED && levels_is_last_resort(l, &level, &choice, end)) &&
+		!levels_is_settled_otherwise(l, &choice);
 	/*
 	 * Require is_near_end: in the middle of a step, its first launches have occurred once more
 	 * than its last ones, so the boundary may be wrong. Then a later vote decides.
