@@ -21,6 +21,17 @@ static int by_ticks(const void *a, const void *b)
 	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
+/* Returns whether the choice has the iterations of `l` already. */
+static bool includes(const struct loop_choice *c, const struct loop *l)
+{
+	const struct loop_iteration *first = &l->iterations.at[0];
+	for (size_t i = 0; i < c->begins.n; i++)
+		if (c->begins.at[i].ticks == first->begin_ticks &&
+		    c->begins.at[i].slot == first->slot)
+			return true;
+	return false;
+}
+
 /*
  * Adds the same loop of the source where it was called from other places. In training, it is only
  * the same if an optimizer steps in it: the function may also validate.
@@ -35,7 +46,7 @@ static void add_same(const struct loop_tree *t, const loop_candidates *all, stru
 		const struct loop_place *q = loop_place_of(t, m);
 		if (m == l || q->number != p->number || loop_is_around(t, m, l) ||
 		    loop_is_around(t, l, m) || (out->by_optimizer && !m->n_steps) ||
-		    t->stacks.frames.at[q->frame].function != function)
+		    t->stacks.frames.at[q->frame].function != function || includes(out, m))
 			continue;
 		loop_add_begins(&out->begins, m);
 		loop_note_end(out, m);

@@ -663,6 +663,34 @@ static void train_on(struct fixture *f, uint32_t slot, uint32_t at)
 	call(f, slot, LAUNCH, stack(f, frames + skipped, 3 - skipped), at);
 }
 
+/* A training loop in a function that main calls at `at`, `n` times. */
+static void train_at(struct fixture *f, uint32_t at, int n)
+{
+	for (int i = 0; i < n; i++)
+		for (uint32_t inner = 1; inner < 3; inner++) {
+			uint64_t frames[] = { frame(f, STEP, 0), frame(f, HELPER, inner),
+					      frame(f, MAIN, at) };
+			uint16_t skipped = inner != 2;
+			call(f, 1, LAUNCH, stack(f, frames + skipped, 3 - skipped), inner);
+		}
+}
+
+/* One model after the other, by the same function. */
+static void test_two_trainings_count_once(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	(void)state;
+	start(&f, "..", "[..]");
+	train_at(&f, 0, 60);
+	train_at(&f, 1, 120);
+	loop_tree_end(&f.tree);
+	assert_true(loop_choose(&f.tree, &c));
+	assert_int_equal(c.begins.n, 180);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
 /* Two threads take jobs, and their jobs overlap. All optimizer steps are in the jobs' loop. */
 static void test_jobs_on_several_threads_do_not_step_themselves(void **state)
 {
@@ -1131,6 +1159,7 @@ int main(void)
 		cmocka_unit_test(test_a_loop_that_calls_show_now_and_then_is_unclear),
 		cmocka_unit_test(test_two_loops_in_turn_show_the_loop_around),
 		cmocka_unit_test(test_a_loop_with_one_optimizer_step_is_a_part),
+		cmocka_unit_test(test_two_trainings_count_once),
 		cmocka_unit_test(test_jobs_on_several_threads_do_not_step_themselves),
 		cmocka_unit_test(test_nothing_repeats),
 		cmocka_unit_test(test_the_anchor_is_the_last_launch_of_each_step),
