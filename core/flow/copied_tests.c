@@ -24,9 +24,11 @@ static bool has_edge(const struct graph *g, uint32_t from, uint32_t to)
 
 /*
  * Returns the block that ends an iteration of the inner loop, if it is the only one, and if its
- * other edges leave the outer loop, too. GRAPH_NONE: it is not so.
+ * other edges leave the outer loop, too. GRAPH_NONE: it is not so. Where an exception leads says
+ * nothing about a test.
  */
-static uint32_t find_test(const struct graph *g, uint32_t inner, uint32_t outer)
+static uint32_t find_test(const struct graph *g, const bool *has_handler, uint32_t inner,
+			  uint32_t outer)
 {
 	uint32_t header = g->header[inner], test = GRAPH_NONE;
 	const struct edges *previous = &g->previous, *next = &g->next;
@@ -38,8 +40,10 @@ static uint32_t find_test(const struct graph *g, uint32_t inner, uint32_t outer)
 			return GRAPH_NONE;
 		test = from;
 	}
-	uint32_t n_exits = 0;
-	for (uint32_t e = next->first[test]; e < next->first[test + 1]; e++) {
+	if (test == GRAPH_NONE)
+		return GRAPH_NONE;
+	uint32_t n_exits = 0, end = next->first[test + 1] - has_handler[test];
+	for (uint32_t e = next->first[test]; e < end; e++) {
 		if (next->to[e] == header)
 			continue;
 		if (is_in(g, next->to[e], outer))
@@ -77,12 +81,14 @@ static bool begins_with_test(const struct graph *g, uint32_t inner, uint32_t out
 	return is_same;
 }
 
-bool graph_join_copied_tests(struct graph *g)
+bool graph_join_copied_tests(struct graph *g, const bool *has_handler)
 {
 	bool is_changed = false;
 	for (uint32_t inner = 0; inner < g->n_loops; inner++) {
 		uint32_t outer = g->around[inner];
-		uint32_t test = outer != GRAPH_NONE ? find_test(g, inner, outer) : GRAPH_NONE;
+		uint32_t test = GRAPH_NONE;
+		if (outer != GRAPH_NONE)
+			test = find_test(g, has_handler, inner, outer);
 		if (test == GRAPH_NONE || !begins_with_test(g, inner, outer, test))
 			continue;
 		for (uint32_t e = g->next.first[test]; e < g->next.first[test + 1]; e++)

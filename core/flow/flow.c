@@ -117,7 +117,7 @@ struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coars
 
 void flow_join_copied_tests(struct flow *f)
 {
-	if (f->is_coarse || !graph_join_copied_tests(&f->g))
+	if (f->is_coarse || !graph_join_copied_tests(&f->g, f->has_handler))
 		return;
 	free(f->is_retry);
 	f->is_retry = NULL;

@@ -41,9 +41,10 @@ void graph_find_loops(struct graph *g);
 
 /*
  * Joins loops whose test the compiler has copied: the copy then leads to the test at the begin. If
- * there are any, finds the loops anew, and returns true.
+ * there are any, finds the loops anew, and returns true. `has_handler`: of a block, whether its
+ * last edge in `next` leads to a handler of exceptions.
  */
-bool graph_join_copied_tests(struct graph *g);
+bool graph_join_copied_tests(struct graph *g, const bool *has_handler);
 
 /* Frees all members but `next`. */
 void graph_forget_loops(struct graph *g);

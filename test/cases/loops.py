@@ -168,6 +168,17 @@ def while_lines():
         request()
 
 
+def while_with():
+    """The body begins with another loop, and an exception leads out of both."""
+    n = 0
+    with threading.Lock():
+        while n < STEPS:  # step
+            for _ in range(4):
+                model()
+            n += 1
+            read()
+
+
 # ---- Loops of the standard library: the name is that of the function they call ----
 
 def served(_):  # step of pool

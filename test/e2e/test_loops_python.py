@@ -57,7 +57,7 @@ class PythonLoops(Case):
         self.assertTrue(steps["count"] == STEPS or steps["confidence"] < 0.7, steps)
 
     def test_the_line_of_while(self):
-        for kind in "while_true", "while_condition", "while_lines":
+        for kind in "while_true", "while_condition", "while_lines", "while_with":
             with self.subTest(kind):
                 self.check(kind)
 

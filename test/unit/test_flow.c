@@ -226,6 +226,36 @@ static void a_do_within_a_while_is_a_loop_of_its_own(void **state)
 	flow_free(f);
 }
 
+/* A `for` at the begin of a `while`, both inside a `with`. Each row may raise. */
+static void a_handler_is_no_test(void **state)
+{
+	enum { HANDLER = 6, ROWS };
+	(void)state;
+	const struct row rows[ROWS] = {
+		STEP,	   /* 0 */
+		STEP,	   /* 1 outer loop */
+		BRANCH(4), /* 2 inner loop */
+		JUMP(2),   /* 3 */
+		BRANCH(1), /* 4 */
+		END,	   /* 5 */
+		END,	   /* 6 */
+	};
+	struct flow_instruction in[ROWS];
+	for (int i = 0; i < ROWS; i++)
+		in[i] = (struct flow_instruction){
+			.at = at(i),
+			.target = rows[i].to == NOWHERE ? FLOW_NO_TARGET : at(rows[i].to),
+			.falls_through = rows[i].falls_through,
+			.handler = i < HANDLER ? at(HANDLER) : 0,
+		};
+	struct flow *f = flow_new(in, ROWS, false);
+	assert_non_null(f);
+	flow_join_copied_tests(f);
+	check_around(f, 3, 2, 1, NOWHERE);
+	check_around(f, 4, 1, NOWHERE);
+	flow_free(f);
+}
+
 static void break_leaves_and_continue_begins_anew(void **state)
 {
 	(void)state;
@@ -575,6 +605,7 @@ int main(void)
 		cmocka_unit_test(loops_nest),
 		cmocka_unit_test(the_else_of_a_loop_is_outside),
 		cmocka_unit_test(a_copied_test_makes_no_second_loop),
+		cmocka_unit_test(a_handler_is_no_test),
 		cmocka_unit_test(a_do_within_a_while_is_a_loop_of_its_own),
 		cmocka_unit_test(break_leaves_and_continue_begins_anew),
 		cmocka_unit_test(two_branches_together_are_always_passed),
