@@ -116,6 +116,15 @@ static bool is_in_place(const struct learn_loops_anchor *a)
 }
 
 /*
+ * Returns whether launches that count the loop's iterations stay. An exchange with the host occurs
+ * in each iteration, whatever else these launch, and a trigram perhaps only in those seen so far.
+ */
+static bool are_launches_better(const struct learn *l, const struct learn_loops_anchor *a)
+{
+	return l->choice.anchor == TOKEN_EXCHANGE || !is_in_place(a);
+}
+
+/*
  * The library takes no other anchor once steps are confirmed. So the answer of launches stays
  * provisional as long as a clear loop has too few iterations to show its anchor.
  */
@@ -134,7 +143,7 @@ bool learn_take_loop(struct learn *l, struct ingest *f)
 		l->is_doubted |= learn_loops_is_young(&l->loops);
 		return false;
 	}
-	if (!l->is_doubted && !is_in_place(&a))
+	if (!l->is_doubted && are_launches_better(l, &a))
 		return false;
 	l->is_doubted = f->opening.is_disputed = false;
 	count_loop(l, f, &a);
@@ -163,7 +172,8 @@ bool learn_adopt(struct learn *l, struct ingest *f)
 	learn_loops_drop_after(x);
 	if (!is_found || !is_clear || !may_change)
 		return false;
-	if (learn_has_choice(l) && !is_in_place(&a) && !learn_loops_contradict(x, &counted))
+	if (learn_has_choice(l) && are_launches_better(l, &a) &&
+	    !learn_loops_contradict(x, &counted))
 		return false;
 	count_loop(l, f, &a);
 	return true;
