@@ -1,7 +1,5 @@
 /* `profrun report DIR|TRACE... [--json] [--top N]`: prints the report as text or JSON. */
-#include "core/source/process/journals.h"
 #include "export/command.h"
-#include "export/foreign.h"
 #include "export/print.h"
 #include "export/report_json.h"
 #include "export/report_make.h"
@@ -9,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct request {
@@ -55,26 +52,6 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-/* Reads a run's folder, a journal, or traces of torch.profiler. */
-static int make(const struct request *r, const char *path, struct report_made *made)
-{
-	struct stat status;
-	struct err e;
-	int error;
-	if (stat(path, &status))
-		return data_error("%s: no such file or folder", path);
-	if (foreign_is_at(path))
-		error = report_make_from_traces(path, made, &e);
-	else if (S_ISDIR(status.st_mode))
-		error = report_make(path, r->step_loop, made, &e);
-	else if (journals_is_one(path))
-		error = report_make_from_journal(path, r->step_loop, made, &e);
-	else
-		return data_error("%s: neither a run of profrun nor a trace of torch.profiler",
-				  path);
-	return error ? data_error("%s", e.text) : 0;
-}
-
 static void print_text(const struct request *r, const struct report_made *made)
 {
 	struct textout o = { .to = stdout, .has_colour = text_wants_colour(STDOUT_FILENO) };
@@ -84,9 +61,10 @@ static void print_text(const struct request *r, const struct report_made *made)
 static int report_one(const struct request *r, const char *path, json_t *list)
 {
 	struct report_made made = { 0 };
-	int status = make(r, path, &made);
-	if (status)
-		return status;
+	struct err e;
+	int status = EXIT_DONE;
+	if (report_make_any(path, r->step_loop, &made, &e))
+		return data_error("%s", e.text);
 	for (size_t i = 0; i < made.diagnostics.n; i++)
 		print_err("profrun: %s\n", made.diagnostics.at[i]);
 	if (made.has_bad_journal)

@@ -16,6 +16,7 @@ enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 	X(run)      \
 	X(report)   \
 	X(whatif)   \
+	X(diff)     \
 	X(export)   \
 	X(info)     \
 	X(trigger)  \

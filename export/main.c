@@ -22,10 +22,10 @@ static const struct command *find(const char *name)
 }
 
 /* Returns whether the name is that of a planned command. Until that command exists, its name must
- * not start the system's program of the same name (diff). */
+ * not start a program of the same name. */
 static bool is_reserved(const char *name)
 {
-	return !strcmp(name, "diff") || !strcmp(name, "merge");
+	return !strcmp(name, "merge");
 }
 
 static int refuse_reserved(const char *name)

@@ -38,6 +38,7 @@ struct report_drift {
 
 struct report_baseline {
 	struct sample_summary *step_ms, *warm_up_ms, *recorded_ms;
+	LIST(int64_t) lengths_ns; /* of steps after the warm-up, as in struct findings */
 	struct report_slow_steps *slow_steps;
 	LIST(struct report_pause) pauses;
 	struct report_drift *drift;
@@ -127,6 +128,12 @@ struct report_operator {
 	double self_gpu_ms, self_host_ms;
 	double graph_gpu_ms;
 	struct report_arithmetic arithmetic;
+};
+
+/* As struct finding_call. */
+struct report_call {
+	const char *name;
+	double per_step, host_ms;
 };
 
 struct report_kernel {
@@ -295,6 +302,7 @@ struct report_process {
 	LIST(struct report_idle) idle;
 	LIST(struct report_sync) syncs;
 	LIST(struct report_operator) operators;
+	LIST(struct report_call) calls;
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_graph) graphs;
 	LIST(struct report_graph_steps) graph_steps;

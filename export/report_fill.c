@@ -128,6 +128,9 @@ static void fill_steps(struct filler *x, struct report_process *p)
 		.recorded_in_warm_up = f->recorded_in_warm_up,
 		.recorded_warm_up_steps = (int64_t)f->n_recorded_warm_up,
 	};
+	list_make(x->arena, &p->baseline.lengths_ns, f->lengths.n);
+	for (size_t i = 0; i < f->lengths.n; i++)
+		p->baseline.lengths_ns.at[i] = (int64_t)round((double)f->lengths.at[i] * 1e6);
 	list_make(x->arena, &p->baseline.pauses, f->pauses.n);
 	for (size_t i = 0; i < f->pauses.n; i++) {
 		const struct finding_pause *from = &f->pauses.at[i];
@@ -304,6 +307,16 @@ static void fill_operators(struct filler *x, struct report_process *p)
 						  .graph_gpu_ms = in_graphs(x, from->graph_gpu_ms),
 						  .self_host_ms = from->self_host_ms,
 						  .arithmetic = arithmetic(&from->arithmetic) };
+	}
+}
+
+static void fill_calls(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->calls, x->f->calls.n);
+	for (size_t i = 0; i < p->calls.n; i++) {
+		const struct finding_call *from = &x->f->calls.at[i];
+		p->calls.at[i] = (struct report_call){ fill_text(x, from->name), from->per_step,
+						       from->host_ms };
 	}
 }
 
@@ -609,6 +622,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_idle(&x, p);
 	fill_syncs(&x, p);
 	fill_operators(&x, p);
+	fill_calls(&x, p);
 	fill_kernels(&x, p);
 	fill_graphs(&x, p);
 	fill_graph_steps(&x, p);

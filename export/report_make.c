@@ -1,6 +1,7 @@
 /* See report_make.h. */
 #include "export/report_make.h"
 
+#include "core/source/process/journals.h"
 #include "core/util/path.h"
 #include "export/collected.h"
 #include "export/foreign.h"
@@ -12,6 +13,7 @@
 #include "export/run_journals.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static void diagnostic(struct report_made *r, const char *text)
@@ -240,4 +242,19 @@ int report_make(const char *folder, const char *step_loop, struct report_made *r
 	report_exit_fill(&r->report);
 	report_omit_silent(&r->report);
 	return 0;
+}
+
+int report_make_any(const char *path, const char *step_loop, struct report_made *r, struct err *e)
+{
+	struct stat status;
+	if (stat(path, &status))
+		return err_set(e, -ENOENT, "%.180s: no such file or folder", path);
+	if (foreign_is_at(path))
+		return report_make_from_traces(path, r, e);
+	if (S_ISDIR(status.st_mode))
+		return report_make(path, step_loop, r, e);
+	if (journals_is_one(path))
+		return report_make_from_journal(path, step_loop, r, e);
+	return err_set(e, -EINVAL, "%.180s: neither a run of profrun nor a trace of torch.profiler",
+		       path);
 }

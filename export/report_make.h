@@ -27,6 +27,8 @@ int report_make_from_journal(const char *path, const char *step_loop, struct rep
 /* The report of torch.profiler's traces: one file, or all files of a folder. Returns -ENOENT
  * without a line in `e` if there are none. */
 int report_make_from_traces(const char *path, struct report_made *r, struct err *e);
+/* The report of a run's folder, of a journal, or of torch.profiler's traces. */
+int report_make_any(const char *path, const char *step_loop, struct report_made *r, struct err *e);
 void report_made_free(struct report_made *r);
 
 #endif

@@ -5,7 +5,8 @@
 
 json_t *report_json_number(double value, double unit)
 {
-	return isfinite(value) ? json_real(round(value / unit) * unit) : json_null();
+	/* 0 is added because the sum of -0 and 0 is 0 */
+	return isfinite(value) ? json_real(round(value / unit) * unit + 0) : json_null();
 }
 
 json_t *report_json_text(const char *text)

@@ -16,6 +16,7 @@ void findings_unavailable(struct findings *f, const char *what, const char *why,
 
 void findings_free(struct findings *f)
 {
+	vec_free(&f->lengths);
 	vec_free(&f->pauses);
 	vec_free(&f->evidence);
 	vec_free(&f->between);
@@ -26,6 +27,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->syncs);
 	vec_free(&f->phases);
 	vec_free(&f->operators);
+	vec_free(&f->calls);
 	vec_free(&f->kernels);
 	vec_free(&f->graphs);
 	vec_free(&f->graph_steps);

@@ -146,6 +146,12 @@ struct finding_operator {
 	double graph_gpu_ms; /* the part of self_gpu_ms that CUDA graphs ran */
 };
 
+/* A CUDA function. */
+struct finding_call {
+	const char *name;
+	double per_step, host_ms; /* host_ms: from begin to end of its calls, waits included */
+};
+
 struct finding_phase_part {
 	const char *name;
 	double host_ms, gpu_ms;
@@ -373,6 +379,9 @@ struct findings {
 	double median_error_ms;
 	struct sample_summary warm_up;
 	struct sample_summary recorded;
+	/* Lengths in milliseconds of steps after the warm-up, in order: of all of them or, if there
+	 * are many, of a random sample (step_lengths.h). */
+	VEC(float) lengths;
 	struct finding_slow slow;
 	VEC(struct finding_pause) pauses; /* the longest slow steps, longest first */
 	struct finding_drift drift;
@@ -400,6 +409,7 @@ struct findings {
 	/* if empty, `unavailable` says why, except for programs without Python and PyTorch */
 	VEC(struct finding_phase) phases;
 	VEC(struct finding_operator) operators;
+	VEC(struct finding_call) calls;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_graph) graphs;
 	VEC(struct finding_graph_steps) graph_steps; /* the most frequent first */

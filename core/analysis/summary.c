@@ -90,6 +90,7 @@ void summary_fill(struct findings *f, struct timeline *t)
 	f->timeline = t;
 	idle_fill(f);
 	syncs_fill(f, t->idle.of_call.at);
+	summary_fill_calls(f);
 	summary_fill_kernels(f);
 	summary_fill_copies(f);
 	summary_fill_graphs(f);

@@ -5,9 +5,9 @@
 
 #include "core/analysis/findings.h"
 
-/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, kernels, copies, graphs, graph_steps,
- * lines, operators, modules, collectives, arrivals and phases, which must be zero before. Adds to
- * `unavailable`. */
+/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, calls, kernels, copies, graphs,
+ * graph_steps, lines, operators, modules, collectives, arrivals and phases, which must be zero
+ * before. Adds to `unavailable`. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
@@ -15,6 +15,10 @@ void summary_fill(struct findings *f, struct timeline *t);
 /* Fills f->kernels, and the counts of kernels and tensor core shares in f->gpus. */
 void summary_fill_kernels(struct findings *f);
 void summary_fill_copies(struct findings *f);
+
+/* ---- summary_calls.c ---- */
+
+void summary_fill_calls(struct findings *f);
 
 /* ---- summary_graphs.c ---- */
 

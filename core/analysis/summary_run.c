@@ -1,5 +1,6 @@
 #include "core/analysis/summary_run.h"
 
+#include "core/analysis/step_lengths.h"
 #include "core/analysis/step_times.h"
 #include "core/analysis/summary.h"
 #include "core/analysis/summary_growth.h"
@@ -140,6 +141,7 @@ void summary_fill_run(struct findings *f, const struct run *run)
 {
 	const struct memory *m = &run->memory;
 	step_times_fill(f, &run->baseline, &run->recorded_step_ms);
+	step_lengths_fill(f, &run->baseline);
 	if (run->baseline.n > run->baseline.ms.n)
 		findings_unavailable(f, "steps",
 				     "percentiles are from a sample of %zu of %llu steps",

@@ -24,12 +24,7 @@ static double student_95(uint32_t freedom)
 	return normal_95 + (pow(normal_95, 3) + normal_95) / (4.0 * freedom);
 }
 
-/*
- * Returns by how much the means of resampled steps must be spread. `n` steps that are drawn from
- * themselves vary by sqrt((n - 1) / n) less than the steps of the program do, and a few steps say
- * little of how much these vary.
- */
-static double spread_of(uint32_t n)
+double resample_spread(uint32_t n)
 {
 	return n > 1 ? sqrt(n / (n - 1.0)) * student_95(n - 1) / normal_95 : 0;
 }
@@ -62,7 +57,7 @@ static double draw(const struct resampled *r, const uint32_t *drawn, uint32_t n_
 	double sum = 0;
 	for (uint32_t s = 0; s < n_steps; s++)
 		sum += r->steps[drawn[s]];
-	double off = n_steps ? spread_of(n_steps) * (sum / n_steps - r->mean) : 0;
+	double off = n_steps ? resample_spread(n_steps) * (sum / n_steps - r->mean) : 0;
 	return fmin(fmax(off, r->least - r->mean), r->most - r->mean);
 }
 

@@ -27,6 +27,13 @@ struct resampled {
  * with the same values give the same result. */
 void resample(struct resampled *of, size_t n, uint32_t n_steps);
 
+/*
+ * Returns by how much the means of `n` resampled steps must be spread around their mean. Steps that
+ * are drawn from themselves vary by sqrt((n - 1) / n) less than the steps of the program do, and a
+ * few steps say little of how much these vary. 0 for fewer than two steps.
+ */
+double resample_spread(uint32_t n);
+
 /* Returns half the width of the 95 % interval that `wanted` steps would give. `n_steps`: as in
  * resample(). */
 double resampled_half_width(const struct resampled *r, uint32_t n_steps, uint32_t wanted);

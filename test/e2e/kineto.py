@@ -68,15 +68,16 @@ class Trace:
         return path
 
 
-def training(n_steps=4, stacks=True, load_us=3000, **head):
-    """Steps of 10 ms: a batch is loaded, then two kernels of 2 ms forward, one of 3 ms backward on
-    the engine's thread, one of 100 us in the optimizer, and loss.item() waits for the GPU."""
+def training(n_steps=4, stacks=True, load_us=3000, step_us=10000, **head):
+    """Steps of 10 ms, or of `step_us`: a batch is loaded, then two kernels of 2 ms forward, one of
+    1 ms backward on the engine's thread, one of 100 us in the optimizer, and loss.item() waits for
+    the GPU."""
     t = Trace(**head)
     for i in range(n_steps):
-        at = 1000 + 10000 * i
-        t.step(i + 5, at, 10000)
+        at = 1000 + step_us * i
+        t.step(i + 5, at, step_us)
         if stacks:
-            t.python("train.py(10): main", at, 10000)
+            t.python("train.py(10): main", at, step_us)
         if load_us:
             t.span("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
                    at + 10, load_us)

@@ -57,12 +57,12 @@ class Commands(Case):
             self.assertNotIn("did you mean", self.tool(*arguments).err)
 
     def test_names_of_planned_commands_run_nothing(self):
-        for name in ("diff", "merge"):
-            run = self.tool(name, "/dev/null", "/dev/null")
-            self.assertEqual((run.status, run.out), (2, ""))
-            self.assertEqual(run.err, f"profrun: {name}: this command is not in this version; to "
-                                      "profile a program of that name: profrun.sh -- "
-                                      f"{name} ...\n")
+        run = self.tool("merge", "/dev/null", "/dev/null")
+        self.assertEqual((run.status, run.out), (2, ""))
+        self.assertEqual(run.err, "profrun: merge: this command is not in this version; to profile "
+                                  "a program of that name: profrun.sh -- merge ...\n")
+
+    def test_a_program_may_have_the_name_of_a_command(self):
         run = self.tool("--", "diff", "/dev/null", "/dev/null")
         self.assertEqual((run.status, run.out), (0, ""), run.err)
         self.assertIn("diff never used CUDA", run.err)
