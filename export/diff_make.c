@@ -323,6 +323,24 @@ static void note(struct diff *d, const char *text)
 	vec_push(&d->notes, text);
 }
 
+/* Returns how long a step waited for CPUs that other processes had; 0: not known, or not at all. */
+static double contention_ms(const struct diff_side *s)
+{
+	return s->slowest->replay ? report_or_zero(s->slowest->replay->contention_ms) : 0;
+}
+
+/* Other load on the machine makes equal programs differ. */
+static void note_contention(struct diff *d, const struct diff_side sides[DIFF_SIDES])
+{
+	char a[32], b[32];
+	double of_a = contention_ms(&sides[DIFF_A]), of_b = contention_ms(&sides[DIFF_B]);
+	if (of_a >= LEAST_MS || of_b >= LEAST_MS)
+		note(d, words(d,
+			      "other processes had the CPUs: a step of A waited %s ms for a CPU, "
+			      "one of B %s ms",
+			      report_ms(a, sizeof(a), of_a), report_ms(b, sizeof(b), of_b)));
+}
+
 static void add_notes(struct diff *d, const struct diff_side sides[DIFF_SIDES])
 {
 	const struct diff_side *a = &sides[DIFF_A], *b = &sides[DIFF_B];
@@ -334,6 +352,7 @@ static void add_notes(struct diff *d, const struct diff_side sides[DIFF_SIDES])
 	else if (strcmp(how_a, how_b) != 0)
 		note(d, "the steps of A and B were found in different ways: compare the kernels "
 			"per step to see whether a step is the same work");
+	note_contention(d, sides);
 	if (is_mixed(sides))
 		note(d, words(d,
 			      "%s was recorded by torch.profiler, whose own cost is in its step "

@@ -69,6 +69,10 @@ static void say_step(struct textout *o, const struct diff *d)
 		 (long long)d->source[DIFF_A].n_steps, (long long)d->source[DIFF_B].n_steps);
 	say_statistic(o, d->median, "step     ", of);
 	say_statistic(o, d->mean, REPORT_UNDER, "mean");
+	if (isfinite(d->median->interval_ms.low))
+		text_line(o, TEXT_DIM,
+			  REPORT_UNDER "(the intervals cover these steps; equal runs may differ by "
+				       "more)");
 	if (*d->verdict_why)
 		text_say(o, REPORT_UNDER, "%s", d->verdict_why);
 	if (!strcmp(d->verdict, "mixed"))
