@@ -17,6 +17,7 @@ enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 	X(report)   \
 	X(whatif)   \
 	X(diff)     \
+	X(merge)    \
 	X(export)   \
 	X(info)     \
 	X(trigger)  \

@@ -131,6 +131,8 @@ static void take_step(void *context, const struct model_step *m)
 {
 	struct foreign *f = context;
 	const struct analyzed_step *step = analysis_step(f->analysis, m);
+	if (f->out && f->out->take_step)
+		f->out->take_step(f->out->take_context, step);
 	for (int i = 0; f->out && i < f->out->n_formats; i++)
 		write_step(f, f->out->formats[i], step);
 }

@@ -32,6 +32,9 @@ struct foreign_output {
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
 	const char *folder;
+	/* Also receives each analyzed step; NULL: nothing does. */
+	void (*take_step)(void *context, const struct analyzed_step *step);
+	void *take_context;
 };
 
 /*

@@ -21,20 +21,6 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* Returns whether the name is that of a planned command. Until that command exists, its name must
- * not start a program of the same name. */
-static bool is_reserved(const char *name)
-{
-	return !strcmp(name, "merge");
-}
-
-static int refuse_reserved(const char *name)
-{
-	return usage_error("%s: this command is not in this version; to profile a program of that "
-			   "name: profrun.sh -- %s ...",
-			   name, name);
-}
-
 static int no_command(const char *name)
 {
 	char known[256] = "";
@@ -64,7 +50,7 @@ static int help(const char *name)
 	if (!name)
 		return print_all_help();
 	if (!c)
-		return is_reserved(name) ? refuse_reserved(name) : no_command(name);
+		return no_command(name);
 	command_print_help(c);
 	return EXIT_DONE;
 }
@@ -92,8 +78,6 @@ int main(int argc, char **argv)
 		return print_version();
 	if (!strcmp(word, "--list-options"))
 		return list_options();
-	if (is_reserved(word))
-		return refuse_reserved(word);
 	const struct command *c = find(word);
 	if (!c) /* options of a run, or the application's command */
 		return command_run.run(argc, argv);

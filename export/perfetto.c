@@ -4,11 +4,16 @@
  * silently show wrong lengths. trace_walk() guarantees that slices nest.
  */
 #include "export/exporter.h"
+#include "export/perfetto_as.h"
 #include "export/perfetto_writer.h"
 #include "export/trace_walk.h"
 
+/* Pids of numbered processes lie this far apart; their threads lie between. */
+enum { PIDS_APART = 100000 };
+
 struct encoder {
 	struct perfetto_writer w;
+	struct perfetto_as *as;
 	uint32_t pid;
 	uint64_t salt; /* part of each track's id; the same in all traces of a process */
 	uint64_t flow; /* id of the first arrow; no two traces have the same arrows */
@@ -23,29 +28,62 @@ static uint64_t track_uuid(const struct encoder *e, enum trace_track_kind kind, 
 	return trace_mix(e->salt, trace_mix(kind, id)) >> 1 | 1;
 }
 
+static uint32_t shown_pid(const struct encoder *e)
+{
+	return e->as->number ? e->as->number * PIDS_APART : e->pid;
+}
+
+/* The main thread has the process's number, which is how Perfetto recognizes it. */
+static uint32_t shown_tid(struct encoder *e, uint32_t tid)
+{
+	size_t i = 0;
+	if (!e->as->number)
+		return tid;
+	if (tid == e->pid)
+		return shown_pid(e);
+	while (i < e->as->threads.n && e->as->threads.at[i] != tid)
+		i++;
+	if (i == e->as->threads.n)
+		vec_push(&e->as->threads, tid);
+	return shown_pid(e) + 1 + (uint32_t)i;
+}
+
+static void name_process(struct encoder *e, struct pb *b, const char *command)
+{
+	char name[400];
+	if (!e->as->name)
+		snprintf(name, sizeof(name), "%s", command);
+	else
+		snprintf(name, sizeof(name), "%s (pid %u)%s%s", e->as->name, e->pid,
+			 command[0] ? ": " : "", command);
+	if (name[0])
+		pb_text(b, PROCESS_NAME, name);
+}
+
 static void process(void *context, const struct trace_process *p)
 {
 	struct encoder *e = context;
 	struct pb *b = &e->w.out;
 	e->pid = p->pid;
 	e->salt = trace_mix(p->pid, p->start);
+	if (e->as->salt)
+		e->salt = trace_mix(e->salt, e->as->salt);
 	e->flow = trace_mix(e->salt, p->step) & ~0xffffffffull;
-	perfetto_begin_trace(&e->w, p->words, &p->clock);
+	perfetto_begin_trace(&e->w, p->words, e->as->is_first ? &p->clock : NULL);
 	struct perfetto_place place =
 		perfetto_track_begin(&e->w, track_uuid(e, TRACE_TRACK_PROCESS, 0), 0, NULL);
 	uint8_t *body = pb_begin(b, TRACK_PROCESS);
-	pb_uint(b, PROCESS_PID, p->pid);
-	if (p->command[0])
-		pb_text_of(b, PROCESS_NAME, p->command, strnlen(p->command, 400));
+	pb_uint(b, PROCESS_PID, shown_pid(e));
+	name_process(e, b, p->command);
 	pb_end(b, body);
 	perfetto_track_end(&e->w, place);
 }
 
-static void describe_thread(const struct encoder *e, struct pb *b, const struct trace_track *t)
+static void describe_thread(struct encoder *e, struct pb *b, const struct trace_track *t)
 {
 	uint8_t *body = pb_begin(b, TRACK_THREAD);
-	pb_uint(b, THREAD_PID, e->pid);
-	pb_uint(b, THREAD_TID, t->tid);
+	pb_uint(b, THREAD_PID, shown_pid(e));
+	pb_uint(b, THREAD_TID, shown_tid(e, t->tid));
 	if (t->name[0])
 		pb_text(b, THREAD_NAME, t->name);
 	pb_end(b, body);
@@ -148,14 +186,24 @@ static void point(void *context, uint64_t ns, int64_t value)
 
 /* ---- Files ---- */
 
-static void encode(const struct analyzed_step *step, exporter_sink *sink, void *context)
+void perfetto_encode_as(const struct analyzed_step *step, struct perfetto_as *as,
+			exporter_sink *sink, void *context)
 {
 	static const struct trace_visitor visitor = { process,	 track,	  slice,
 						      slice_end, instant, point };
-	struct encoder e = { .pid = 0 };
+	struct encoder e = { .as = as };
 	perfetto_start(&e.w, sink, context);
+	e.w.shift_ns = as->shift_ns;
+	e.w.sequence = as->sequence;
 	trace_walk(step, &visitor, &e);
+	as->sequence = e.w.sequence;
 	perfetto_stop(&e.w);
+}
+
+static void encode(const struct analyzed_step *step, exporter_sink *sink, void *context)
+{
+	struct perfetto_as as = { .is_first = true };
+	perfetto_encode_as(step, &as, sink, context);
 }
 
 const struct exporter exporter_perfetto = {

@@ -53,6 +53,9 @@ void perfetto_begin_trace(struct perfetto_writer *w, const struct trace_words *w
 {
 	struct pb *b = &w->out;
 	w->words = words;
+	w->sequence = w->sequence ? w->sequence : 1;
+	if (!clock)
+		return;
 	uint8_t *packet = packet_begin(w, 0);
 	uint8_t *snapshot = pb_begin(b, PACKET_CLOCK_SNAPSHOT);
 	write_clock(b, CLOCK_MONOTONIC_ID, clock->monotonic_ns, false);
@@ -62,7 +65,6 @@ void perfetto_begin_trace(struct perfetto_writer *w, const struct trace_words *w
 	pb_end(b, snapshot);
 	pb_uint(b, PACKET_SEQUENCE_ID, 1);
 	pb_end(b, packet);
-	w->sequence = 1;
 }
 
 struct perfetto_place perfetto_track_begin(struct perfetto_writer *w, uint64_t uuid,
@@ -104,7 +106,7 @@ void perfetto_sequence(struct perfetto_writer *w, uint64_t track, uint64_t begin
 	pb_uint(b, PACKET_SEQUENCE_FLAGS, SEQUENCE_STATE_CLEARED);
 	uint8_t *snapshot = pb_begin(b, PACKET_CLOCK_SNAPSHOT);
 	write_clock(b, CLOCK_DELTA_ID, begin_ns, true);
-	write_clock(b, CLOCK_MONOTONIC_ID, begin_ns, false);
+	write_clock(b, CLOCK_MONOTONIC_ID, begin_ns + (uint64_t)w->shift_ns, false);
 	pb_end(b, snapshot);
 	uint8_t *defaults = pb_begin(b, PACKET_DEFAULTS);
 	pb_uint(b, DEFAULTS_TIMESTAMP_CLOCK_ID, CLOCK_DELTA_ID);

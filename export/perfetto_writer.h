@@ -25,6 +25,7 @@ struct perfetto_writer {
 	const struct trace_words *words;
 	uint32_t sequence; /* number of the current sequence; each track has one */
 	uint64_t now_ns;   /* time of the last packet */
+	int64_t shift_ns;  /* is added to all times */
 	VEC(uint32_t)
 	sequence_of[USES]; /* index: a word; value: the last sequence that defined
 					  * the word */
@@ -33,7 +34,7 @@ struct perfetto_writer {
 void perfetto_start(struct perfetto_writer *w, exporter_sink *sink, void *context);
 void perfetto_stop(struct perfetto_writer *w);
 
-/* Writes the first packet, which relates the clocks. */
+/* Begins the packets of a process. Writes how the clocks are related, unless `clock` is NULL. */
 void perfetto_begin_trace(struct perfetto_writer *w, const struct trace_words *words,
 			  const struct model_clock *clock);
 

@@ -66,6 +66,8 @@ static void on_step(void *context, struct model_step *m)
 	if (!p->analysis)
 		return;
 	const struct analyzed_step *step = analysis_step(p->analysis, m);
+	if (p->output->take_step)
+		p->output->take_step(p->output->take_context, step);
 	choose_name(p);
 	if (!m->is_traced || !p->output->n_formats)
 		return;
@@ -77,7 +79,7 @@ static void on_step(void *context, struct model_step *m)
 
 static void start_analysis(struct process *p)
 {
-	if (p->output->analyses || p->output->n_formats)
+	if (p->output->analyses || p->output->n_formats || p->output->take_step)
 		p->analysis = analysis_new(driver_run(p->driver), p->output->analyses);
 }
 
@@ -85,6 +87,8 @@ static void start_analysis(struct process *p)
 static void on_restart(void *context)
 {
 	struct process *p = context;
+	if (p->output->take_restart)
+		p->output->take_restart(p->output->take_context);
 	trace_keep_forget(&p->traces, p->output->folder);
 	p->n_traces = p->n_failed = 0;
 	memset(p->files, 0, sizeof(p->files));
@@ -101,8 +105,8 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 		.context = p,
 		.step = on_step,
 		.restart = on_restart,
-		.wants_steps = output->n_formats || output->analyses,
-		.no_trace = !output->n_formats,
+		.wants_steps = output->n_formats || output->analyses || output->take_step,
+		.no_trace = !output->n_formats && !output->take_step,
 		.step_loop = output->step_loop,
 	};
 	memset(p, 0, sizeof(*p));

@@ -25,7 +25,12 @@ struct output {
 	struct trace_limits limits;
 	bool analyses;	       /* keep recorded steps for a report */
 	const char *step_loop; /* see struct driver_sink */
-	VEC(char *) taken;     /* ranks that processes have taken as their names */
+	/* Also receives each analyzed step; NULL: nothing does. take_restart: the steps so far are
+	 * void. */
+	void (*take_step)(void *context, const struct analyzed_step *step);
+	void (*take_restart)(void *context);
+	void *take_context;
+	VEC(char *) taken; /* ranks that processes have taken as their names */
 };
 
 void output_free(struct output *o);

@@ -56,12 +56,6 @@ class Commands(Case):
         for arguments in (["no_such_program"], ["--stacks", "deep", "true"]):
             self.assertNotIn("did you mean", self.tool(*arguments).err)
 
-    def test_names_of_planned_commands_run_nothing(self):
-        run = self.tool("merge", "/dev/null", "/dev/null")
-        self.assertEqual((run.status, run.out), (2, ""))
-        self.assertEqual(run.err, "profrun: merge: this command is not in this version; to profile "
-                                  "a program of that name: profrun.sh -- merge ...\n")
-
     def test_a_program_may_have_the_name_of_a_command(self):
         run = self.tool("--", "diff", "/dev/null", "/dev/null")
         self.assertEqual((run.status, run.out), (0, ""), run.err)

@@ -10,6 +10,7 @@ from journal import Record
 
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+MONOTONIC = 3  # number of the clock
 
 
 def fields(data):
@@ -57,9 +58,10 @@ class Sequence:
 class Trace:
     """Slices, instants, counters, tracks and flows of one trace; times in ns of CLOCK_MONOTONIC."""
 
-    def __init__(self, path):
-        with gzip.open(path) as file:
-            data = file.read()
+    def __init__(self, path=None, data=None):
+        if data is None:
+            with gzip.open(path) as file:
+                data = file.read()
         self.slices, self.instants, self.counters, self.tracks = [], [], [], {}
         self.flows_out, self.flows_in = [], []
         self.open, self.sequences, self.first = {}, {}, None
@@ -79,9 +81,10 @@ class Trace:
             sequence.clock = defaults.get(58, [None])[0]
             sequence.track = message(defaults.get(11, [b""])[0]).get(11, [0])[0]
         for snapshot in p.get(6, []):
-            for clock in map(message, message(snapshot).get(1, [])):
-                if clock[1][0] >= 64 and clock.get(3):
-                    sequence.delta, sequence.now = clock[1][0], clock[2][0]
+            clocks = {c[1][0]: c for c in map(message, message(snapshot).get(1, []))}
+            for number, clock in clocks.items():
+                if number >= 64 and clock.get(3):
+                    sequence.delta, sequence.now = number, clocks.get(MONOTONIC, clock)[2][0]
         for interned in p.get(12, []):
             self._intern(sequence, message(interned))
         for descriptor in map(message, p.get(60, [])):

@@ -1,0 +1,130 @@
+/* Prints how the ranks were put on one clock, and who comes last to which collective. */
+#include "export/merge.h"
+
+#include "export/report_words.h"
+#include "export/textout.h"
+
+#include <math.h>
+
+enum { MS_BYTES = 32 };
+
+/* ---- Clocks ---- */
+
+static size_t ranks_of(const struct merge *m, size_t clock)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < m->ranks.n; i++)
+		n += m->ranks.at[i].clock == clock;
+	return n;
+}
+
+static void describe(char *to, size_t bytes, const struct merge_clock *c)
+{
+	char shift[MS_BYTES], error[MS_BYTES];
+	report_ms(shift, sizeof(shift), fabs((double)c->shift_ns / 1e6));
+	switch (c->method) {
+	case MERGE_REFERENCE:
+		snprintf(to, bytes, "the common clock");
+		break;
+	case MERGE_COLLECTIVES:
+		snprintf(to, bytes, "%s%s ms", c->shift_ns < 0 ? "-" : "+", shift);
+		if (c->drift != 0)
+			text_append(to, bytes, ", drift %+.3f ppm", c->drift * 1e6);
+		text_append(to, bytes, ", from the ends of %llu collectives; error up to %s ms",
+			    (unsigned long long)c->n_matched,
+			    report_ms(error, sizeof(error), c->error_ns / 1e6));
+		break;
+	default:
+		snprintf(to, bytes,
+			 "%s%s ms, from the wall clocks: no collective in common; the error is "
+			 "that of the machines' clocks and not known",
+			 c->shift_ns < 0 ? "-" : "+", shift);
+	}
+}
+
+/* Prints a line for each clock with ranks. */
+static void say_clocks(struct textout *o, const struct merge *m)
+{
+	char words[300];
+	bool is_first = true;
+	for (size_t i = 0; i < m->clocks.n; i++) {
+		const struct merge_clock *c = &m->clocks.at[i];
+		size_t n = ranks_of(m, i);
+		if (!n)
+			continue;
+		describe(words, sizeof(words), c);
+		text_say(o, is_first ? "clocks   " : REPORT_UNDER, "%s (%zu rank%s): %s",
+			 *c->host ? c->host : "unknown host", n, n > 1 ? "s" : "", words);
+		is_first = false;
+	}
+}
+
+/* ---- Collectives ---- */
+
+static uint64_t most_steps(const struct merge *m)
+{
+	uint64_t most = 1;
+	for (size_t i = 0; i < m->ranks.n; i++)
+		most = m->ranks.at[i].n_steps > most ? m->ranks.at[i].n_steps : most;
+	return most;
+}
+
+static const char *text_or_dash(const struct merge *m, uint32_t text)
+{
+	return text ? strtab_text(&m->texts, text) : "-";
+}
+
+static void add_row(struct text_table *t, const struct merge *m, const struct merge_row *r)
+{
+	char ms[MS_BYTES];
+	double steps = (double)most_steps(m);
+	table_cell(t, "%s", report_ms(ms, sizeof(ms), r->wait_ns / 1e6 / steps));
+	table_cell(t, "%.4g", (double)r->n / steps);
+	table_cell(t, "%s", text_or_dash(m, r->name));
+	table_cell(t, "%s", text_or_dash(m, r->place));
+	table_cell(t, "%s", m->ranks.at[r->last].name);
+	table_cell(t, "%.0f %%", r->wait_ns > 0 ? 100 * r->last_ns / r->wait_ns : 0);
+	table_cell(t, "%s", text_or_dash(m, r->before));
+}
+
+static void say_rows(struct textout *o, const struct merge *m, const merge_rows *rows, unsigned top)
+{
+	static const struct text_column columns[] = {
+		{ "wait", COLUMN_NUMBER },     { "n", COLUMN_NUMBER },
+		{ "collective", COLUMN_NAME }, { "line", COLUMN_PLACE },
+		{ "last", COLUMN_WORD },       { "of wait", COLUMN_NUMBER },
+		{ "it was at", COLUMN_PLACE },
+	};
+	struct text_table t;
+	text_line(o, TEXT_PLAIN, "%s", "");
+	text_line(o, TEXT_BOLD, "Who comes last to which collective, ms per step");
+	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < rows->n && i < top; i++)
+		add_row(&t, m, &rows->at[i]);
+	table_end(&t, o);
+	if (rows->n > top)
+		text_line(o, TEXT_DIM, "  %zu more", rows->n - top);
+	text_wrap(o, TEXT_DIM, "  ",
+		  "wait: how long the other ranks wait, on average; last: the rank for which they "
+		  "wait longest, and its part of the wait; it was at: where that rank spent most "
+		  "time since its collective before",
+		  3);
+}
+
+void merge_text(struct textout *o, const struct merge *m, unsigned top)
+{
+	merge_rows rows = { 0 };
+	uint64_t n_traces = 0;
+	for (size_t i = 0; i < m->ranks.n; i++)
+		n_traces += m->ranks.at[i].is_trace;
+	say_clocks(o, m);
+	merge_meet(&rows, m);
+	if (rows.n)
+		say_rows(o, m, &rows, top);
+	else
+		text_say(o, REPORT_UNDER, "%s",
+			 n_traces ? "no collective is compared: profrun does not read the "
+				    "communicators in traces of torch.profiler"
+				  : "no collective has GPU times on two ranks");
+	vec_free(&rows);
+}
