@@ -29,12 +29,14 @@ enum merge_method {
 	MERGE_REFERENCE,   /* the clock to which the others are compared */
 	MERGE_COLLECTIVES, /* from the ends of collectives */
 	MERGE_WALL,	   /* from the machines' wall clocks */
+	MERGE_STEPS,	   /* unknown: the first steps are put at the same time */
 };
 
 /* A clock: that of one machine. */
 struct merge_clock {
 	const char *host; /* "": unknown */
 	bool is_wall;	  /* traces of torch.profiler have wall-clock times */
+	bool has_no_wall; /* the trace does not say when it was recorded */
 	int64_t wall_ns;  /* what to add to a time of this clock to get the wall clock's */
 	/* What to add to a time t of this clock to get the reference's: shift_ns + drift * (t -
 	 * at_ns). */

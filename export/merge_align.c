@@ -168,16 +168,32 @@ static bool align_next(struct aligning *a)
 	return is_any;
 }
 
+/* Returns when the first step began on the clock. */
+static int64_t first_on(const struct merge *m, size_t clock)
+{
+	int64_t first_ns = INT64_MAX;
+	for (size_t i = 0; i < m->ranks.n; i++) {
+		const struct merge_rank *r = &m->ranks.at[i];
+		int64_t ns = (int64_t)r->first_ns + r->to_clock_ns;
+		if (r->clock == clock && ns < first_ns)
+			first_ns = ns;
+	}
+	return first_ns;
+}
+
 static void use_wall_clocks(struct merge *m)
 {
 	size_t reference = m->ranks.at[0].clock;
+	bool has_wall = !m->clocks.at[reference].has_no_wall;
 	for (size_t i = 0; i < m->clocks.n; i++) {
 		struct merge_clock *c = &m->clocks.at[i];
-		c->shift_ns = c->wall_ns - m->clocks.at[reference].wall_ns;
+		bool is_known = i == reference || (has_wall && !c->has_no_wall);
+		c->shift_ns = is_known ? c->wall_ns - m->clocks.at[reference].wall_ns
+				       : first_on(m, reference) - first_on(m, i);
 		c->drift = 0;
 		c->n_matched = 0;
 		c->error_ns = i == reference ? 0 : NAN;
-		c->method = i == reference ? MERGE_REFERENCE : MERGE_WALL;
+		c->method = i == reference ? MERGE_REFERENCE : is_known ? MERGE_WALL : MERGE_STEPS;
 	}
 }
 

@@ -288,20 +288,24 @@ static void take_restart(void *context)
 /* Clocks of one machine whose wall times differ by less are the same clock, which was set or
  * slewed. After a boot, a clock differs by at least as long as the machine had been up. */
 static const int64_t same_clock_ns = 1000000000;
+/* Earlier times are not those of a wall clock. */
+static const int64_t year_2000_ns = 946684800000000000;
 
-static size_t clock_of(struct merge *m, const char *host, bool is_wall, int64_t wall_ns)
+static size_t clock_of(struct merge *m, const char *host, bool is_wall, bool has_no_wall,
+		       int64_t wall_ns)
 {
-	for (size_t i = 0; i < m->clocks.n; i++) {
+	for (size_t i = 0; i < m->clocks.n && !has_no_wall; i++) {
 		const struct merge_clock *c = &m->clocks.at[i];
 		int64_t apart_ns = wall_ns > c->wall_ns ? wall_ns - c->wall_ns
 							: c->wall_ns - wall_ns;
-		if (*host && !strcmp(c->host, host) && c->is_wall == is_wall &&
+		if (*host && !strcmp(c->host, host) && c->is_wall == is_wall && !c->has_no_wall &&
 		    apart_ns < same_clock_ns)
 			return i;
 	}
 	vec_push(&m->clocks, (struct merge_clock){
 				     .host = strtab_text(&m->texts, strtab_intern(&m->texts, host)),
 				     .is_wall = is_wall,
+				     .has_no_wall = has_no_wall,
 				     .wall_ns = wall_ns });
 	return m->clocks.n - 1;
 }
@@ -323,7 +327,9 @@ static void describe(struct reading *r, const struct run *run, const struct mode
 	to->is_read = true;
 	to->rank = number_of(tables_fact(run->tables, "rank"));
 	to->to_clock_ns = to->is_trace ? wall_ns : 0;
-	to->clock = clock_of(r->m, host ? host : "", to->is_trace, to->is_trace ? 0 : wall_ns);
+	to->clock = clock_of(r->m, host ? host : "", to->is_trace,
+			     (int64_t)to->first_ns + wall_ns < year_2000_ns,
+			     to->is_trace ? 0 : wall_ns);
 }
 
 /* ---- Reading ---- */

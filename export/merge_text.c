@@ -34,6 +34,11 @@ static void describe(char *to, size_t bytes, const struct merge_clock *c)
 			    (unsigned long long)c->n_matched,
 			    report_ms(error, sizeof(error), c->error_ns / 1e6));
 		break;
+	case MERGE_STEPS:
+		snprintf(to, bytes,
+			 "not known, as not all traces say when they were recorded: the first "
+			 "steps are put at the same time");
+		break;
 	default:
 		snprintf(to, bytes,
 			 "%s%s ms, from the wall clocks: no collective in common; the error is "

@@ -61,7 +61,8 @@ def main():
         journals = sorted(os.path.join(base, "run", "journal", name)
                           for name in os.listdir(os.path.join(base, "run", "journal")))
         os.makedirs(os.path.join(base, "many", "journal"))
-        print(f"{'ranks':>6} {'file':12} {'s':>7} {'CPU s':>7} {'ms/rank':>8} {'MiB':>7} {'file MiB':>9}")
+        print(f"{'ranks':>6} {'file':12} {'s':>7} {'CPU s':>7} {'ms/rank':>8} {'MiB':>7} "
+              f"{'file MiB':>9}")
         memory = {}
         for n in counts:
             for rank in range(n):

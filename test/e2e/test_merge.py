@@ -206,6 +206,21 @@ class Traces(Merge):
                          r"other \(1 rank\): \+0.000 ms, from the wall clocks: no collective in "
                          r"common; the error .* not known")
 
+    def test_traces_without_a_date_begin_at_the_same_time(self):
+        undated = kineto.training(rank=1, host_name="node")
+        del undated.head["baseTimeNanoseconds"]
+        for event in undated.events:
+            event["ts"] += 777
+        undated = undated.write(os.path.join(self.base, "undated.pt.trace.json"))
+        run, path = self.merge(self.write(0), undated, name="out.pftrace.gz")
+        self.assertIn("not all traces say when they were recorded",
+                      re.sub(r"\n +", " ", run.out))
+        begins = [begin for begin, _ in steps(Trace(path))]
+        self.assertEqual(begins[::2], begins[1::2])
+        run, _ = self.merge(undated, self.write(2), name="out.pftrace.gz")
+        self.assertIn("not all traces say when they were recorded",
+                      re.sub(r"\n +", " ", run.out))
+
     def test_bad_input(self):
         good, out = self.write(0), os.path.join(self.base, "x.zip")
         empty = kineto.training(rank=3)
