@@ -1,8 +1,8 @@
 /*
  * The comparison of two runs or traces, A and B (docs/diff.md). diff_side.c chooses which processes
  * are compared, diff_items.c reads the rows of their reports, diff_match.c finds the rows of both
- * that belong together, diff_make.c computes the differences. diff_text.c and diff.def print them.
- * Pairs of values are ranges: `low` is A's value, `high` is B's; NAN: not known.
+ * that belong together, diff_steps.c compares the step times, diff_make.c the rows, diff_notes.c
+ * adds notes. diff_text.c and diff.def print the result. Pairs of values are ranges: `low` is A's value, `high` is B's; NAN: not known.
  */
 #ifndef EXPORT_DIFF_H
 #define EXPORT_DIFF_H
@@ -202,13 +202,29 @@ void diff_free(struct diff *d);
 /* Fills what is compared, the step times, the verdict and the ranks. */
 void diff_steps(struct diff *to, const struct diff_side sides[DIFF_SIDES]);
 
-/* Returns whether all figures of the side are those of a step; else they are of the whole run, or
- * of a slice of time. */
+/* Returns whether the side has steps; else it has slices of time, or nothing of the kind. */
 bool diff_has_steps(const struct diff_side *s);
+/* Returns whether the rows of the side are sums over the whole run, because no step was
+ * recorded. */
 bool diff_is_whole_run(const struct diff_side *s);
 
 /* Judges whether the step became longer by more than `pct` percent. */
 void diff_judge(struct diff *d, double pct);
+
+/* ---- Notes: diff_notes.c ---- */
+
+/* Adds what the reader must know: what makes the two runs differ in any case. */
+void diff_notes(struct diff *d, const struct diff_side sides[DIFF_SIDES]);
+
+/* Returns whether one side is a trace of torch.profiler and the other is not. */
+bool diff_is_mixed(const struct diff_side sides[DIFF_SIDES]);
+/* Returns whether places can be compared: profrun knows the line of a call, torch.profiler in most
+ * traces only that of the function. */
+bool diff_has_places(const struct diff_side sides[DIFF_SIDES]);
+
+/* Returns a text that `d` owns. */
+__attribute__((format(printf, 2, 3))) const char *diff_words(struct diff *d, const char *format,
+							     ...);
 
 /* ---- Printing ---- */
 

@@ -4,7 +4,6 @@
 #include "export/report_words.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 /* A change of less is shown as 0.000. */
@@ -13,17 +12,6 @@
 static void not_compared(struct diff *d, const char *what, const char *why)
 {
 	vec_push(&d->not_compared, (struct report_gap){ what, why });
-}
-
-__attribute__((format(printf, 2, 3))) static const char *words(struct diff *d, const char *format,
-							       ...)
-{
-	char text[400];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return arena_text(&d->arena, text);
 }
 
 /* ---- Rows ---- */
@@ -131,11 +119,6 @@ static int by_change(const void *a, const void *b)
 
 /* ---- Lists ---- */
 
-static bool is_mixed(const struct diff_side sides[DIFF_SIDES])
-{
-	return sides[DIFF_A].is_trace != sides[DIFF_B].is_trace;
-}
-
 /* Returns the reason that a side gives for the lack of something whose name has `word` in it. */
 static const char *reason_of(const struct diff_side *s, const char *word)
 {
@@ -146,17 +129,10 @@ static const char *reason_of(const struct diff_side *s, const char *word)
 	return "";
 }
 
-/* Returns whether places can be compared: profrun knows the line of a call, torch.profiler in most
- * traces only that of the function. */
-static bool has_places(const struct diff_side sides[DIFF_SIDES])
-{
-	return sides[DIFF_A].has_lines && sides[DIFF_B].has_lines && !is_mixed(sides);
-}
-
 static const char *lacks(struct diff *d, int side, const char *what, const char *why)
 {
-	return words(d, "%s has no %s%s%s", side == DIFF_A ? "A" : "B", what, *why ? ": " : "",
-		     why);
+	return diff_words(d, "%s has no %s%s%s", side == DIFF_A ? "A" : "B", what, *why ? ": " : "",
+			  why);
 }
 
 /* Returns why the list can't be compared, or NULL. */
@@ -179,7 +155,7 @@ static const char *why_not(const struct comparing *c)
  * differently. */
 static bool is_shown(const struct comparing *c, const struct diff_match *m)
 {
-	return !(c->kind->flags & DIFF_BY_TOOL) || !is_mixed(c->sides) ||
+	return !(c->kind->flags & DIFF_BY_TOOL) || !diff_is_mixed(c->sides) ||
 	       (m->of[DIFF_A].n && m->of[DIFF_B].n);
 }
 
@@ -199,10 +175,10 @@ static void fill_rows(struct comparing *c, struct diff_list *to)
 		qsort(to->rows.at, to->rows.n, sizeof(*to->rows.at), by_change);
 	if (n_left_out)
 		not_compared(c->diff, c->kind->title,
-			     words(c->diff,
-				   "%zu row%s that only A or only B has: profrun and "
-				   "torch.profiler record them differently",
-				   n_left_out, n_left_out > 1 ? "s" : ""));
+			     diff_words(c->diff,
+					"%zu row%s that only A or only B has: profrun and "
+					"torch.profiler record them differently",
+					n_left_out, n_left_out > 1 ? "s" : ""));
 }
 
 static void compare_list(struct diff *d, const struct diff_side sides[DIFF_SIDES],
@@ -212,7 +188,7 @@ static void compare_list(struct diff *d, const struct diff_side sides[DIFF_SIDES
 	const char *const cwd[] = { sides[DIFF_A].made.report.run.cwd,
 				    sides[DIFF_B].made.report.run.cwd };
 	for (int i = 0; i < DIFF_SIDES; i++)
-		diff_items_read(&c.items[i], &sides[i], list, has_places(sides), &d->texts);
+		diff_items_read(&c.items[i], &sides[i], list, diff_has_places(sides), &d->texts);
 	const char *why = why_not(&c);
 	if (why) {
 		not_compared(d, c.kind->title, why);
@@ -285,6 +261,15 @@ static void fill_totals(struct diff *d, const struct diff_side sides[DIFF_SIDES]
 				     : "neither has it");
 }
 
+static void clear_totals(struct diff *d)
+{
+	struct field_range none = { NAN, NAN };
+	d->busy_ms = d->idle_ms = d->kernels = none;
+	d->device_peak_bytes = d->allocator_peak_bytes = none;
+	for (size_t i = 0; i < d->ranks.n; i++)
+		d->ranks.at[i].cause = "";
+}
+
 /* Stores the idle cause that changed most on a rank. */
 static void fill_cause(struct diff_rank *to, const struct report_process *a,
 		       const struct report_process *b)
@@ -316,65 +301,25 @@ static void fill_causes(struct diff *d, const struct diff_side sides[DIFF_SIDES]
 				   sides[DIFF_B].compared.at[i]);
 }
 
-/* ---- What the reader must know ---- */
-
-static void note(struct diff *d, const char *text)
-{
-	vec_push(&d->notes, text);
-}
-
-/* Returns how long a step waited for CPUs that other processes had; 0: not known, or not at all. */
-static double contention_ms(const struct diff_side *s)
-{
-	return s->slowest->replay ? report_or_zero(s->slowest->replay->contention_ms) : 0;
-}
-
-/* Other load on the machine makes equal programs differ. */
-static void note_contention(struct diff *d, const struct diff_side sides[DIFF_SIDES])
-{
-	char a[32], b[32];
-	double of_a = contention_ms(&sides[DIFF_A]), of_b = contention_ms(&sides[DIFF_B]);
-	if (of_a >= LEAST_MS || of_b >= LEAST_MS)
-		note(d, words(d,
-			      "other processes had the CPUs: a step of A waited %s ms for a CPU, "
-			      "one of B %s ms",
-			      report_ms(a, sizeof(a), of_a), report_ms(b, sizeof(b), of_b)));
-}
-
-static void add_notes(struct diff *d, const struct diff_side sides[DIFF_SIDES])
-{
-	const struct diff_side *a = &sides[DIFF_A], *b = &sides[DIFF_B];
-	const char *how_a = a->slowest->facts.steps.detector,
-		   *how_b = b->slowest->facts.steps.detector;
-	if (diff_is_whole_run(a))
-		note(d, "neither has steps: figures are of the whole run, so the longer run has "
-			"more of everything");
-	else if (strcmp(how_a, how_b) != 0)
-		note(d, "the steps of A and B were found in different ways: compare the kernels "
-			"per step to see whether a step is the same work");
-	note_contention(d, sides);
-	if (is_mixed(sides))
-		note(d, words(d,
-			      "%s was recorded by torch.profiler, whose own cost is in its step "
-			      "times; profrun measures mostly steps that it does not record",
-			      a->is_trace ? "A" : "B"));
-	if (!has_places(sides))
-		note(d, "copies, collectives and synchronization are compared by name, without "
-			"their lines");
-	if (a->compared.n == 1 && a->slowest->rank != b->slowest->rank &&
-	    (a->slowest->rank >= 0 || b->slowest->rank >= 0))
-		note(d, "A and B have no rank in common: the main process of each is compared");
-}
-
 void diff_make(struct diff *to, const struct diff_side sides[DIFF_SIDES])
 {
+	bool is_whole_run = diff_is_whole_run(&sides[DIFF_A]);
 	memset(to, 0, sizeof(*to));
 	diff_steps(to, sides);
-	fill_totals(to, sides);
-	for (int i = 0; i < DIFF_LISTS_N; i++)
-		compare_list(to, sides, (enum diff_list_id)i);
-	fill_causes(to, sides);
-	add_notes(to, sides);
+	if (is_whole_run == diff_is_whole_run(&sides[DIFF_B])) {
+		fill_totals(to, sides);
+		for (int i = 0; i < DIFF_LISTS_N; i++)
+			compare_list(to, sides, (enum diff_list_id)i);
+		fill_causes(to, sides);
+	} else {
+		clear_totals(to);
+		not_compared(to, "All lists",
+			     diff_words(to,
+					"no step of %s was recorded, so its figures are of the "
+					"whole run",
+					is_whole_run ? "A" : "B"));
+	}
+	diff_notes(to, sides);
 }
 
 void diff_free(struct diff *d)

@@ -150,7 +150,7 @@ static int refuse_units(const struct diff_side sides[DIFF_SIDES], struct err *e)
 	static const char *const units[] = { "the whole run", "slices of time", "steps" };
 	int of[DIFF_SIDES];
 	for (int i = 0; i < DIFF_SIDES; i++)
-		of[i] = diff_is_whole_run(&sides[i]) ? 0 : 1 + diff_has_steps(&sides[i]);
+		of[i] = report_is_unit(sides[i].slowest) ? 0 : 1 + diff_has_steps(&sides[i]);
 	return of[DIFF_A] == of[DIFF_B]
 		       ? 0
 		       : err_set(e, -EINVAL,

@@ -27,7 +27,7 @@ bool diff_is_whole_run(const struct diff_side *s)
 
 bool diff_has_steps(const struct diff_side *s)
 {
-	return !diff_is_whole_run(s) && !has_slices(s);
+	return !report_is_unit(s->slowest) && !has_slices(s);
 }
 
 static const char *text(struct diff *d, const char *words)
@@ -73,9 +73,13 @@ static const char *write_steps(struct diff *d, const struct diff_side *s)
 	char words[200], how[100], numbers[80];
 	const struct facts_steps *steps = &s->slowest->facts.steps;
 	report_numbers(numbers, sizeof(numbers), steps->recorded.at, steps->recorded.n);
-	if (diff_is_whole_run(s))
+	if (report_is_unit(s->slowest))
 		snprintf(words, sizeof(words), "no steps: figures are of the whole %s",
 			 s->is_trace ? "trace" : "run");
+	else if (diff_is_whole_run(s))
+		snprintf(words, sizeof(words),
+			 "steps %s; none recorded: other figures are of the whole run",
+			 report_detector(how, sizeof(how), steps));
 	else
 		snprintf(words, sizeof(words), "steps %s; recorded: %s",
 			 report_detector(how, sizeof(how), steps), numbers);
@@ -178,7 +182,7 @@ static const char *why_unknown(const struct diff_side sides[DIFF_SIDES])
 	static const char *const few[] = { "A has fewer than two steps after the warm-up",
 					   "B has fewer than two steps after the warm-up" };
 	for (int i = 0; i < DIFF_SIDES; i++) {
-		if (diff_is_whole_run(&sides[i]))
+		if (report_is_unit(sides[i].slowest))
 			return whole[i];
 		if (has_slices(&sides[i]))
 			return slices[i];

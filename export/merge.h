@@ -1,8 +1,8 @@
 /*
- * Puts the traces of several ranks on one clock (docs/merge.md). merge_read.c reads one rank after
- * the other, merge_align.c finds how their clocks differ, merge_meet.c who came last to which
- * collective, merge_write.c writes the result, merge_text.c prints it. Only one rank is in memory
- * at a time; of each rank its collectives remain.
+ * Puts the traces of several ranks on one clock (docs/merge.md). merge_ranks.c lists the ranks,
+ * merge_read.c reads one after the other, merge_align.c finds how their clocks differ, merge_meet.c
+ * who came last to which collective, merge_write.c writes the result, merge_text.c prints it. Only
+ * one rank is in memory at a time; of each rank its collectives remain.
  */
 #ifndef EXPORT_MERGE_H
 #define EXPORT_MERGE_H
@@ -68,6 +68,15 @@ struct merge {
 	struct strtab texts;
 };
 
+/* ---- merge_ranks.c ---- */
+
+/* Adds the ranks at `path`: a run's folder, a journal, a trace of torch.profiler or a folder of
+ * traces. Returns 0, or -errno with one line in `e`. */
+int merge_add(struct merge *m, const char *path, struct err *e);
+
+/* Sorts the ranks by their numbers, and gives each its own name. After all are read. */
+void merge_sort(struct merge *m);
+
 void merge_free(struct merge *m);
 
 /* ---- merge_read.c ---- */
@@ -80,16 +89,9 @@ struct merge_sink {
 	void (*restart)(void *context); /* the steps so far are void */
 };
 
-/* Adds the ranks at `path`: a run's folder, a journal, a trace of torch.profiler or a folder of
- * traces. Returns 0, or -errno with one line in `e`. */
-int merge_add(struct merge *m, const char *path, struct err *e);
-
 /* Reads a rank, fills what is known about it, and passes its steps to `sink`. The sink may be NULL.
  * Returns 0, or -errno with one line in `e`. */
 int merge_read(struct merge *m, size_t rank, const struct merge_sink *sink, struct err *e);
-
-/* Sorts the ranks by their numbers, and gives each its own name. After all are read. */
-void merge_sort(struct merge *m);
 
 /* ---- merge_align.c ---- */
 

@@ -307,6 +307,17 @@ class Runs(Diff):
         os.remove(os.path.join(a, "report.json"))
         self.assertEqual(moved(), [])
 
+    def test_step_times_do_not_need_recorded_steps(self):
+        command, out, env = self.launched(["python3", "demo.py"], PROF_OPENING="off",
+                                          PROF_SCHEDULE="skip_first=1000")
+        self.assertEqual(self.execute(command, out, env, cwd=self.new).status, 0)
+        result = self.diff(os.path.join(self.old, "out"), out, "--fail-above", "20", status=1)
+        self.assertGreater(result["median"]["change_ms"], 9)
+        self.assertIsNone(result["gpu_busy_ms"])
+        self.assertEqual(result["kernels"], [])
+        self.assertIn("no step of B was recorded", result["not_compared"][0]["why"])
+        self.assertEqual(self.diff(out, out, "--fail-above", "20")["verdict"], "no difference")
+
     def test_a_run_and_a_trace_of_torch_profiler(self):
         trace = self.write(kineto.training(), "t.json")
         result = self.diff(os.path.join(self.old, "out"), trace)
