@@ -2,7 +2,8 @@
  * The comparison of two runs or traces, A and B (docs/diff.md). diff_side.c chooses which processes
  * are compared, diff_items.c reads the rows of their reports, diff_match.c finds the rows of both
  * that belong together, diff_steps.c compares the step times, diff_make.c the rows, diff_notes.c
- * adds notes. diff_text.c and diff.def print the result. Pairs of values are ranges: `low` is A's value, `high` is B's; NAN: not known.
+ * adds notes. diff_text.c and diff.def print the result. Pairs of values are ranges: `low` is A's
+ * value, `high` is B's; NAN: not known.
  */
 #ifndef EXPORT_DIFF_H
 #define EXPORT_DIFF_H
