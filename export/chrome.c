@@ -1,27 +1,27 @@
 /*
- * Writes a step in the Trace Event Format, the JSON format of Chrome's about:tracing. Perfetto's UI
+ * Writes steps in the Trace Event Format, the JSON format of Chrome's about:tracing. Perfetto's UI
  * and many scripts read this format, too. Each event is one line.
  *
  * The format has only two levels of tracks, processes and threads, and orders threads by a number.
  * So every track is written as a thread of the process. The name of a track in a group is preceded
  * by the name of the group. Times are in microseconds; three decimals keep the nanoseconds.
  */
-#include "core/runtime/utf8.h"
+#include "core/util/map.h"
 #include "export/exporter.h"
+#include "export/json_out.h"
 #include "export/trace_walk.h"
 
 #include <errno.h>
-#include <math.h>
 #include <zlib.h>
 
 enum {
-	FLUSH_BYTES = 1 << 20,
 	/* First id for tracks that are not threads. Linux gives no thread id above 2^22. */
 	FIRST_TID = 10000000,
 	EVENT_ROOM = 512, /* bytes for an event without its arguments and texts */
 	ARG_ROOM = 96,	  /* bytes for an argument without its text */
-	ESCAPED_MOST = 6, /* largest number of bytes that one byte of a text may become */
 	NAME_BYTES = 400,
+	SECTIONS = 10,
+	SECTION_TRACKS = 1000000, /* tracks of a section at most */
 };
 
 /* A text escaped for JSON, with its quotes. */
@@ -31,9 +31,7 @@ struct escaped {
 };
 
 struct encoder {
-	exporter_sink *sink;
-	void *context;
-	char *start, *at, *end; /* buffer: bytes not yet passed to the sink */
+	struct json_out out;
 	const struct trace_words *words;
 	VEC(struct escaped) escaped; /* index: the word's number */
 	VEC(char) texts;
@@ -43,105 +41,15 @@ struct encoder {
 	size_t head_bytes;
 	const char *unit; /* unit of a counter: "bytes" or "count" */
 	char name[2 * NAME_BYTES];
-	uint32_t n_tracks, n_made_up_tids;
+	struct map tid_of; /* hash of a track's kind and id -> its tid */
+	uint32_t n_tracks[SECTIONS], n_made_up_tids;
+	uint64_t first_step, last_step, n_steps;
+	uint64_t flow; /* id of the step's first arrow */
 };
 
 enum { PHASE_AT = 7 }; /* offset of the event's type (the X above) in a line */
 
-/* ---- Numbers and texts. The caller has made room for them. ---- */
-
-static char *put(char *at, const char *text, size_t n)
-{
-	memcpy(at, text, n);
-	return at + n;
-}
-
-#define PUT_LITERAL(at, text) put(at, text, sizeof(text) - 1)
-
-static char *put_uint(char *at, uint64_t value)
-{
-	char digits[20];
-	size_t n = 0;
-	do
-		digits[sizeof(digits) - ++n] = (char)('0' + value % 10);
-	while (value /= 10);
-	return put(at, digits + sizeof(digits) - n, n);
-}
-
-static char *put_int(char *at, int64_t value)
-{
-	if (value < 0)
-		*at++ = '-';
-	return put_uint(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
-}
-
-/* Writes an address as a string. Most readers of JSON store numbers as doubles, which would round
- * an address of 64 bits. */
-static char *put_pointer(char *at, uint64_t value)
-{
-	static const char digits[] = "0123456789abcdef";
-	int shift = 60;
-	at = PUT_LITERAL(at, "\"0x");
-	while (shift && !(value >> shift))
-		shift -= 4;
-	for (; shift >= 0; shift -= 4)
-		*at++ = digits[value >> shift & 15];
-	*at++ = '"';
-	return at;
-}
-
-/* Writes null for infinity and NaN, which JSON does not have. */
-static char *put_double(char *at, double value)
-{
-	return at + (isfinite(value) ? sprintf(at, "%.9g", value) : sprintf(at, "null"));
-}
-
-static char *put_us(char *at, uint64_t ns)
-{
-	unsigned rest = (unsigned)(ns % 1000);
-	at = put_uint(at, ns / 1000);
-	at[0] = '.';
-	at[1] = (char)('0' + rest / 100);
-	at[2] = (char)('0' + rest / 10 % 10);
-	at[3] = (char)('0' + rest % 10);
-	return at + 4;
-}
-
-static char *put_control(char *at, unsigned char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	at = PUT_LITERAL(at, "\\u00");
-	*at++ = digits[c >> 4];
-	*at++ = digits[c & 15];
-	return at;
-}
-
-/* Writes a text in quotes. Bytes that are not UTF-8 become U+FFFD. */
-static char *put_text(char *at, const char *text)
-{
-	*at++ = '"';
-	while (*text) {
-		size_t n = utf8_valid_bytes(text);
-		unsigned char c = (unsigned char)*text;
-		if (!n) {
-			at = PUT_LITERAL(at, "\xef\xbf\xbd");
-		} else if (c < 0x20 || c == 0x7f) {
-			at = put_control(at, c);
-		} else {
-			if (c == '"' || c == '\\')
-				*at++ = '\\';
-			at = put(at, text, n);
-		}
-		text += n ? n : 1;
-	}
-	*at++ = '"';
-	return at;
-}
-
-static size_t text_room(const char *text)
-{
-	return strlen(text) * ESCAPED_MOST + 2;
-}
+/* ---- Texts ---- */
 
 static struct escaped escape(struct encoder *e, uint32_t word)
 {
@@ -149,9 +57,9 @@ static struct escaped escape(struct encoder *e, uint32_t word)
 	struct escaped *to = &e->escaped.at[word];
 	if (!to->n) {
 		const char *text = trace_word_text(e->words, word);
-		vec_reserve(&e->texts, text_room(text));
+		vec_reserve(&e->texts, json_text_room(text));
 		to->at = e->texts.n;
-		to->n = (uint32_t)(put_text(e->texts.at + e->texts.n, text) -
+		to->n = (uint32_t)(json_put_text(e->texts.at + e->texts.n, text) -
 				   (e->texts.at + e->texts.n));
 		e->texts.n += to->n;
 	}
@@ -161,62 +69,41 @@ static struct escaped escape(struct encoder *e, uint32_t word)
 static char *put_word(struct encoder *e, char *at, uint32_t word)
 {
 	struct escaped text = e->escaped.at[word];
-	return put(at, e->texts.at + text.at, text.n);
+	return json_put(at, e->texts.at + text.at, text.n);
 }
 
 /* ---- Events ---- */
 
-static void flush(struct encoder *e)
-{
-	if (e->at > e->start)
-		e->sink(e->context, e->start, (size_t)(e->at - e->start));
-	e->at = e->start;
-}
-
-/* Makes room for `bytes` more bytes. Returns where to write them. */
-static char *make_room(struct encoder *e, size_t bytes)
-{
-	if (e->at - e->start > FLUSH_BYTES)
-		flush(e);
-	if ((size_t)(e->end - e->at) < bytes) {
-		size_t used = (size_t)(e->at - e->start), room = used + bytes + 2 * FLUSH_BYTES;
-		e->start = mem_resize(e->start, room);
-		e->at = e->start + used;
-		e->end = e->start + room;
-	}
-	return e->at;
-}
-
 /* Writes the beginning of an event of the current track, up to and including its time. */
 static char *put_head(const struct encoder *e, char *at, char phase, uint64_t ns)
 {
-	at = PUT_LITERAL(at, ",\n");
+	at = JSON_PUT_LITERAL(at, ",\n");
 	char *head = at;
-	at = put(at, e->head, e->head_bytes);
+	at = json_put(at, e->head, e->head_bytes);
 	head[PHASE_AT] = phase;
-	return put_us(at, ns);
+	return json_put_us(at, ns);
 }
 
 /* Writes a metadata event about the process or a track. The event begins with a comma, so it cannot
  * be the first event of the trace. */
 static void put_fact(struct encoder *e, const char *what, uint32_t tid, const char *text)
 {
-	char *at = make_room(e, EVENT_ROOM + text_room(text));
+	char *at = json_room(&e->out, EVENT_ROOM + json_text_room(text));
 	at += sprintf(at,
 		      ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s\",\"args\":{\"name\":",
 		      e->pid, tid, what);
-	at = put_text(at, text);
-	e->at = PUT_LITERAL(at, "}}");
+	at = json_put_text(at, text);
+	e->out.at = JSON_PUT_LITERAL(at, "}}");
 }
 
 static void put_rank(struct encoder *e, uint32_t tid, uint32_t rank)
 {
-	char *at = make_room(e, EVENT_ROOM);
-	e->at = at +
-		sprintf(at,
-			",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_sort_index\","
-			"\"args\":{\"sort_index\":%u}}",
-			e->pid, tid, rank);
+	char *at = json_room(&e->out, EVENT_ROOM);
+	e->out.at = at +
+		    sprintf(at,
+			    ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_sort_index\","
+			    "\"args\":{\"sort_index\":%u}}",
+			    e->pid, tid, rank);
 }
 
 static void process(void *context, const struct trace_process *p)
@@ -224,57 +111,97 @@ static void process(void *context, const struct trace_process *p)
 	struct encoder *e = context;
 	char name[NAME_BYTES];
 	e->words = p->words;
+	e->last_step = p->step;
+	if (e->n_steps++)
+		return;
 	e->pid = p->pid;
-	char *at = make_room(e, EVENT_ROOM);
-	e->at = at + sprintf(at,
-			     "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-			     "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"process_labels\","
-			     "\"args\":{\"labels\":\"step %llu\"}}",
-			     e->pid, e->pid, (unsigned long long)p->step);
+	e->first_step = p->step;
+	char *at = json_room(&e->out, EVENT_ROOM);
+	e->out.at = at + sprintf(at,
+				 "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+				 "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,"
+				 "\"name\":\"process_sort_index\",\"args\":{\"sort_index\":0}}",
+				 e->pid, e->pid);
 	snprintf(name, sizeof(name), "%s", p->command);
 	if (*name)
 		put_fact(e, "process_name", e->pid, name);
 }
 
+static void put_label(struct encoder *e)
+{
+	unsigned long long first = e->first_step, last = e->last_step;
+	char label[80], *at = json_room(&e->out, EVENT_ROOM);
+	if (first == last)
+		snprintf(label, sizeof(label), "step %llu", first);
+	else
+		snprintf(label, sizeof(label), "steps %llu to %llu", first, last);
+	e->out.at = at + sprintf(at,
+				 ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":"
+				 "\"process_labels\",\"args\":{\"labels\":\"%s\"}}",
+				 e->pid, e->pid, label);
+}
+
+/* Returns the section of the viewer that the track is shown in. The order is that of the walk, so
+ * that a track that only a later step has does not follow all others. */
+static uint32_t section_of(enum trace_track_kind kind)
+{
+	static const uint8_t sections[] = {
+		[TRACE_TRACK_STEPS] = 0,   [TRACE_TRACK_NOTES] = 1,    [TRACE_TRACK_PHASES] = 2,
+		[TRACE_TRACK_MODULES] = 3, [TRACE_TRACK_THREAD] = 4,   [TRACE_TRACK_RANGES] = 4,
+		[TRACE_TRACK_SAMPLES] = 5, [TRACE_TRACK_IDLE] = 6,     [TRACE_TRACK_STREAM] = 7,
+		[TRACE_TRACK_COUNTER] = 8, [TRACE_TRACK_OVERHEAD] = 9,
+	};
+	return sections[kind];
+}
+
+/* Gives a new track an id, its name and its place. */
+static void add_track(struct encoder *e, const struct trace_track *t, uint64_t *tid)
+{
+	uint32_t section = section_of(t->kind);
+	*tid = t->kind == TRACE_TRACK_THREAD ? t->tid : FIRST_TID + e->n_made_up_tids++;
+	if (*e->name)
+		put_fact(e, "thread_name", (uint32_t)*tid, e->name);
+	put_rank(e, (uint32_t)*tid, section * SECTION_TRACKS + e->n_tracks[section]++);
+}
+
 static void track(void *context, const struct trace_track *t)
 {
 	struct encoder *e = context;
-	bool is_thread = t->kind == TRACE_TRACK_THREAD;
+	bool is_new;
 	if (t->is_group)
 		return;
-	uint32_t tid = is_thread ? t->tid : FIRST_TID + e->n_made_up_tids++;
 	snprintf(e->name, sizeof(e->name), "%.*s%s%.*s", NAME_BYTES - 4,
 		 t->parent ? t->parent->name : "", t->parent ? " / " : "", NAME_BYTES - 4, t->name);
+	uint64_t *tid = map_at(&e->tid_of, trace_mix(t->kind, t->id), &is_new);
+	if (is_new)
+		add_track(e, t, tid);
 	e->head_bytes = (size_t)snprintf(e->head, sizeof(e->head),
 					 "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", e->pid,
-					 tid);
+					 (uint32_t)*tid);
 	e->unit = t->unit == UNIT_BYTES ? "bytes" : "count";
-	if (*e->name)
-		put_fact(e, "thread_name", tid, e->name);
-	put_rank(e, tid, e->n_tracks++);
 }
 
 static char *put_arg(struct encoder *e, char *at, const struct trace_arg *arg)
 {
 	const char *name = trace_arg_names[arg->name];
 	*at++ = '"';
-	at = put(at, name, strlen(name));
-	at = PUT_LITERAL(at, "\":");
+	at = json_put(at, name, strlen(name));
+	at = JSON_PUT_LITERAL(at, "\":");
 	switch ((enum trace_arg_kind)arg->kind) {
 	case TRACE_UINT:
-		return put_uint(at, arg->uint);
+		return json_put_uint(at, arg->uint);
 	case TRACE_POINTER:
-		return put_pointer(at, arg->uint);
+		return json_put_pointer(at, arg->uint);
 	case TRACE_DOUBLE:
-		return put_double(at, arg->real);
+		return json_put_double(at, arg->real);
 	case TRACE_TEXT:
-		return put_text(at, arg->text);
+		return json_put_text(at, arg->text);
 	case TRACE_WORD:
 		return put_word(e, at, arg->word);
 	case TRACE_TRIPLE:
 		for (int i = 0; i < 3; i++) {
 			*at++ = i ? ',' : '[';
-			at = put_uint(at, arg->triple[i]);
+			at = json_put_uint(at, arg->triple[i]);
 		}
 		*at++ = ']';
 		break;
@@ -286,12 +213,12 @@ static char *put_arg(struct encoder *e, char *at, const struct trace_arg *arg)
 static size_t prepare(struct encoder *e, const struct trace_slice *s)
 {
 	size_t room = EVENT_ROOM + s->n_args * ARG_ROOM;
-	room += s->text ? text_room(s->text) : escape(e, s->word).n;
+	room += s->text ? json_text_room(s->text) : escape(e, s->word).n;
 	for (size_t i = 0; i < s->n_args; i++)
 		if (s->args[i].kind == TRACE_WORD)
 			room += escape(e, s->args[i].word).n;
 		else if (s->args[i].kind == TRACE_TEXT)
-			room += text_room(s->args[i].text);
+			room += json_text_room(s->args[i].text);
 	return room;
 }
 
@@ -299,77 +226,96 @@ static size_t prepare(struct encoder *e, const struct trace_slice *s)
 static char *put_slice(struct encoder *e, char *at, const struct trace_slice *s)
 {
 	const char *category = trace_category_names[s->category];
-	at = PUT_LITERAL(at, ",\"cat\":\"");
-	at = put(at, category, strlen(category));
-	at = PUT_LITERAL(at, "\",\"name\":");
-	at = s->text ? put_text(at, s->text) : put_word(e, at, s->word);
+	at = JSON_PUT_LITERAL(at, ",\"cat\":\"");
+	at = json_put(at, category, strlen(category));
+	at = JSON_PUT_LITERAL(at, "\",\"name\":");
+	at = s->text ? json_put_text(at, s->text) : put_word(e, at, s->word);
 	for (size_t i = 0; i < s->n_args; i++) {
-		at = i ? PUT_LITERAL(at, ",") : PUT_LITERAL(at, ",\"args\":{");
+		at = i ? JSON_PUT_LITERAL(at, ",") : JSON_PUT_LITERAL(at, ",\"args\":{");
 		at = put_arg(e, at, &s->args[i]);
 	}
-	return s->n_args ? PUT_LITERAL(at, "}}") : PUT_LITERAL(at, "}");
+	return s->n_args ? JSON_PUT_LITERAL(at, "}}") : JSON_PUT_LITERAL(at, "}");
 }
 
 /* Writes one end of an arrow. The format attaches this end to the slice around the time `ns`, which
  * is the slice that was just written. */
-static void put_flow(struct encoder *e, char phase, uint64_t ns, uint32_t flow)
+static void put_flow(struct encoder *e, char phase, uint64_t ns, uint64_t flow)
 {
-	char *at = put_head(e, make_room(e, EVENT_ROOM), phase, ns);
-	at = PUT_LITERAL(at, ",\"cat\":\"flow\",\"name\":\"launch\",\"id\":");
-	at = put_uint(at, flow);
-	e->at = phase == 'f' ? PUT_LITERAL(at, ",\"bp\":\"e\"}") : PUT_LITERAL(at, "}");
+	char *at = put_head(e, json_room(&e->out, EVENT_ROOM), phase, ns);
+	at = JSON_PUT_LITERAL(at, ",\"cat\":\"flow\",\"name\":\"launch\",\"id\":");
+	at = json_put_uint(at, flow);
+	e->out.at = phase == 'f' ? JSON_PUT_LITERAL(at, ",\"bp\":\"e\"}")
+				 : JSON_PUT_LITERAL(at, "}");
 }
 
 static void slice(void *context, const struct trace_slice *s)
 {
 	struct encoder *e = context;
 	size_t room = prepare(e, s);
-	char *at = put_head(e, make_room(e, room), 'X', s->begin_ns);
-	at = PUT_LITERAL(at, ",\"dur\":");
-	at = put_us(at, s->end_ns - s->begin_ns);
-	e->at = put_slice(e, at, s);
+	char *at = put_head(e, json_room(&e->out, room), 'X', s->begin_ns);
+	at = JSON_PUT_LITERAL(at, ",\"dur\":");
+	at = json_put_us(at, s->end_ns - s->begin_ns);
+	e->out.at = put_slice(e, at, s);
 	for (size_t i = 0; i < s->n_flows_out; i++)
-		put_flow(e, 's', s->begin_ns, s->flows_out[i]);
+		put_flow(e, 's', s->begin_ns, e->flow + s->flows_out[i]);
 	if (s->has_flow_in)
-		put_flow(e, 'f', s->begin_ns, s->flow_in);
+		put_flow(e, 'f', s->begin_ns, e->flow + s->flow_in);
 }
 
 static void instant(void *context, const struct trace_slice *s)
 {
 	struct encoder *e = context;
 	size_t room = prepare(e, s);
-	char *at = put_head(e, make_room(e, room), 'i', s->begin_ns);
-	at = PUT_LITERAL(at, ",\"s\":\"t\"");
-	e->at = put_slice(e, at, s);
+	char *at = put_head(e, json_room(&e->out, room), 'i', s->begin_ns);
+	at = JSON_PUT_LITERAL(at, ",\"s\":\"t\"");
+	e->out.at = put_slice(e, at, s);
 }
 
 static void point(void *context, uint64_t ns, int64_t value)
 {
 	struct encoder *e = context;
-	char *at = put_head(e, make_room(e, EVENT_ROOM + text_room(e->name)), 'C', ns);
-	at = PUT_LITERAL(at, ",\"name\":");
-	at = put_text(at, e->name);
-	at = PUT_LITERAL(at, ",\"args\":{\"");
-	at = put(at, e->unit, strlen(e->unit));
-	at = PUT_LITERAL(at, "\":");
-	at = put_int(at, value);
-	e->at = PUT_LITERAL(at, "}}");
+	char *at = put_head(e, json_room(&e->out, EVENT_ROOM + json_text_room(e->name)), 'C', ns);
+	at = JSON_PUT_LITERAL(at, ",\"name\":");
+	at = json_put_text(at, e->name);
+	at = JSON_PUT_LITERAL(at, ",\"args\":{\"");
+	at = json_put(at, e->unit, strlen(e->unit));
+	at = JSON_PUT_LITERAL(at, "\":");
+	at = json_put_int(at, value);
+	e->out.at = JSON_PUT_LITERAL(at, "}}");
 }
 
-static void encode(const struct analyzed_step *step, exporter_sink *sink, void *context)
+static void *begin(exporter_sink *sink, void *context)
+{
+	struct encoder *e = mem_zero(sizeof(*e));
+	e->out = (struct json_out){ .sink = sink, .context = context };
+	return e;
+}
+
+static void add(void *file, const struct analyzed_step *step)
 {
 	static const struct trace_visitor visitor = { .process = process,
 						      .track = track,
 						      .slice = slice,
 						      .instant = instant,
 						      .point = point };
-	struct encoder e = { .sink = sink, .context = context };
-	trace_walk(step, &visitor, &e);
-	e.at = PUT_LITERAL(make_room(&e, EVENT_ROOM), "\n]}\n");
-	flush(&e);
-	free(e.start);
-	vec_free(&e.escaped);
-	vec_free(&e.texts);
+	struct encoder *e = file;
+	e->escaped.n = e->texts.n = 0; /* each walk has its own words */
+	trace_walk(step, &visitor, e);
+	e->flow += step->model->works.n;
+}
+
+static void end(void *file)
+{
+	struct encoder *e = file;
+	if (e->n_steps)
+		put_label(e);
+	e->out.at = JSON_PUT_LITERAL(json_room(&e->out, EVENT_ROOM), "\n]}\n");
+	json_flush(&e->out);
+	json_free(&e->out);
+	map_free(&e->tid_of);
+	vec_free(&e->escaped);
+	vec_free(&e->texts);
+	free(e);
 }
 
 /* ---- Counts the events in a file that this exporter wrote, line by line ---- */
@@ -439,6 +385,8 @@ const struct exporter exporter_chrome = {
 	.noun = "Chrome trace",
 	.title = "Chrome trace",
 	.viewer = "https://ui.perfetto.dev or chrome://tracing",
-	.encode = encode,
+	.begin = begin,
+	.add = add,
+	.end = end,
 	.count = count,
 };

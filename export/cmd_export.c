@@ -18,6 +18,7 @@
 
 struct request {
 	const char *folder, *formats, *path;
+	struct step_choice steps;
 };
 
 static int take_folder(void *request, const char *word)
@@ -29,6 +30,14 @@ static int take_folder(void *request, const char *word)
 	return 0;
 }
 
+static int take_steps(void *request, const struct command_option *o, const char *value)
+{
+	struct request *r = request;
+	struct err e;
+	(void)o;
+	return step_choice_parse(&r->steps, value, &e) ? usage_error("export: %s", e.text) : 0;
+}
+
 static const struct command_option options[] = {
 	{ .name = "--format",
 	  .argument = "F[,F...]",
@@ -36,8 +45,12 @@ static const struct command_option options[] = {
 	  .offset = offsetof(struct request, formats) },
 	{ .name = "-o",
 	  .argument = "PATH",
-	  .help = "write to PATH/<rank or pid>/step-<N>.* instead of the run's folder",
+	  .help = "write below the folder PATH instead of the run's folder",
 	  .offset = offsetof(struct request, path) },
+	{ .name = "--steps",
+	  .argument = "A-B",
+	  .help = "only the steps A to B, all in one file per format (memory: one per step)",
+	  .take = take_steps },
 	{ 0 },
 };
 
@@ -60,9 +73,17 @@ static void report(const struct process *p, const char *where)
 	arena_free(&arena);
 }
 
+/* Says that no file was written because no recorded step is among the chosen ones. */
+static int say_none(const struct step_choice *c, const char *folder)
+{
+	return data_error("export: %s has no recorded step from %llu to %llu", folder,
+			  (unsigned long long)c->first, (unsigned long long)c->last);
+}
+
 /* Exports all journals. A bad journal does not stop the export of the others. */
 static int export_all(const struct journals *j, struct output *out, json_t *processes)
 {
+	uint64_t n_files = 0;
 	int status = EXIT_DONE;
 	for (size_t i = 0; i < j->paths.n; i++) {
 		struct process p;
@@ -76,9 +97,12 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 		if (process_complain_of_damage(&p))
 			status = EXIT_DATA;
 		report(&p, out->folder);
+		n_files += p.n_traces + p.n_failed;
 		json_array_append_new(processes, process_to_json(&p));
 		process_close(&p);
 	}
+	if (!n_files && out->steps.is_set && status == EXIT_DONE)
+		status = say_none(&out->steps, out->folder);
 	return status;
 }
 
@@ -126,6 +150,8 @@ static int export_trace(const char *path, const struct foreign_output *out)
 	print_out("%s: %llu trace%s in %s\n", path_base(path),
 		  (unsigned long long)foreign_n_written(f), foreign_n_written(f) == 1 ? "" : "s",
 		  out->folder);
+	if (!foreign_n_written(f) && out->steps.is_set && !*diagnostic)
+		status = say_none(&out->steps, path);
 	if (*diagnostic)
 		print_out("%s: %s\n", path_base(path), diagnostic);
 	foreign_close(f);
@@ -134,7 +160,7 @@ static int export_trace(const char *path, const struct foreign_output *out)
 
 static int export_traces(const struct request *r, const struct output *as)
 {
-	struct foreign_output out = { .n_formats = as->n_formats };
+	struct foreign_output out = { .n_formats = as->n_formats, .steps = r->steps };
 	struct foreign_files files;
 	struct err e;
 	char folder[PATH_MAX];
@@ -165,6 +191,7 @@ static int run(int argc, char **argv)
 	out.n_formats = exporters_parse(r.formats, out.formats, &e);
 	if (out.n_formats < 0)
 		return usage_error("export: %s", e.text);
+	out.steps = r.steps;
 	if (foreign_is_at(r.folder))
 		return export_traces(&r, &out);
 	if (run_journals(&journals, r.folder, &e))

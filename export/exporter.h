@@ -22,10 +22,32 @@ struct exporter {
 	 * possible reason. NULL: a step is never empty. */
 	bool (*is_empty)(const struct model_step *step);
 	const char *why_empty;
-	/* Encodes one step and passes the bytes to `sink`. The caller compresses them with gzip.
-	 * NULL: the format has `write_step` instead. */
-	void (*encode)(const struct analyzed_step *step, exporter_sink *sink, void *context);
-	/* Writes one step to `path`, completely or not at all. Returns 0 or -errno. */
+	/* One file contains the steps of a whole window (docs/steps.md) instead of one step. */
+	bool has_windows;
+	bool is_plain; /* files are not compressed with gzip */
+	/* Writes the name of a file that begins with this step, below `folder`. NULL: the name is
+	 * <rank or pid>/step-<N><suffix>. */
+	void (*name_file)(const struct model_step *first, char *to, size_t bytes);
+	/* The suffixes of the files that the format writes instead of one, ended by NULL; `suffix`
+	 * is replaced by them. NULL: one file. */
+	const char *const *suffixes;
+	/*
+	 * Begins a file, and returns its state. add() adds a step; steps come in order of time, and
+	 * are valid only during the call. end() writes the rest and frees the state. The bytes go
+	 * to `sink`; the caller compresses and writes them.
+	 */
+	void *(*begin)(exporter_sink *sink, void *context);
+	void (*add)(void *file, const struct analyzed_step *step);
+	void (*end)(void *file);
+	/*
+	 * For formats that write files themselves, instead of begin() and end(). open() begins a
+	 * file in the folder of `path`. close() gives it the name `path`, or removes it if `path`
+	 * is NULL. Both return 0, or -errno with one line in `e`.
+	 */
+	int (*open)(void **file, const char *path, struct err *e);
+	int (*close)(void *file, const char *path, struct err *e);
+	/* For formats whose files cannot hold several steps, instead of all functions above. Writes
+	 * one step to `path`, completely or not at all. Returns 0 or -errno. */
 	int (*write_step)(const struct analyzed_step *step, const char *path, struct err *e);
 	/* Counts what a file contains. Returns 0, or -errno with one line in `e`. NULL: the format
 	 * cannot count. */
@@ -47,9 +69,5 @@ const struct exporter *exporter_at(size_t i);
 /* Parses a list such as "perfetto,csv". Returns the number of formats, or -EINVAL with one line in
  * `e`. */
 int exporters_parse(const char *list, const struct exporter *found[EXPORTERS_MOST], struct err *e);
-
-/* Writes one step to `path`, completely or not at all. Returns 0 or -errno. */
-int exporter_write_step(const struct exporter *x, const struct analyzed_step *step,
-			const char *path, struct err *e);
 
 #endif

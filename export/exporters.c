@@ -1,7 +1,6 @@
 /* See exporter.h: the table of all formats. */
 #include "core/runtime/spelling.h"
 #include "export/exporter.h"
-#include "export/outfile.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,11 +8,7 @@
 #define X(name, what) &exporter_##name,
 static const struct exporter *const exporters[] = { FORMATS(X) };
 #undef X
-enum {
-	N_EXPORTERS = sizeof(exporters) / sizeof(*exporters),
-	GZIP_LEVEL = 1, /* for 2 M events, level 6 takes five times as long and makes the file a
-			 * sixth smaller */
-};
+enum { N_EXPORTERS = sizeof(exporters) / sizeof(*exporters) };
 
 static const struct exporter *find(const char *name, size_t n)
 {
@@ -63,22 +58,4 @@ int exporters_parse(const char *list, const struct exporter *found[EXPORTERS_MOS
 		if (!*at)
 			return n;
 	}
-}
-
-static void to_file(void *context, const void *bytes, size_t n)
-{
-	outfile_write(context, bytes, n);
-}
-
-int exporter_write_step(const struct exporter *x, const struct analyzed_step *step,
-			const char *path, struct err *e)
-{
-	struct outfile out;
-	if (!x->encode)
-		return x->write_step(step, path, e);
-	int error = outfile_open(&out, path, GZIP_LEVEL, e);
-	if (error)
-		return error;
-	x->encode(step, to_file, &out);
-	return outfile_close(&out, e);
 }

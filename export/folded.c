@@ -6,7 +6,6 @@
  * that captured it into a graph).
  */
 #include "export/exporter.h"
-#include "export/outfile.h"
 
 #include "core/analysis/host_kinds.h"
 #include "core/util/path.h"
@@ -17,6 +16,8 @@
 enum { LINE_BYTES = 16384 };
 
 struct folded {
+	exporter_sink *sink;
+	void *context;
 	const struct analyzed_step *step;
 	struct strtab lines;
 	VEC(uint64_t) ns; /* by id of `lines` */
@@ -142,7 +143,7 @@ static int by_text(const void *a, const void *b, void *context)
 		      strtab_text(&f->lines, *(const uint32_t *)b));
 }
 
-static void write_lines(struct folded *f, struct outfile *out)
+static void write_lines(struct folded *f)
 {
 	uint32_t *order = mem_zero((f->ns.n + 1) * sizeof(*order));
 	for (uint32_t i = 0; i < f->ns.n; i++)
@@ -154,30 +155,37 @@ static void write_lines(struct folded *f, struct outfile *out)
 		uint64_t us = (f->ns.at[order[i]] + 500) / 1000;
 		if (!us)
 			continue;
-		outfile_write(out, line, strlen(line));
+		f->sink(f->context, line, strlen(line));
 		int n = snprintf(number, sizeof(number), " %" PRIu64 "\n", us);
-		outfile_write(out, number, (size_t)n);
+		f->sink(f->context, number, (size_t)n);
 	}
 	free(order);
 }
 
-static int write_step(const struct analyzed_step *step, const char *path, struct err *e)
+static void *begin(exporter_sink *sink, void *context)
 {
-	struct outfile out;
 	struct folded *f = mem_zero(sizeof(*f));
-	int error = outfile_open(&out, path, 0, e);
+	f->sink = sink;
+	f->context = context;
+	return f;
+}
+
+static void add(void *file, const struct analyzed_step *step)
+{
+	struct folded *f = file;
 	f->step = step;
-	if (!error) {
-		add_samples(f);
-		add_waits(f);
-		add_works(f);
-		write_lines(f, &out);
-		error = outfile_close(&out, e);
-	}
+	add_samples(f);
+	add_waits(f);
+	add_works(f);
+}
+
+static void end(void *file)
+{
+	struct folded *f = file;
+	write_lines(f);
 	strtab_free(&f->lines);
 	vec_free(&f->ns);
 	free(f);
-	return error;
 }
 
 const struct exporter exporter_folded = {
@@ -186,5 +194,8 @@ const struct exporter exporter_folded = {
 	.suffix = ".folded",
 	.noun = "stack file",
 	.viewer = "https://www.speedscope.app or flamegraph.pl",
-	.write_step = write_step,
+	.is_plain = true,
+	.begin = begin,
+	.add = add,
+	.end = end,
 };

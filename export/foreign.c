@@ -92,7 +92,8 @@ bool foreign_is_at(const char *path)
 struct foreign {
 	struct kineto *trace;
 	struct analysis *analysis;
-	const struct foreign_output *out;
+	const struct foreign_output *out; /* NULL: only analyzed */
+	struct step_files files;
 	char name[200]; /* of its folder */
 	uint64_t n_written;
 	struct err trouble; /* the first file that could not be written; "": none */
@@ -110,21 +111,33 @@ static void choose_name(struct foreign *f, const char *path)
 		snprintf(f->name, sizeof(f->name), "%.*s", (int)(n < 190 ? n : 190), base);
 }
 
-static void write_step(struct foreign *f, const struct exporter *x,
-		       const struct analyzed_step *step)
+static void on_written(void *context, int format, const char *relative, bool is_empty)
 {
-	char path[PATH_MAX];
-	struct err e;
-	int n = snprintf(path, sizeof(path), "%s/%s/step-%llu%s", f->out->folder, f->name,
-			 (unsigned long long)step->model->number, x->suffix);
-	if (n >= (int)sizeof(path))
-		err_set(&e, 0, "%.100s...: the path is too long", f->out->folder);
-	else if (!exporter_write_step(x, step, path, &e)) {
-		f->n_written++;
-		return;
-	}
+	struct foreign *f = context;
+	(void)format;
+	(void)relative;
+	(void)is_empty;
+	f->n_written++;
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+	struct foreign *f = context;
 	if (!*f->trouble.text)
-		f->trouble = e;
+		f->trouble = *e;
+}
+
+static void start_files(struct foreign *f, const struct foreign_output *out)
+{
+	f->files = (struct step_files){ .formats = out->formats,
+					.n_formats = out->n_formats,
+					.choice = out->steps,
+					.folder = out->folder,
+					.is_plain = true,
+					.name = f->name,
+					.context = f,
+					.written = on_written,
+					.failed = on_failed };
 }
 
 static void take_step(void *context, const struct model_step *m)
@@ -133,8 +146,7 @@ static void take_step(void *context, const struct model_step *m)
 	const struct analyzed_step *step = analysis_step(f->analysis, m);
 	if (f->out && f->out->take_step)
 		f->out->take_step(f->out->take_context, step);
-	for (int i = 0; f->out && i < f->out->n_formats; i++)
-		write_step(f, f->out->formats[i], step);
+	step_files_add(&f->files, step);
 }
 
 int foreign_open(struct foreign **to, const char *path, const struct foreign_output *out,
@@ -146,10 +158,13 @@ int foreign_open(struct foreign **to, const char *path, const struct foreign_out
 		free(f);
 		return error;
 	}
-	f->out = out;
 	choose_name(f, path);
+	f->out = out;
+	if (out)
+		start_files(f, out);
 	f->analysis = analysis_new(kineto_run(f->trace), true);
 	kineto_steps(f->trace, take_step, f);
+	step_files_end(&f->files);
 	if (*f->trouble.text) {
 		*e = f->trouble;
 		foreign_close(f);

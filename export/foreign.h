@@ -8,6 +8,7 @@
 #include "export/analysis.h"
 #include "export/exporter.h"
 #include "export/report.h"
+#include "export/step_files.h"
 
 #include <stdbool.h>
 
@@ -27,10 +28,11 @@ bool foreign_is_at(const char *path);
 
 struct foreign;
 
-/* Where the steps of traces are written. Each goes to FOLDER/<rank or file name>/step-<N>.*. */
+/* Where the steps of traces are written: FOLDER/<rank or file name>/step-<N>.* (step_files.h). */
 struct foreign_output {
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
+	struct step_choice steps;
 	const char *folder;
 	/* Also receives each analyzed step; NULL: nothing does. */
 	void (*take_step)(void *context, const struct analyzed_step *step);

@@ -192,6 +192,12 @@ void outfile_write(struct outfile *o, const void *bytes, size_t n)
 		put(o, bytes, n);
 }
 
+void outfile_rename(struct outfile *o, const char *path)
+{
+	if (snprintf(o->path, sizeof(o->path), "%s", path) >= (int)sizeof(o->path))
+		o->error = -ENAMETOOLONG;
+}
+
 void outfile_abandon(struct outfile *o)
 {
 	if (o->folder >= 0)

@@ -35,6 +35,10 @@ struct outfile {
 int outfile_open(struct outfile *o, const char *path, int level, struct err *e);
 void outfile_write(struct outfile *o, const void *bytes, size_t n);
 
+/* Changes the name that the file will have. `path` must be in the folder in which the file was
+ * opened. A path that is too long is an error of the file. */
+void outfile_rename(struct outfile *o, const char *path);
+
 /*
  * Finishes the file and renames it to its final name. Syncs it to disk first, unless another file
  * was synced within the last 250 ms. Returns 0 or -errno. After an error the unfinished file is

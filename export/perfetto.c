@@ -1,5 +1,5 @@
 /*
- * Writes a step as a Perfetto trace. Uses only TrackEvents, because every version of Perfetto shows
+ * Writes steps as a Perfetto trace. Uses only TrackEvents, because every version of Perfetto shows
  * them in the intended groups. If slices of a track overlapped without nesting, Perfetto would
  * silently show wrong lengths. trace_walk() guarantees that slices nest.
  */
@@ -200,10 +200,25 @@ void perfetto_encode_as(const struct analyzed_step *step, struct perfetto_as *as
 	perfetto_stop(&e.w);
 }
 
-static void encode(const struct analyzed_step *step, exporter_sink *sink, void *context)
+struct file {
+	exporter_sink *sink;
+	void *context;
+};
+
+static void *begin(exporter_sink *sink, void *context)
 {
+	struct file *f = mem_zero(sizeof(*f));
+	*f = (struct file){ sink, context };
+	return f;
+}
+
+/* A trace may follow another one in the same file: tracks have the same ids in all traces of a
+ * process, and each trace begins with its own clocks and interned texts. */
+static void add(void *file, const struct analyzed_step *step)
+{
+	const struct file *f = file;
 	struct perfetto_as as = { .is_first = true };
-	perfetto_encode_as(step, &as, sink, context);
+	perfetto_encode_as(step, &as, f->sink, f->context);
 }
 
 const struct exporter exporter_perfetto = {
@@ -213,6 +228,8 @@ const struct exporter exporter_perfetto = {
 	.noun = "trace",
 	.title = "Perfetto trace",
 	.viewer = "https://ui.perfetto.dev",
-	.encode = encode,
+	.begin = begin,
+	.add = add,
+	.end = free,
 	.count = trace_count_file,
 };

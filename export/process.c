@@ -34,29 +34,33 @@ static void choose_name(struct process *p)
 		snprintf(p->name, sizeof(p->name), "%s", driver_stem(p->driver));
 }
 
-static void write_with(struct process *p, int format, const struct analyzed_step *step)
+static void on_written(void *context, int format, const char *relative, bool is_empty)
 {
-	const struct exporter *x = p->output->formats[format];
-	char relative[192], path[PATH_MAX];
-	struct err e;
-	snprintf(relative, sizeof(relative), "%s%s%s/step-%llu%s",
-		 p->output->is_plain ? "" : x->folder, p->output->is_plain ? "" : "/", p->name,
-		 (unsigned long long)step->model->number, x->suffix);
-	if (snprintf(path, sizeof(path), "%s/%s", p->output->folder, relative) >=
-	    (int)sizeof(path)) {
-		err_set(&e, 0, "%.100s...: the path is too long", p->output->folder);
-		driver_note_trouble(p->driver, &e);
-		return;
-	}
-	if (exporter_write_step(x, step, path, &e)) {
-		p->n_failed++;
-		driver_note_trouble(p->driver, &e);
-		return;
-	}
+	struct process *p = context;
 	p->n_traces++;
 	p->files[format].n++;
-	p->files[format].n_empty += x->is_empty && x->is_empty(step->model);
+	p->files[format].n_empty += is_empty;
 	trace_keep_add(&p->traces, &p->output->limits, p->output->folder, relative);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+	struct process *p = context;
+	p->n_failed++;
+	driver_note_trouble(p->driver, e);
+}
+
+static void start_files(struct process *p)
+{
+	p->step_files = (struct step_files){ .formats = p->output->formats,
+					     .n_formats = p->output->n_formats,
+					     .choice = p->output->steps,
+					     .folder = p->output->folder,
+					     .is_plain = p->output->is_plain,
+					     .name = p->name,
+					     .context = p,
+					     .written = on_written,
+					     .failed = on_failed };
 }
 
 static void on_step(void *context, struct model_step *m)
@@ -73,8 +77,7 @@ static void on_step(void *context, struct model_step *m)
 		return;
 	if (trace_keep_wants(&p->traces, &p->output->limits, (unsigned)p->output->n_formats,
 			     driver_was_asked_for(p->driver, m->number)))
-		for (int i = 0; i < p->output->n_formats; i++)
-			write_with(p, i, step);
+		step_files_add(&p->step_files, step);
 }
 
 static void start_analysis(struct process *p)
@@ -89,6 +92,7 @@ static void on_restart(void *context)
 	struct process *p = context;
 	if (p->output->take_restart)
 		p->output->take_restart(p->output->take_context);
+	step_files_abandon(&p->step_files);
 	trace_keep_forget(&p->traces, p->output->folder);
 	p->n_traces = p->n_failed = 0;
 	memset(p->files, 0, sizeof(p->files));
@@ -111,6 +115,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 	};
 	memset(p, 0, sizeof(*p));
 	p->output = output;
+	start_files(p);
 	int error = driver_open(&p->driver, path, live, &sink, e);
 	if (error)
 		return error;
@@ -120,6 +125,7 @@ int process_open(struct process *p, struct output *output, const char *path, boo
 
 void process_close(struct process *p)
 {
+	step_files_abandon(&p->step_files);
 	trace_keep_free(&p->traces);
 	completeness_free(&p->completeness);
 	analysis_free(p->analysis);
@@ -160,10 +166,13 @@ int process_export(struct process *p, struct output *output, const char *path, s
 	error = driver_reread(p->driver, e);
 	if (error)
 		process_close(p);
+	else
+		step_files_end(&p->step_files);
 	return error;
 }
 
 void process_finish(struct process *p)
 {
 	driver_finish(p->driver);
+	step_files_end(&p->step_files);
 }

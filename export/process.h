@@ -1,7 +1,6 @@
 /*
- * Makes traces and an analysis from one process's recorded steps. Each step gets one trace per
- * format. The collector uses this while the process runs; commands that read journals use it
- * afterwards.
+ * Makes traces and an analysis from one process's recorded steps. The collector uses this while the
+ * process runs; commands that read journals use it afterwards.
  */
 #ifndef EXPORT_PROCESS_H
 #define EXPORT_PROCESS_H
@@ -10,6 +9,7 @@
 #include "export/analysis.h"
 #include "export/exporter.h"
 #include "export/process_facts.h"
+#include "export/step_files.h"
 #include "export/trace_keep.h"
 #include "export/versions.h"
 
@@ -22,6 +22,7 @@ struct output {
 	bool is_plain; /* traces go directly into the folder, without a subfolder per format */
 	const struct exporter *formats[EXPORTERS_MOST];
 	int n_formats;
+	struct step_choice steps; /* those that are written */
 	struct trace_limits limits;
 	bool analyses;	       /* keep recorded steps for a report */
 	const char *step_loop; /* see struct driver_sink */
@@ -38,9 +39,10 @@ void output_free(struct output *o);
 struct process {
 	struct driver *driver;
 	struct output *output;
-	struct analysis *analysis; /* NULL: not wanted, or already freed */
-	char name[64];		   /* name of its folder: rank or journal's name; "": not chosen
+	struct analysis *analysis;    /* NULL: not wanted, or already freed */
+	char name[64];		      /* name of its folder: rank or journal's name; "": not chosen
 				    * yet */
+	struct step_files step_files; /* the files that are being written */
 	struct trace_keep traces;
 	uint64_t n_traces, n_failed; /* traces written, and traces that could not be written */
 	struct process_files {

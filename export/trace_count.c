@@ -1,6 +1,7 @@
 /* See trace_count.h. Reads the protobuf fields, of which it knows only the few that it counts. */
 #include "export/trace_count.h"
 
+#include "core/util/map.h"
 #include "core/util/vec.h"
 #include "export/perfetto_schema.h"
 
@@ -80,20 +81,29 @@ static bool count_event(struct span s, struct trace_count *c)
 	return !is_bad;
 }
 
-static bool count_track(struct span s, struct trace_count *c)
+/* Counts a track, unless it was described before: each step of a file describes its tracks. */
+static bool count_track(struct span s, struct trace_count *c, struct map *known)
 {
+	struct trace_count one = { .tracks = 1 };
 	struct field f;
-	bool is_bad = false;
-	c->tracks++;
+	bool is_bad = false, is_new = true;
 	while (next_field(&s, &f, &is_bad)) {
-		c->processes += f.number == TRACK_PROCESS;
-		c->threads += f.number == TRACK_THREAD;
-		c->counters += f.number == TRACK_COUNTER;
+		if (f.number == TRACK_UUID)
+			map_at(known, f.value, &is_new);
+		one.processes += f.number == TRACK_PROCESS;
+		one.threads += f.number == TRACK_THREAD;
+		one.counters += f.number == TRACK_COUNTER;
+	}
+	if (is_new) {
+		c->tracks++;
+		c->processes += one.processes;
+		c->threads += one.threads;
+		c->counters += one.counters;
 	}
 	return !is_bad;
 }
 
-static bool count_packet(struct span s, struct trace_count *c)
+static bool count_packet(struct span s, struct trace_count *c, struct map *known)
 {
 	struct field f;
 	bool is_bad = false, is_good = true;
@@ -102,7 +112,7 @@ static bool count_packet(struct span s, struct trace_count *c)
 		if (f.number == PACKET_TRACK_EVENT && f.wire == 2)
 			is_good = count_event(f.bytes, c);
 		else if (f.number == PACKET_TRACK_DESCRIPTOR && f.wire == 2)
-			is_good = count_track(f.bytes, c);
+			is_good = count_track(f.bytes, c, known);
 	}
 	return is_good && !is_bad;
 }
@@ -128,6 +138,7 @@ static int read_head(gzFile file, uint64_t *length)
 static int count_stream(gzFile file, const char *path, struct trace_count *c, struct err *e)
 {
 	VEC(uint8_t) packet = { 0 };
+	struct map known = { 0 };
 	uint64_t length = 0;
 	int got, error = 0;
 	while ((got = read_head(file, &length)) > 0) {
@@ -138,12 +149,13 @@ static int count_stream(gzFile file, const char *path, struct trace_count *c, st
 					(unsigned long long)c->records);
 			break;
 		}
-		if (!count_packet((struct span){ packet.at, packet.at + length }, c)) {
+		if (!count_packet((struct span){ packet.at, packet.at + length }, c, &known)) {
 			got = -1;
 			break;
 		}
 	}
 	vec_free(&packet);
+	map_free(&known);
 	int zlib = Z_OK;
 	gzerror(file, &zlib);
 	if (!error && (zlib == Z_BUF_ERROR || zlib == Z_DATA_ERROR))

@@ -71,10 +71,19 @@ static void walk_notes(struct walk *w)
 	free(notes);
 }
 
-static void walk_counter(struct walk *w, const struct model_counter *c, size_t index)
+/* Returns a number for the counter that is the same in all steps. */
+static uint64_t counter_id(const struct model_counter *c)
+{
+	uint64_t id = c->device;
+	for (const char *at = c->name; *at; at++)
+		id = trace_mix(id, (unsigned char)*at);
+	return id;
+}
+
+static void walk_counter(struct walk *w, const struct model_counter *c)
 {
 	walk_track(w, &(struct trace_track){ .kind = TRACE_TRACK_COUNTER,
-					     .id = trace_mix(c->device, index),
+					     .id = counter_id(c),
 					     .name = c->name,
 					     .parent = walk_gpu_group(w, c->device),
 					     .device = c->device,
@@ -105,11 +114,11 @@ void trace_walk(const struct analyzed_step *step, const struct trace_visitor *vi
 	walk_phases(&w);
 	walk_modules(&w);
 	walk_threads(&w);
-	walk_samples(&w);
 	walk_started_ranges(&w);
+	walk_samples(&w);
 	walk_gpus(&w);
 	for (size_t i = 0; i < m->counters.n; i++)
-		walk_counter(&w, &m->counters.at[i], i);
+		walk_counter(&w, &m->counters.at[i]);
 	walk_overheads(&w);
 	trace_stacks_free(&w.stacks);
 	strtab_free(&w.words.own);

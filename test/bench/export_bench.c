@@ -6,6 +6,7 @@
  */
 #include "core/source/journal/ingest.h"
 #include "export/exporter.h"
+#include "export/step_file.h"
 #include "test/bench/bench_journal.h"
 
 #include <sys/resource.h>
@@ -104,14 +105,16 @@ static void measure_format(const struct exporter *x, const struct analyzed_step 
 	struct err e;
 	uint64_t bytes = 0;
 	double begin = bench_now_s();
-	x->encode(step, count_bytes, &bytes);
+	void *file = x->begin(count_bytes, &bytes);
+	x->add(file, step);
+	x->end(file);
 	snprintf(more, sizeof(more), ", %.1f MB, %.0f bytes an event", (double)bytes / 1e6,
 		 (double)bytes / (double)n);
 	snprintf(what, sizeof(what), "%s: encoding alone", x->name);
 	print_rate(what, n, bench_now_s() - begin, more);
 	snprintf(path, sizeof(path), "%s/step%s", folder, x->suffix);
 	begin = bench_now_s();
-	if (exporter_write_step(x, step, path, &e)) {
+	if (step_file_write(x, step, path, &e)) {
 		fprintf(stderr, "export_bench: %s\n", e.text);
 		exit(1);
 	}
@@ -136,7 +139,7 @@ static void measure(void *context, struct ingest *f, struct model_step *m)
 	const struct analyzed_step *step = analyzer_add(&a, m, false);
 	print_rate("analysis of the step", r->n_events, bench_now_s() - begin, "");
 	for (size_t i = 0; (x = exporter_at(i)); i++)
-		if (x->encode)
+		if (x->begin)
 			measure_format(x, step, r->n_events);
 	analyzer_free(&a);
 }

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 
+from chrome import ChromeTrace
 from harness import Case, prog, script
 from same import report_differences, trace_differences
+from trace import Trace
 
 
 class Export(Case):
@@ -59,6 +61,42 @@ class Export(Case):
 
     def test_example(self):
         self.check(script("demo.py"))
+
+    def test_several_steps_in_one_file(self):
+        """A file with chosen steps contains what the files of these steps contain together."""
+        run = self.profiled(script("demo.py"))
+        one, all_of = self.folder(), self.folder()
+        for folder, options in ((one, ()), (all_of, ("--steps", "13-14"))):
+            made = self.tool("export", run.folder, "--format", "perfetto,chrome,folded", *options,
+                             "-o", folder)
+            self.assertEqual(made.status, 0, made.err)
+        names = sorted(os.path.basename(path) for path in glob.glob(f"{all_of}/*/*"))
+        self.assertEqual(names, ["steps-13-14.folded", "steps-13-14.json.gz",
+                                 "steps-13-14.pftrace.gz"])
+        for suffix, read in ((".pftrace.gz", Trace), (".json.gz", ChromeTrace)):
+            parts = [read(path) for step in (13, 14)
+                     for path in glob.glob(f"{one}/*/step-{step}{suffix}")]
+            self.assertEqual(len(parts), 2)
+            (path,) = glob.glob(f"{all_of}/*/steps-13-14{suffix}")
+            whole = read(path)
+            self.assertEqual(sorted((s.time, s.name) for part in parts for s in part.slices),
+                             sorted((s.time, s.name) for s in whole.slices))
+            self.assertEqual(sorted((c.time, c.value) for part in parts for c in part.counters),
+                             sorted((c.time, c.value) for c in whole.counters))
+            self.assertEqual(len(whole.flows_out), sum(len(part.flows_out) for part in parts))
+            self.assertEqual(len(whole.flows_in), len(whole.flows_out))
+        ranks = [(e["args"]["sort_index"], e["tid"]) for e in whole.of("M")
+                 if e["name"] == "thread_sort_index"]
+        self.assertEqual(len({tid for _, tid in ranks}), len(ranks))
+
+    def test_steps_that_were_not_recorded(self):
+        run = self.profiled(script("demo.py"))
+        made = self.tool("export", run.folder, "--steps", "70-75", "-o", self.folder())
+        self.assertEqual(made.status, 1)
+        self.assertIn("has no recorded step from 70 to 75", made.err)
+        made = self.tool("export", run.folder, "--steps", "5-3", "-o", self.folder())
+        self.assertEqual(made.status, 2)
+        self.assertIn("'5-3' is not a range of steps such as 10-20", made.err)
 
     def test_streams_of_a_native_program(self):
         self.check(prog("copies"), PROF_SCHEDULE="always")

@@ -1,5 +1,6 @@
 /* The Chrome format: valid JSON whatever the names hold, nanoseconds kept, no thread 0. */
 #include "export/exporter.h"
+#include "export/step_file.h"
 #include "test/unit/encoded.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
@@ -35,7 +36,7 @@ static json_t *encoded(void)
 {
 	struct encoded text = { 0 };
 	json_error_t e;
-	exporter_chrome.encode(sb_analyze(&builder, &analyzer), encoded_append, &text);
+	encoded_step(&exporter_chrome, sb_analyze(&builder, &analyzer), encoded_append, &text);
 	json_t *trace = json_loadb((const char *)text.at, text.n, JSON_REJECT_DUPLICATES, &e);
 	if (!trace)
 		fail_msg("line %d: %s", e.line, e.text);
@@ -179,7 +180,7 @@ static void test_it_is_written_in_pieces(void **state)
 	begin_step();
 	for (size_t i = 0; i < NOTES; i++)
 		vec_push(&builder.m.notes, (struct model_note){ .ns = i, .text = "a note" });
-	exporter_chrome.encode(sb_analyze(&builder, &analyzer), note_largest, &largest);
+	encoded_step(&exporter_chrome, sb_analyze(&builder, &analyzer), note_largest, &largest);
 	assert_true(largest > 0 && largest < 2 << 20);
 	end_step();
 }
@@ -194,9 +195,8 @@ static void test_file_can_be_counted(void **state)
 	snprintf(path, sizeof(path), "/tmp/test-chrome-%d.json.gz", (int)getpid());
 	begin_step();
 	sb_launch(&builder, 10, 20, 60, 0);
-	assert_int_equal(exporter_write_step(&exporter_chrome, sb_analyze(&builder, &analyzer),
-					     path, &e),
-			 0);
+	assert_int_equal(
+		step_file_write(&exporter_chrome, sb_analyze(&builder, &analyzer), path, &e), 0);
 	assert_int_equal(exporter_chrome.count(path, &count, &e), 0);
 	assert_int_equal(count.flows, 1);
 	assert_int_equal(count.flow_ends, 1);

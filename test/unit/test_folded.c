@@ -1,5 +1,6 @@
 /* Folded stacks: the lines that a step gives. */
 #include "export/exporter.h"
+#include "export/step_file.h"
 #include "test/unit/fake_frames.h"
 #include "test/unit/step_builder.h"
 
@@ -19,7 +20,7 @@ static void check_lines(const char *expected)
 	struct err e;
 	close(mkstemp(path));
 	const struct analyzed_step *step = sb_analyze(&builder, &analyzer);
-	assert_int_equal(exporter_write_step(exporter_find("folded"), step, path, &e), 0);
+	assert_int_equal(step_file_write(exporter_find("folded"), step, path, &e), 0);
 	FILE *file = fopen(path, "r");
 	size_t n = fread(text, 1, sizeof(text) - 1, file);
 	text[n] = 0;

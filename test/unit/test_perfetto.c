@@ -1,6 +1,7 @@
 /* The Perfetto encoding, read back: tracks, slices, times and arrows as recorded. */
 #include "core/source/journal/ingest.h"
 #include "export/exporter.h"
+#include "export/step_file.h"
 #include "export/trace_count.h"
 #include "test/unit/encoded.h"
 #include "test/unit/journal_ingest.h"
@@ -26,7 +27,7 @@ static void decode_step(void *context, struct ingest *f, struct model_step *m)
 	struct analyzer a;
 	(void)f;
 	analyzer_start(&a, m->tables, m->frames);
-	exporter_perfetto.encode(analyzer_add(&a, m, false), encoded_append, &bytes);
+	encoded_step(&exporter_perfetto, analyzer_add(&a, m, false), encoded_append, &bytes);
 	analyzer_free(&a);
 	decode(&decoded, bytes.at, bytes.n);
 	vec_free(&bytes);
@@ -333,7 +334,7 @@ static int write_alone(const struct model_step *m, const char *to, struct err *e
 {
 	struct analyzer a;
 	analyzer_start(&a, m->tables, m->frames);
-	int error = exporter_write_step(&exporter_perfetto, analyzer_add(&a, m, false), to, e);
+	int error = step_file_write(&exporter_perfetto, analyzer_add(&a, m, false), to, e);
 	analyzer_free(&a);
 	return error;
 }

@@ -10,6 +10,7 @@
 #include "export/exporter.h"
 #include "export/report_fill.h"
 #include "export/report_text.h"
+#include "export/step_file.h"
 #include "export/trace_count.h"
 #include "test/unit/text_source.h"
 
@@ -143,7 +144,7 @@ static void perfetto(void **state)
 	struct analyzer alone;
 	analyzer_start(&alone, &f->source.tables, f->source.run.frames);
 	const struct analyzed_step *step = analyzer_add(&alone, &f->source.steps.at[0], false);
-	assert_int_equal(exporter_write_step(&exporter_perfetto, step, f->trace, &e), 0);
+	assert_int_equal(step_file_write(&exporter_perfetto, step, f->trace, &e), 0);
 	analyzer_free(&alone);
 	assert_int_equal(trace_count_file(f->trace, &count, &e), 0);
 	assert_int_equal(count.flows, 2);

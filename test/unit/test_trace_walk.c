@@ -409,7 +409,9 @@ static void test_a_format_is_a_row(void **state)
 		assert_int_equal(exporters_parse(x->name, found, &e), 1);
 		assert_non_null(strstr(format_meaning(), x->name));
 		assert_true(x->folder && x->suffix && x->noun && x->viewer);
-		assert_true(!x->encode != !x->write_step);
+		assert_int_equal(!x->begin + !x->open + !x->write_step, 2);
+		assert_true(!x->begin == !x->end && !x->open == !x->close);
+		assert_true(!x->add == !!x->write_step);
 		assert_true(!x->count == !x->title);
 		for (size_t k = 0; k < i && (other = exporter_at(k)); k++)
 			assert_string_not_equal(x->suffix, other->suffix);
