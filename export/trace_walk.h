@@ -80,12 +80,17 @@ struct trace_arg {
 
 enum { TRACE_ARGS_MOST = 32 };
 
+#define TRACE_NO_ITEM UINT32_MAX
+
 /* A slice, or an instant, which ends when it begins. */
 struct trace_slice {
 	uint64_t begin_ns, end_ns;
 	const char *text; /* a name that occurs once or rarely; NULL: `word` is the name */
 	uint32_t word;	  /* the name if `text` is NULL */
 	enum trace_category category;
+	/* What the slice shows: an index in the model's calls, works, ranges or libraries, by the
+	 * category. For an operator, the index of its first call. TRACE_NO_ITEM: none of these. */
+	uint32_t item;
 	const struct trace_arg *args;
 	size_t n_args;
 	/* Numbers of arrows, which lead from a call to the GPU work that it launched. Each number

@@ -75,6 +75,7 @@ void walk_call(struct walk *w, const struct model_call *c, uint64_t begin_ns, ui
 	const struct tables *tables = w->m->tables;
 	walk_slice(w, c->category < CAT_COUNT ? c->category : TRACE_CATEGORY_OTHER,
 		   trace_word_of_name(c->name), begin_ns, end_ns);
+	w->slice.item = (uint32_t)(c - w->m->calls.at);
 	stack_args(w, c);
 	walk_word(w, TRACE_ARG_API, trace_word_of_name(tables->entry_point_names[c->entry_point]));
 	request_args(w, c);

@@ -91,6 +91,7 @@ static void walk_work(struct walk *w, uint32_t i, const struct model_stream *s)
 	const struct model_work *work = &w->m->works.at[i];
 	walk_slice(w, work_category(work), trace_word_of_name(work->name), work->begin_ns,
 		   work->end_ns);
+	w->slice.item = i;
 	code_args(w, work);
 	walk_uint(w, TRACE_ARG_STREAM, s->stream);
 	walk_uint(w, TRACE_ARG_DEVICE, s->device);

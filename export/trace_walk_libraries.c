@@ -53,6 +53,7 @@ void walk_library(struct walk *w, const struct model_library *l)
 {
 	const char *type = library_type_name(l->facts, l->type);
 	walk_slice(w, TRACE_CATEGORY_LIBRARY, trace_word_of_name(l->name), l->begin_ns, l->end_ns);
+	w->slice.item = (uint32_t)(l - w->m->libraries.at);
 	walk_text(w, TRACE_ARG_API, library_family_name(l->family));
 	if (*type)
 		walk_text(w, TRACE_ARG_TYPE, type);

@@ -46,6 +46,7 @@ static inline void walk_slice(struct walk *w, enum trace_category category, uint
 					 .end_ns = end_ns,
 					 .word = word,
 					 .category = category,
+					 .item = TRACE_NO_ITEM,
 					 .args = w->args };
 }
 

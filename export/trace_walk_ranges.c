@@ -5,6 +5,7 @@
 void walk_range(struct walk *w, const struct model_range *r)
 {
 	walk_slice(w, TRACE_CATEGORY_RANGE, trace_word_of_name(r->name), r->begin_ns, r->end_ns);
+	w->slice.item = (uint32_t)(r - w->m->ranges.at);
 	walk_word(w, TRACE_ARG_DOMAIN, trace_word_of_name(r->domain));
 	if (r->begins_before)
 		walk_uint(w, TRACE_ARG_BEGINS_BEFORE, 1);

@@ -41,6 +41,7 @@ static void begin_span(struct thread_walk *t, const struct span *s)
 	default:
 		walk_slice(w, TRACE_CATEGORY_OPERATOR, trace_word(&w->words, s->operator),
 			   s->begin_ns, s->end_ns);
+		w->slice.item = s->first_call;
 		break;
 	}
 	w->slice.end_ns = s->end_ns;

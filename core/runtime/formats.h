@@ -11,6 +11,7 @@
 	X(perfetto, "traces for Perfetto")          \
 	X(memory, "PyTorch memory snapshots")       \
 	X(chrome, "traces in Chrome's JSON format") \
+	X(kineto, "traces for HTA and TensorBoard") \
 	X(folded, "stacks for flame graphs")
 
 /* Makes the text "; perfetto: traces for Perfetto; memory: ...". */

@@ -209,6 +209,7 @@ static struct model_call call_of(const struct build *b, const struct trace_call 
 		.name = from->name,
 		.correlation = from->correlation,
 		.stack = from->stack,
+		.polls = from->polls,
 		.category = api_category(name),
 		.space = api_space(name),
 		.entry_point = !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4)

@@ -92,6 +92,9 @@ struct field {
 static const struct field fields[] = {
 	INTEGER("correlation", correlation),
 	INTEGER("stream", stream),
+	/* profrun's own files: where `stream` would mislead other readers, and what they lack */
+	INTEGER("sync_stream", stream),
+	INTEGER("said_not_ready", polls),
 	INTEGER("device", device),
 	INTEGER("context", context),
 	INTEGER("bytes", bytes),

@@ -42,7 +42,7 @@ struct event {
 	/* `pid`, `tid`: EVENT_NONE if they are no numbers, such as "Spans" */
 	int64_t pid, tid;
 	/* from `args` */
-	int64_t correlation, stream, device, context, bytes, graph, node, peer;
+	int64_t correlation, stream, device, context, bytes, graph, node, peer, polls;
 	int64_t grid[3], block[3], registers, shared_bytes;
 	uint32_t label;	     /* `name` of a metadata event */
 	uint32_t call_stack; /* "Call stack": frames separated by ';', innermost first */

@@ -185,6 +185,16 @@ static uint32_t stack_at(struct nest *n, uint32_t thread, uint64_t ns)
 	return n->open.n ? n->open.at[n->open.n - 1].stack : 0;
 }
 
+/* Returns the stack of a call. A call by Python code itself may say on which line it was made. */
+static uint32_t stack_of_call(struct nest *n, const struct trace_call *c)
+{
+	uint32_t stack = stack_at(n, c->thread, c->begin_ns);
+	const struct open_slice *around = n->open.n ? &n->open.at[n->open.n - 1] : NULL;
+	if (!stack || !c->call_from || !around->is_python || !line_of(n, c->call_from))
+		return stack;
+	return stacks_at_line(n->stacks, stack, line_of(n, c->call_from));
+}
+
 /* ---- Samples ---- */
 
 enum {
@@ -231,7 +241,7 @@ static size_t visit_thread(struct nest *n, size_t first)
 	for (; i < t->calls.n && t->calls.at[i].thread == thread; i++) {
 		struct trace_call *c = &t->calls.at[i];
 		add_samples(n, thread, free_ns, c->begin_ns);
-		c->stack = stack_at(n, thread, c->begin_ns);
+		c->stack = stack_of_call(n, c);
 		free_ns = c->end_ns;
 	}
 	add_samples(n, thread, free_ns, t->end_ns);

@@ -109,6 +109,12 @@ static void add_slice(struct loading *l, const struct event *e)
 		vec_push(&t->slices, slice);
 }
 
+/* Returns 0 for a value that is missing or too large. */
+static uint32_t small(int64_t value)
+{
+	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
 static void add_call(struct loading *l, const struct event *e)
 {
 	struct trace *t = l->t;
@@ -122,17 +128,14 @@ static void add_call(struct loading *l, const struct event *e)
 			 .correlation = e->correlation > 0 && e->correlation <= UINT32_MAX
 						? (uint32_t)e->correlation
 						: 0,
+			 .call_from = e->call_from,
+			 .polls = small(e->polls),
 		 });
 	t->counts.calls++;
 	t->counts.launches += category == CAT_LAUNCH || category == CAT_GRAPH;
 }
 
 /* ---- GPU events ---- */
-
-static uint32_t small(int64_t value)
-{
-	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
-}
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {

@@ -26,6 +26,8 @@ struct trace_call {
 	uint64_t begin_ns, end_ns;
 	uint32_t name, thread;
 	uint32_t correlation; /* 0: none */
+	uint32_t call_from;   /* as in struct event */
+	uint32_t polls;	      /* as in struct model_call */
 	uint32_t stack;	      /* set by nest_find(); 0: none */
 	uint32_t number;      /* in the step that was built last, see build.c */
 };

@@ -1,0 +1,83 @@
+"""HTA and TensorBoard's plugin compute profrun's figures from the Kineto traces that it writes.
+
+They come from PyPI: `scripts/setup readers` (part of `make test`) installs them into
+build/readers-venv.
+"""
+import json
+import os
+import subprocess
+import unittest
+
+from harness import BUILD, Case, script
+
+PYTHON = os.path.join(BUILD, "readers-venv", "bin", "python")
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kineto_readers.py")
+STEPS = list(range(20, 28))
+
+
+@unittest.skipUnless(os.path.exists(PYTHON),
+                     "no build/readers-venv: `scripts/setup readers` makes it")
+class Readers(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        case = cls()
+        run = case.profiled(script("demo.py"), options=("--format", "kineto"), PROF_OPENING="off",
+                            PROF_SCHEDULE="skip_first=20,wait=0,warmup=0,active=8,repeat=1")
+        report = case.tool("report", "--json", run.folder)
+        cls.ours = json.loads(report.out)["processes"][0]
+        made = subprocess.run([PYTHON, PROGRAM, os.path.join(run.folder, "kineto")], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        assert made.returncode == 0, made.stderr
+        cls.theirs = json.loads(made.stdout.splitlines()[-1])
+
+    def runTest(self):
+        """For cls() above."""
+
+    def test_every_analysis_runs(self):
+        """Without any operator of PyTorch, HTA looks for a column that it has not made."""
+        failed = self.theirs["failed"]
+        self.assertEqual(failed.pop("HTA: operators", None), "KeyError: 'thread_id'")
+        self.assertEqual(failed, {})
+
+    def test_hta_s_steps_and_kernels(self):
+        """HTA rounds each time to a microsecond, so a sum of n times may differ by n."""
+        hta = self.theirs["hta"]
+        self.assertEqual(hta["steps"], STEPS)
+        ours = {k["name"]: (k["per_step"] * len(STEPS), k["gpu_ms_per_step"] * len(STEPS) * 1000)
+                for k in self.ours["kernels"]}
+        theirs = {k["name"]: k["sum (us)"] for k in hta["kernels"]
+                  if k["kernel_type"] == "COMPUTATION"}
+        self.assertEqual(theirs.keys(), ours.keys())
+        for name, (n, us) in ours.items():
+            self.assertAlmostEqual(theirs[name], us, delta=2 * n, msg=name)
+
+    def test_hta_s_busy_time(self):
+        (row,) = self.theirs["hta"]["temporal"]
+        busy_us = row["kernel_time(us)"] - row["idle_time(us)"]
+        ours_us = self.ours["gpu"][0]["busy_ms_per_step"] * len(STEPS) * 1000
+        n = self.ours["gpu"][0]["kernels_per_step"] * len(STEPS)
+        self.assertAlmostEqual(busy_us, ours_us, delta=2 * n)
+
+    def test_hta_s_launches_are_all_of_them(self):
+        """HTA knows the launches of the runtime and cuLaunchKernel, and asynchronous copies."""
+        launches = self.theirs["hta"]["launches"]
+        self.assertGreaterEqual(len(launches), self.ours["completeness"]["launches"])
+        self.assertTrue(self.theirs["hta"]["critical path"]["done"])
+
+    def test_the_plugin_s_steps_and_kernels(self):
+        (t,) = self.theirs["plugin"]
+        self.assertEqual(t["steps"], [str(step) for step in STEPS])
+        ours = {k["name"]: [k["per_step"] * len(STEPS),
+                            k["gpu_ms_per_step"] * len(STEPS) * 1000]
+                for k in self.ours["kernels"]}
+        self.assertEqual(t["kernels"].keys(), ours.keys())
+        for name, (n, us) in ours.items():
+            self.assertEqual(t["kernels"][name][0], n)
+            self.assertAlmostEqual(t["kernels"][name][1], us, delta=1 + 0.01 * n)
+        kernel_us = sum(costs[0] for costs in t["costs"])
+        self.assertAlmostEqual(kernel_us, sum(us for _, us in ours.values()), delta=20)
+
+
+if __name__ == "__main__":
+    unittest.main()
