@@ -131,23 +131,6 @@ static uint32_t main_thread(const struct analyzed_step *step)
 	return thread < m->threads.n ? m->threads.at[thread].tid : m->pid;
 }
 
-/* Notes the streams of the works, and which calls have records of their waits. */
-static void look_at_works(struct kineto_file *k)
-{
-	const struct model_step *m = k->m;
-	for (size_t i = 0; i < m->works.n; i++) {
-		const struct model_work *w = &m->works.at[i];
-		if (w->call >= m->calls.n)
-			continue;
-		if (w->kind == WORK_SYNC) {
-			k->has_wait[w->call] = true;
-		} else {
-			*map_at(&k->stream_of, m->calls.at[w->call].stream, NULL) = w->stream;
-			k->main_device = w->device;
-		}
-	}
-}
-
 static void *begin(exporter_sink *sink, void *context)
 {
 	struct kineto_file *k = mem_zero(sizeof(*k));
@@ -166,9 +149,8 @@ static void add(void *file, const struct analyzed_step *step)
 	k->m = step->model;
 	k->main_tid = main_thread(step);
 	k->external_of_call = mem_zero(k->m->calls.n * sizeof(*k->external_of_call));
-	k->has_wait = mem_zero(k->m->calls.n * sizeof(*k->has_wait));
 	k->annotations.n = k->covered.n = 0;
-	look_at_works(k);
+	call_waits_look(&k->waits, k->m);
 	if (!k->n_steps) {
 		k->pid = k->m->pid;
 		kineto_write_head(k);
@@ -185,7 +167,6 @@ static void add(void *file, const struct analyzed_step *step)
 	k->correlation += (uint32_t)(k->m->calls.n + k->m->works.n);
 	k->n_steps++;
 	free(k->external_of_call);
-	free(k->has_wait);
 }
 
 static void end(void *file)
@@ -200,7 +181,7 @@ static void end(void *file)
 	json_free(&k->out);
 	map_free(&k->tracks);
 	map_free(&k->tid_of);
-	map_free(&k->stream_of);
+	call_waits_free(&k->waits);
 	map_free(&k->line_of_function);
 	map_free(&k->instance_of);
 	map_free(&k->n_instances);

@@ -192,8 +192,7 @@ static void write_call(struct kineto_file *k, const struct trace_slice *s)
 	if (s->n_flows_out)
 		kineto_arrow(k, 's', correlation, k->pid, k->tid, s->begin_ns);
 	cover(k, s);
-	if (c->category == CAT_SYNC && !k->has_wait[s->item])
-		kineto_write_wait(k, s->item, end_ns);
+	kineto_write_wait(k, s->item, end_ns);
 	vec_push(&k->open, (struct kineto_open){ .end_ns = end_ns });
 }
 

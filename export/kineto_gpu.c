@@ -77,23 +77,6 @@ static void bytes_args(struct kineto_file *k, const struct model_work *w)
 
 /* ---- Waits ---- */
 
-/* Returns Kineto's name of a synchronization. */
-static const char *sync_name(const char *ours)
-{
-	static const struct {
-		const char *ours, *theirs;
-	} rows[] = {
-		{ "Event wait", "Event Sync" },
-		{ "Stream wait for event", "Stream Wait Event" },
-		{ "Stream wait", "Stream Sync" },
-		{ "Context wait", "Context Sync" },
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strcmp(rows[i].ours, ours))
-			return rows[i].theirs;
-	return ours;
-}
-
 /* Returns the call that recorded the event before the wait's call; MODEL_NO_CALL: none is known. */
 static uint32_t recorded_by(const struct kineto_file *k, uint32_t wait)
 {
@@ -109,13 +92,13 @@ static uint32_t recorded_by(const struct kineto_file *k, uint32_t wait)
  * HTA counts a wait with a stream as GPU work. So `stream` is -1, and `sync_stream` names the
  * stream that the call waited for.
  */
-static void sync_args(struct kineto_file *k, const struct model_work *w, const char *name)
+static void sync_args(struct kineto_file *k, const struct model_work *w, enum sync_type type)
 {
-	kineto_arg_text(k, "cuda_sync_kind", name);
+	kineto_arg_text(k, "cuda_sync_kind", sync_words[type].kineto);
 	kineto_arg_int(k, "stream", -1);
 	if (w->stream < 0x7fffffff)
 		kineto_arg_int(k, "sync_stream", w->stream);
-	if (strcmp(name, "Event Sync") != 0 && strcmp(name, "Stream Wait Event") != 0)
+	if (type != WAIT_TYPE_EVENT && type != WAIT_TYPE_STREAM_WAIT)
 		return;
 	uint32_t record = w->call < k->m->calls.n ? recorded_by(k, w->call) : MODEL_NO_CALL;
 	if (record != MODEL_NO_CALL)
@@ -139,7 +122,7 @@ static const char *category_of(const struct model_work *w)
 static void write_args(struct kineto_file *k, const struct model_work *w, const char *name)
 {
 	if (w->kind == WORK_SYNC) {
-		sync_args(k, w, name);
+		sync_args(k, w, sync_type_of_work(name));
 		return;
 	}
 	kineto_arg_int(k, "stream", w->stream);
@@ -153,29 +136,17 @@ static void write_args(struct kineto_file *k, const struct model_work *w, const 
 		kineto_arg_int(k, "graph node id", (int64_t)w->node);
 }
 
-/*
- * CUPTI's records of waits are often not enabled, because they slow down all calls. A call that
- * waits tells the same.
- */
 void kineto_write_wait(struct kineto_file *k, uint32_t call, uint64_t end_ns)
 {
-	const struct model_call *c = &k->m->calls.at[call];
-	const char *function = strtab_text(&k->m->tables->names, c->name);
-	const uint64_t *stream = map_find(&k->stream_of, c->stream);
-	struct model_work w = { .kind = WORK_SYNC, .call = call, .stream = UINT32_MAX };
-	const char *name = "Context Sync";
-	if (strstr(function, "Stream")) {
-		name = "Stream Sync";
-		w.stream = stream ? (uint32_t)*stream : UINT32_MAX;
-	} else if (strstr(function, "Event")) {
-		name = "Event Sync";
-	}
-	w.device = c->device < DEVICE_UNKNOWN ? c->device : k->main_device;
+	struct model_work w;
+	enum sync_type type;
+	if (!call_waits_of(&k->waits, k->m, call, &w, &type))
+		return;
 	uint32_t tid = stream_track(k, &w);
-	kineto_begin(k, "cuda_sync", name, w.device, tid, c->begin_ns, end_ns);
+	kineto_begin(k, "cuda_sync", sync_words[type].kineto, w.device, tid, w.begin_ns, end_ns);
 	kineto_arg_int(k, "device", w.device);
 	kineto_arg_int(k, "correlation", kineto_correlation(k, call));
-	sync_args(k, &w, name);
+	sync_args(k, &w, type);
 	kineto_end(k);
 }
 
@@ -183,7 +154,7 @@ void kineto_gpu_slice(struct kineto_file *k, const struct trace_slice *s)
 {
 	const struct model_work *w = &k->m->works.at[s->item];
 	const char *ours = strtab_text(&k->m->tables->names, w->name),
-		   *name = w->kind == WORK_SYNC ? sync_name(ours) : ours;
+		   *name = w->kind == WORK_SYNC ? sync_words[sync_type_of_work(ours)].kineto : ours;
 	bool has_call = w->call < k->m->calls.n;
 	uint32_t tid = stream_track(k, w), external = has_call ? k->external_of_call[w->call] : 0,
 		 correlation = kineto_correlation(k, has_call ? w->call

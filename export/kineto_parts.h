@@ -8,6 +8,7 @@
 #define EXPORT_KINETO_PARTS_H
 
 #include "core/util/map.h"
+#include "export/call_waits.h"
 #include "export/json_out.h"
 #include "export/trace_walk.h"
 
@@ -63,17 +64,15 @@ struct kineto_file {
 	struct map tracks;    /* pid and tid of the tracks that have a name -> 1 */
 	struct map tid_of;    /* hash of a track's kind and id -> made-up tid */
 	uint32_t n_made_up;
-	struct map stream_of;	     /* the application's handle of a stream -> CUPTI's number */
-	struct map line_of_function; /* hash of a Python function -> the line in its name */
+	struct call_waits waits;
+	struct map line_of_function;	     /* hash of a Python function -> the line in its name */
 	struct map instance_of, n_instances; /* of modules, see kineto_python.c */
 	/* the step: */
 	const struct analyzed_step *step;
 	const struct model_step *m;
 	const struct trace_words *words;
 	uint32_t main_tid;
-	uint8_t main_device;
 	uint32_t *external_of_call; /* by call of the model */
-	bool *has_wait;		    /* by call: CUPTI has recorded what it waited for */
 	VEC(struct kineto_annotation) annotations;
 	VEC(struct kineto_covered) covered;
 	VEC(struct kineto_record) records; /* sorted by event, then by time */
@@ -145,7 +144,7 @@ uint32_t kineto_python_line(struct kineto_file *k, uint32_t stack, const char *o
 /* ---- kineto_gpu.c ---- */
 
 void kineto_gpu_slice(struct kineto_file *k, const struct trace_slice *s);
-/* Writes what a call of the category CAT_SYNC waited for. */
+/* Writes what a call waited for, unless it did not wait or CUPTI has recorded it. */
 void kineto_write_wait(struct kineto_file *k, uint32_t call, uint64_t end_ns);
 /* Writes the annotations of the step on the GPU's tracks. */
 void kineto_write_covered(struct kineto_file *k);

@@ -12,7 +12,8 @@
 	X(memory, "PyTorch memory snapshots")       \
 	X(chrome, "traces in Chrome's JSON format") \
 	X(kineto, "traces for HTA and TensorBoard") \
-	X(folded, "stacks for flame graphs")
+	X(folded, "stacks for flame graphs")        \
+	X(sqlite, "databases like those of Nsight Systems")
 
 /* Makes the text "; perfetto: traces for Perfetto; memory: ...". */
 #define FORMAT_MEANING(name, what) "; " #name ": " what
