@@ -7,13 +7,14 @@
 #define CORE_FORMATS_H
 
 /* X(name, description) */
-#define FORMATS(X)                                  \
-	X(perfetto, "traces for Perfetto")          \
-	X(memory, "PyTorch memory snapshots")       \
-	X(chrome, "traces in Chrome's JSON format") \
-	X(kineto, "traces for HTA and TensorBoard") \
-	X(folded, "stacks for flame graphs")        \
-	X(sqlite, "databases like those of Nsight Systems")
+#define FORMATS(X)                                          \
+	X(perfetto, "traces for Perfetto")                  \
+	X(memory, "PyTorch memory snapshots")               \
+	X(chrome, "traces in Chrome's JSON format")         \
+	X(kineto, "traces for HTA and TensorBoard")         \
+	X(folded, "stacks for flame graphs")                \
+	X(sqlite, "databases like those of Nsight Systems") \
+	X(csv, "tables for spreadsheets")
 
 /* Makes the text "; perfetto: traces for Perfetto; memory: ...". */
 #define FORMAT_MEANING(name, what) "; " #name ": " what
