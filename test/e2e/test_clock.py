@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from harness import EVERYTHING, Case, Run, applications, process_name, prog
+from harness import EVERYTHING, Case, Run, applications, prog
 from journal import HEADER, Journal
 
 TSC = 1
@@ -32,7 +32,8 @@ class Clock(Case):
         for pid in collector, child.pid, application:
             os.kill(pid, signal.SIGKILL)
         child.wait()
-        self.eventually("the application ends", lambda: not process_name(application))
+        self.eventually("its last thread ends",
+                        lambda: "running" not in self.tool("info", path).out)
         journal = Journal(path, header_only=True)
         if journal.clock_kind != TSC:
             self.skipTest("the time-stamp counter is not the clock here")
