@@ -66,7 +66,7 @@ static double median(const struct match *at, size_t n)
  */
 static void fit(struct merge_clock *c, matches *m)
 {
-	size_t part = m->n / DRIFT_PARTS;
+	size_t part = m->n / DRIFT_PARTS, middle = part / 2;
 	double shift = median(m->at, m->n), scatter = percentile(m->at, m->n, 0.5, shift, true);
 	c->at_ns = m->at[m->n / 2].ns;
 	c->n_matched = m->n;
@@ -74,7 +74,7 @@ static void fit(struct merge_clock *c, matches *m)
 	if (m->n >= DRIFT_LEAST) {
 		const struct match *last = m->at + m->n - part;
 		double first_shift = median(m->at, part), last_shift = median(last, part),
-		       span = (double)last[part / 2].ns - (double)m->at[part / 2].ns;
+		       span = (double)last[middle].ns - (double)m->at[middle].ns;
 		if (span > 0 && fabs(last_shift - first_shift) > 2 * scatter)
 			c->drift = (last_shift - first_shift) / span;
 	}
