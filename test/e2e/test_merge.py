@@ -13,7 +13,7 @@ from same import CLOCK_NS
 from trace import Trace
 
 PROGRAM = os.path.join(ROOT, "test", "prog", "ranks_job.py")
-STEPS, RANKS, SLOW, SLOW_MS = 60, 3, 1, 8
+STEPS, RANKS, SLOW, SLOW_MS = 60, 3, 1, 20
 
 
 def line_of(text):
