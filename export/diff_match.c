@@ -133,14 +133,10 @@ static struct diff_match *group_of(struct matching *m, int side, const struct di
 static void insert(struct diff_match *g, int side, size_t index, const diff_items *items)
 {
 	vec_push(&g->of[side], index);
-	for (size_t k = g->of[side].n - 1; k; k--) {
-		size_t *at = &g->of[side].at[k];
-		if (items->at[at[-1]].place.line <= items->at[at[0]].place.line)
-			return;
-		size_t swapped = at[0];
-		at[0] = at[-1];
-		at[-1] = swapped;
-	}
+	size_t *all = g->of[side].at, k = g->of[side].n - 1;
+	for (; k && items->at[all[k - 1]].place.line > items->at[index].place.line; k--)
+		all[k] = all[k - 1];
+	all[k] = index;
 }
 
 static void add_pair(struct diff_matches *m, const struct diff_match *g, size_t i)
