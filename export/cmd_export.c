@@ -41,8 +41,8 @@ static int take_steps(void *request, const struct command_option *o, const char 
 static const struct command_option options[] = {
 	{ .name = "--format",
 	  .argument = "F[,F...]",
-	  .help = "perfetto (default), chrome, kineto, sqlite, folded, memory (PyTorch "
-		  "memory\nsnapshots)",
+	  .help = "perfetto (default), chrome, kineto, sqlite, csv, pprof, folded, "
+		  "memory\n(PyTorch memory snapshots)",
 	  .offset = offsetof(struct request, formats) },
 	{ .name = "-o",
 	  .argument = "PATH",

@@ -1,13 +1,11 @@
 /*
  * Folded stacks, for flame graphs (flamegraph.pl, speedscope, inferno). One line per stack: its
  * frames from the outermost inwards, separated by semicolons, and its time in microseconds. The
- * first frame says which time it is: "CPU" (between CUDA calls, from host samples), "blocked" (in
- * calls that wait, and in waits between calls) or "GPU" (work, by the stack that launched it, or
- * that captured it into a graph).
+ * first frame says which time it is, see stack_times.h.
  */
 #include "export/exporter.h"
+#include "export/stack_times.h"
 
-#include "core/analysis/host_kinds.h"
 #include "core/util/path.h"
 
 #include <inttypes.h>
@@ -18,7 +16,7 @@ enum { LINE_BYTES = 16384 };
 struct folded {
 	exporter_sink *sink;
 	void *context;
-	const struct analyzed_step *step;
+	const struct model_step *m;
 	struct strtab lines;
 	VEC(uint64_t) ns; /* by id of `lines` */
 	char line[LINE_BYTES];
@@ -45,24 +43,11 @@ static void begin_line(struct folded *f, const char *what)
 	add_frame(f, what);
 }
 
-/* Returns how many frames to show: without the native frames that start the Python interpreter,
- * which samples of Python code do not have. */
-static size_t count_shown(const struct frame_list *list)
-{
-	size_t n = list->n;
-	while (n && list->at[n - 1]->kind != FRAME_KIND_PYTHON)
-		n--;
-	return n ? n : list->n;
-}
-
 static void add_stack(struct folded *f, uint32_t stack)
 {
-	struct frames *frames = f->step->model->frames;
 	char text[1024];
-	if (!frames || !stack)
-		return;
-	struct frame_list list = frames_of(frames, stack);
-	for (size_t i = count_shown(&list); i-- > 0;) {
+	struct frame_list list = stack_times_frames(f->m, stack);
+	for (size_t i = list.n; i-- > 0;) {
 		const struct frame *frame = list.at[i];
 		if (frame->line)
 			snprintf(text, sizeof(text), "%s (%s:%u)", frame->function,
@@ -81,57 +66,19 @@ static void end_line(struct folded *f, uint64_t ns)
 	f->ns.at[id] += ns;
 }
 
-/* ---- The three kinds of time ---- */
-
-static bool is_blocked(uint8_t kind)
+static void take(void *context, const struct stack_time *t)
 {
-	return kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO || kind == HOST_SLEEP ||
-	       kind == HOST_CHILD;
-}
-
-static void add_samples(struct folded *f)
-{
-	const struct lane_samples *s = f->step->idle->host;
-	for (size_t i = 0; s && i < s->at.n; i++) {
-		const struct lane_sample *x = &s->at.at[i];
-		if (!x->weight_ns)
-			continue;
-		begin_line(f, is_blocked(x->kind) ? "blocked" : "CPU");
-		add_stack(f, x->stack);
-		if (x->kind != HOST_PYTHON && (x->kind != HOST_NATIVE || !x->stack))
-			add_frame(f, host_kinds[x->kind].noun);
-		end_line(f, x->weight_ns);
-	}
-}
-
-static void add_waits(struct folded *f)
-{
-	const struct model_step *m = f->step->model;
-	for (size_t i = 0; i < m->calls.n; i++) {
-		const struct model_call *c = &m->calls.at[i];
-		if ((c->category != CAT_SYNC && !c->polls) || c->end_ns <= c->begin_ns)
-			continue;
-		begin_line(f, "blocked");
-		add_stack(f, c->stack);
-		add_frame(f, strtab_text(&m->tables->names, c->name));
-		end_line(f, c->end_ns - c->begin_ns);
-	}
-}
-
-static void add_works(struct folded *f)
-{
-	const struct model_step *m = f->step->model;
-	for (size_t i = 0; i < m->works.n; i++) {
-		const struct model_work *w = &m->works.at[i];
-		if (w->kind == WORK_SYNC)
-			continue;
-		begin_line(f, "GPU");
-		add_stack(f, model_work_stack(m, w));
-		if (w->graph)
-			add_frame(f, "[CUDA graph]");
-		add_frame(f, strtab_text(&m->tables->names, w->name));
-		end_line(f, w->end_ns - w->begin_ns);
-	}
+	static const char *const words[STACK_KINDS] = {
+		[STACK_CPU] = "CPU", [STACK_BLOCKED] = "blocked", [STACK_GPU] = "GPU"
+	};
+	struct folded *f = context;
+	if (!words[t->kind]) /* the file has times only */
+		return;
+	begin_line(f, words[t->kind]);
+	add_stack(f, t->stack);
+	for (size_t i = 0; t->more[i]; i++)
+		add_frame(f, t->more[i]);
+	end_line(f, t->value);
 }
 
 /* ---- The file ---- */
@@ -173,10 +120,8 @@ static void *begin(exporter_sink *sink, void *context)
 static void add(void *file, const struct analyzed_step *step)
 {
 	struct folded *f = file;
-	f->step = step;
-	add_samples(f);
-	add_waits(f);
-	add_works(f);
+	f->m = step->model;
+	stack_times_walk(step, take, f);
 }
 
 static void end(void *file)

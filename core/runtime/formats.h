@@ -12,6 +12,7 @@
 	X(memory, "PyTorch memory snapshots")               \
 	X(chrome, "traces in Chrome's JSON format")         \
 	X(kineto, "traces for HTA and TensorBoard")         \
+	X(pprof, "profiles for pprof")                      \
 	X(folded, "stacks for flame graphs")                \
 	X(sqlite, "databases like those of Nsight Systems") \
 	X(csv, "tables for spreadsheets")
