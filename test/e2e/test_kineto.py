@@ -1,5 +1,6 @@
 """Kineto traces that profrun writes: their events, and profrun's own figures read from them."""
 import collections
+import glob
 import gzip
 import json
 import os
@@ -7,6 +8,7 @@ import re
 from decimal import Decimal
 
 from harness import PACED, Case, prog, script
+from ui import UiCase
 
 WINDOW = "skip_first=20,wait=0,warmup=0,active=8,repeat=1"
 SETTINGS = {"PROF_OPENING": "off", "PROF_SCHEDULE": WINDOW}
@@ -209,3 +211,27 @@ class Kineto(Case):
         (path,) = rank.paths("kineto/*.gz")
         head = [line for line in KinetoTrace(path).lines if re.search(r'"rank":\s+\d', line)]
         self.assertRegex(head[0], r'^"distributedInfo": .*"rank": 3')
+
+
+class InPerfetto(UiCase):
+    """The files of several steps in the Perfetto UI, which counts what it could not show."""
+
+    def test_kineto_and_several_steps(self):
+        run = self.profiled(script("demo.py"), options=("--format", "kineto"), **SETTINGS)
+        (path,) = run.paths("kineto/*.gz")
+        trace = self.opened(path)
+        shown = [e for e in KinetoTrace(path).events if e["ph"] in ("X", "i")]
+        self.assertEqual(trace.value("select count(*) from slice where dur >= 0"), len(shown))
+        trace.close()
+        into = self.folder()
+        made = self.tool("export", run.folder, "--format", "perfetto,chrome", "--steps", "20-27",
+                         "-o", into)
+        self.assertEqual(made.status, 0, made.err)
+        counts = []
+        for suffix in (".pftrace.gz", ".json.gz"):
+            (path,) = glob.glob(f"{into}/*/steps-20-27{suffix}")
+            trace = self.opened(path)
+            counts.append([trace.value(f"select count(*) from {table}")
+                           for table in ("slice", "flow")])
+            trace.close()
+        self.assertEqual(counts[0], counts[1])

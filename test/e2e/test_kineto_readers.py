@@ -31,9 +31,6 @@ class Readers(Case):
         assert made.returncode == 0, made.stderr
         cls.theirs = json.loads(made.stdout.splitlines()[-1])
 
-    def runTest(self):
-        """For cls() above."""
-
     def test_every_analysis_runs(self):
         """Without any operator of PyTorch, HTA looks for a column that it has not made."""
         failed = self.theirs["failed"]
