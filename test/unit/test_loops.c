@@ -4,7 +4,7 @@
  * is a real one.
  */
 #include "core/runtime/token.h"
-#include "core/steps/learn_loops.h"
+#include "core/steps/learn.h"
 #include "core/steps/loop_anchor.h"
 #include "core/steps/loop_births.h"
 #include "core/steps/loop_choice.h"
@@ -714,6 +714,41 @@ static void test_jobs_on_several_threads_do_not_step_themselves(void **state)
 	stop(&f);
 }
 
+/*
+ * Returns the anchor that the library gets in the opening of a training, whose steps end with
+ * launch 2. Launches have shown steps that end with launch 1.
+ */
+static uint64_t anchor_told(enum step_state state, uint64_t by_launches)
+{
+	struct fixture f;
+	struct journal_header header = { 0 };
+	struct ingest in = { .reader.header = &header, .opening.is_any = true };
+	struct learn l = { .state = state,
+			   .choice = { .anchor = by_launches, .calls_per_step = 2 } };
+	start(&f, ".", "[..]");
+	train_at(&f, 0, 40);
+	l.loops.is_started = true;
+	l.loops.tree = f.tree;
+	header.steps.anchor = by_launches;
+	learn_compare(&l, &in);
+	assert_int_equal(l.state, STEP_STATE_CONFIRMED);
+	assert_true(l.choice.boundary == LEVEL_BY_LOOP || l.choice.anchor == by_launches);
+	loop_choice_free(&l.loops.choice);
+	f.tree = l.loops.tree;
+	stop(&f);
+	return header.steps.anchor;
+}
+
+/* The library takes no other anchor once it has a confirmed one. */
+static void test_a_clear_loop_decides_until_steps_are_confirmed(void **state)
+{
+	(void)state;
+	assert_int_equal(anchor_told(STEP_STATE_PROVISIONAL, 1), 2);
+	assert_int_equal(anchor_told(STEP_STATE_PROVISIONAL, 77), 2);
+	assert_int_equal(anchor_told(STEP_STATE_CONFIRMED, 1), 1);
+	assert_int_equal(anchor_told(STEP_STATE_CONFIRMED, 77), 77);
+}
+
 static void test_nothing_repeats(void **state)
 {
 	struct fixture f;
@@ -1160,6 +1195,7 @@ int main(void)
 		cmocka_unit_test(test_two_loops_in_turn_show_the_loop_around),
 		cmocka_unit_test(test_a_loop_with_one_optimizer_step_is_a_part),
 		cmocka_unit_test(test_two_trainings_count_once),
+		cmocka_unit_test(test_a_clear_loop_decides_until_steps_are_confirmed),
 		cmocka_unit_test(test_jobs_on_several_threads_do_not_step_themselves),
 		cmocka_unit_test(test_nothing_repeats),
 		cmocka_unit_test(test_the_anchor_is_the_last_launch_of_each_step),
