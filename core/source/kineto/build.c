@@ -49,7 +49,7 @@ static bool is_whole(const struct cutting *c, uint64_t begin_ns, uint64_t end_ns
 	return n >= share_least * c->found.calls_per_step;
 }
 
-/* Finds steps in the launches. The trace may begin and end amid a step. */
+/* Finds steps in the launches. The trace may begin and end in the middle of a step. */
 static void find_steps(struct cutting *c)
 {
 	struct step_search s;
