@@ -161,10 +161,16 @@ static void say_peak(const struct report_view *v)
 {
 	char bytes[NUMBER_BYTES], title[120];
 	const struct report_memory *m = &v->process->memory;
-	if (m->device_peak_bytes <= 0)
+	/* a trace of another tool has only what PyTorch's allocator did */
+	bool is_device = m->device_peak_bytes > 0;
+	int64_t peak_bytes = is_device	    ? m->device_peak_bytes
+			     : m->allocator ? m->allocator->peak_reserved_bytes
+					    : 0;
+	if (peak_bytes <= 0)
 		return;
-	snprintf(title, sizeof(title), "Peak device memory: %s%s",
-		 report_bytes(bytes, sizeof(bytes), (double)m->device_peak_bytes),
+	snprintf(title, sizeof(title), "Peak %s: %s%s",
+		 is_device ? "device memory" : "memory of PyTorch's allocator",
+		 report_bytes(bytes, sizeof(bytes), (double)peak_bytes),
 		 m->at_peak.n ? ", by allocating line" : "");
 	if (m->at_peak.n)
 		report_list_say(v, &report_list_blocks, m->at_peak.at, m->at_peak.n, title);

@@ -51,6 +51,15 @@ class Trace:
         self.gpu("kernel", name, start, dur, grid=[8, 1, 1], block=[128, 1, 1],
                  **{"registers per thread": 32, "shared memory": 0})
 
+    def memory(self, ts, address, size, allocated=None, tid=PID):
+        """A block of the GPU's memory; a negative size frees it."""
+        totals = {"Total Allocated": allocated, "Total Reserved": 1 << 20}
+        event = {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": PID,
+                 "tid": tid, "ts": ts,
+                 "args": {"Device Type": 1, "Device Id": self.device, "Addr": address,
+                          "Bytes": size, **(totals if allocated is not None else {})}}
+        self.events.append(event)
+
     def item(self, ts, until):
         """loss.item(): a copy to the host, and the wait for it, until a time."""
         self.call("cudaMemcpyAsync", ts, 4)

@@ -77,6 +77,36 @@ class Figures(Foreign):
         self.assertEqual(p["steps"]["detector"], "none")
         self.assertEqual({k["name"]: k["per_step"] for k in p["kernels"]}["gemm"], 4)
 
+    def memory(self, has_totals):
+        """In each step, aten::linear makes 4,096 bytes and the optimizer frees them. 1,000 bytes
+        that were made before the trace began are freed in the second step; 500 stay."""
+        trace, held = kineto.training(), 1500
+        for step in range(4):
+            begin = 1000 + 10000 * step + 3100
+            for ts, address, size in ((60, 0x1000, 4096), (750, 0x1000, -4096),
+                                      (5500, 0x9000, -1000))[:3 if step == 1 else 2]:
+                held += size
+                trace.memory(begin + ts, address, size, held if has_totals else None)
+        return self.process(trace)
+
+    def test_memory_is_that_of_the_allocator(self):
+        for has_totals in (True, False):
+            with self.subTest(has_totals=has_totals):
+                p = self.memory(has_totals)
+                memory = p["memory"]
+                before = 1500 if has_totals else 1000  # of the rest only the totals tell
+                self.assertEqual(memory["allocator"]["peak_bytes"], before + 4096)
+                held = {row.get("what") or row["function"]: row["bytes"]
+                        for row in memory["at_peak"]}
+                self.assertEqual(held["before recording began"], before)
+                self.assertEqual(sum(held.values()) - held.get("PyTorch cache, unused", 0),
+                                 before + 4096)
+                self.assertEqual({row["phase"]: row["bytes"] for row in memory["by_phase"]},
+                                 {"other": before, "forward": 4096})
+                self.assertEqual({row["phase"]: row["blocks_per_step"]
+                                  for row in memory["by_phase"]}["forward"], 1)
+                self.assertNotIn("memory", [row["what"] for row in p["unavailable"]])
+
     def test_steps_are_found_from_the_launches(self):
         """The parts of a step at the begin and the end are left out."""
         trace = kineto.training(20)

@@ -92,3 +92,17 @@ uint8_t api_space(const char *name)
 	const struct row *row = row_of(name);
 	return row ? row->space : SPACE_NONE;
 }
+
+uint8_t api_copy(const char *name)
+{
+	static const struct {
+		const char *word;
+		uint8_t copy;
+	} words[] = { { "HtoD", COPY_H2D }, { "DtoH", COPY_D2H }, { "DtoD", COPY_D2D },
+		      { "HtoH", COPY_H2H }, { "PtoP", COPY_P2P }, { "HtoA", COPY_H2D },
+		      { "AtoH", COPY_D2H } };
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(name, words[i].word))
+			return words[i].copy;
+	return COPY_UNKNOWN;
+}

@@ -9,5 +9,7 @@
 uint8_t api_category(const char *name);
 /* Returns the enum record_space of an allocation or of its release. */
 uint8_t api_space(const char *name);
+/* Returns the enum record_copy of GPU work, such as "Memcpy HtoD (Pinned -> Device)". */
+uint8_t api_copy(const char *name);
 
 #endif

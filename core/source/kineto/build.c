@@ -172,6 +172,7 @@ void cutting_free(struct cutting *c)
 	vec_free(&c->ranges);
 	vec_free(&c->operators);
 	vec_free(&c->tail);
+	live_blocks_free(&c->blocks);
 	free(c->order);
 	free(c->first);
 	free(c->call_of);
@@ -198,6 +199,11 @@ static uint32_t thread_of(struct build *b, uint32_t thread)
 		vec_push(&b->m->threads, to);
 	}
 	return (uint32_t)*at;
+}
+
+static uint32_t thread_of_block(void *build, uint32_t thread)
+{
+	return thread_of(build, thread);
 }
 
 static struct model_call call_of(const struct build *b, const struct trace_call *from)
@@ -242,21 +248,6 @@ static void build_calls(struct build *b)
 	}
 }
 
-/* Returns the enum record_copy of a copy's name, such as "Memcpy HtoD (Pinned -> Device)". */
-static uint8_t copy_of(const char *name)
-{
-	static const struct {
-		const char *word;
-		uint8_t copy;
-	} words[] = { { "HtoD", COPY_H2D }, { "DtoH", COPY_D2H }, { "DtoD", COPY_D2D },
-		      { "HtoH", COPY_H2H }, { "PtoP", COPY_P2P }, { "HtoA", COPY_H2D },
-		      { "AtoH", COPY_D2H } };
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(name, words[i].word))
-			return words[i].copy;
-	return COPY_UNKNOWN;
-}
-
 /* Takes device and stream of a call from its GPU work. A trace has them only there. */
 static void place_call(struct model_call *call, const struct model_work *w,
 		       const struct strtab *names)
@@ -267,7 +258,7 @@ static void place_call(struct model_call *call, const struct model_work *w,
 	call->stream = w->stream;
 	call->bytes = w->bytes;
 	if (w->kind == WORK_MEMCPY)
-		call->copy = copy_of(strtab_text(names, w->name));
+		call->copy = api_copy(strtab_text(names, w->name));
 }
 
 static void build_earlier(struct build *b)
@@ -468,7 +459,7 @@ static void describe(struct build *b)
 	m->number = b->cut->number;
 	m->action = SCHED_RECORD;
 	m->is_traced = true;
-	m->detector = b->c->has_steps ? "ProfilerStep" : "none";
+	m->detector = !b->c->has_steps ? "none" : b->c->is_found ? "auto" : "ProfilerStep";
 	m->is_whole_run = !b->c->has_steps;
 	m->begin_ns = b->cut->begin_ns;
 	m->end_ns = b->cut->end_ns;
@@ -486,6 +477,7 @@ void cutting_build(struct cutting *c, size_t i, struct model_step *m)
 	build_ranges(&b);
 	build_operators(&b);
 	build_samples(&b);
+	live_blocks_build(&c->blocks, c->t, m, thread_of_block, &b);
 	if (m->ranges.n)
 		qsort(m->ranges.at, m->ranges.n, sizeof(*m->ranges.at), ranges_by_thread);
 	count_launches(&b);

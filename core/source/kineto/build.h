@@ -2,6 +2,7 @@
 #ifndef CORE_KINETO_BUILD_H
 #define CORE_KINETO_BUILD_H
 
+#include "core/source/kineto/live_blocks.h"
 #include "core/source/kineto/trace.h"
 #include "core/steps/levels.h"
 
@@ -25,6 +26,7 @@ struct cutting {
 	uint32_t *call_of;		 /* of each work: index in t->calls; MODEL_NO_CALL: none */
 	VEC(uint32_t) ranges, operators; /* as indices in t->slices */
 	VEC(struct model_earlier) tail;	 /* work of earlier cuts that ends in a later one */
+	struct live_blocks blocks;
 	struct frames *frames;
 	/* calls that should have GPU work and have none, and work without a call */
 	uint64_t n_calls_without_work, n_works_without_call;

@@ -43,6 +43,8 @@ struct event {
 	int64_t pid, tid;
 	/* from `args` */
 	int64_t correlation, stream, device, context, bytes, graph, node, peer, polls;
+	/* of "[memory]" */
+	int64_t address, block_bytes, device_type, device_id, allocated, reserved;
 	int64_t grid[3], block[3], registers, shared_bytes;
 	uint32_t label;	     /* `name` of a metadata event */
 	uint32_t call_stack; /* "Call stack": frames separated by ';', innermost first */

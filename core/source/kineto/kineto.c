@@ -66,6 +66,7 @@ static void start_run(struct kineto *k)
 	k->frames = frames_new(stacks_source(&k->stacks), &t->tables);
 	k->run = (struct run){ .tables = &t->tables, .frames = k->frames, .pid = (uint32_t)t->pid };
 	cutting_start(&k->cutting, t, k->frames);
+	live_blocks_total(t, &k->run.allocator);
 	for (size_t i = 0; k->cutting.has_steps && i < k->cutting.cuts.n; i++) {
 		const struct cut *c = &k->cutting.cuts.at[i];
 		double ms = (double)(c->end_ns - c->begin_ns) / 1e6;
@@ -156,17 +157,19 @@ const char *kineto_unavailable(const struct kineto *k, size_t i, const char **wh
 {
 	static const struct {
 		const char *what, *why;
-		bool only_without_python;
+		bool only_without_python, only_without_blocks;
 	} rows[] = {
 		{ "source lines", "the trace has no Python stacks; record it with with_stack=True",
-		  true },
-		{ "overhead of recording", "a trace has no unrecorded steps to compare with",
+		  true, false },
+		{ "overhead of recording", "a trace has no unrecorded steps to compare with", false,
 		  false },
-		{ "memory", "profrun does not read the memory events of traces", false },
+		{ "memory", "the trace has no memory events; record it with profile_memory=True",
+		  false, true },
 	};
 	bool is_known = has_python(k);
 	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
-		if (rows[row].only_without_python && is_known)
+		if ((rows[row].only_without_python && is_known) ||
+		    (rows[row].only_without_blocks && k->trace->blocks.n))
 			continue;
 		if (i--)
 			continue;

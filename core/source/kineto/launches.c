@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in CUpti_ActivityMemoryKind. */
-enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_DEVICE = 3 };
-
 struct span {
 	uint64_t begin_ns, end_ns;
 	uint32_t thread;
@@ -61,15 +58,6 @@ static bool is_in_optimizer(const struct search *x, const struct trace_call *c)
 	       c->begin_ns < x->optimizer.at[i - 1].end_ns;
 }
 
-static enum record_copy copy_of(const struct model_work *w)
-{
-	bool from_host = w->source == MEMORY_PAGEABLE || w->source == MEMORY_PINNED,
-	     to_host = w->target == MEMORY_PAGEABLE || w->target == MEMORY_PINNED;
-	if (from_host && w->target == MEMORY_DEVICE)
-		return COPY_H2D;
-	return to_host && w->source == MEMORY_DEVICE ? COPY_D2H : COPY_D2D;
-}
-
 /* Returns a hash of the kernel's name in the place of its function's handle. */
 static uint64_t function_of(const struct model_work *w)
 {
@@ -91,9 +79,9 @@ static void set_launch(struct level_event *e, const struct search *x, const stru
 		e->hints |= LEVEL_OPTIMIZER;
 }
 
-static void set_copy(struct level_event *e, const struct model_work *w)
+static void set_copy(struct level_event *e, const struct search *x, const struct model_work *w)
 {
-	enum record_copy copy = copy_of(w);
+	uint8_t copy = api_copy(strtab_text(&x->t->tables.names, w->name));
 	e->token = token_copy(copy);
 	e->hints |= LEVEL_COPY;
 	e->hints |= copy == COPY_H2D ? LEVEL_H2D : copy == COPY_D2H ? LEVEL_D2H : 0;
@@ -114,7 +102,7 @@ static void add_call(struct search *x, size_t i)
 		return;
 	const struct model_work *w = &x->t->works.at[x->work_of[i]];
 	if (category == CAT_MEMCPY) {
-		set_copy(&e, w);
+		set_copy(&e, x, w);
 	} else if (category == CAT_GRAPH) {
 		e.token = token_graph(w->graph ? w->graph : function_of(w));
 		e.hints |= LEVEL_GRAPH;

@@ -1,6 +1,7 @@
 /* See nest.h. */
 #include "core/source/kineto/nest.h"
 
+#include "core/source/kineto/live_blocks.h"
 #include "core/symbols/operators.h"
 
 #include <stdlib.h>
@@ -29,6 +30,19 @@ static int calls_by_time(const void *a, const void *b)
 	int order = compare(x->thread, y->thread);
 	order = order ? order : compare(x->begin_ns, y->begin_ns);
 	return order ? order : compare(y->end_ns, x->end_ns);
+}
+
+static int blocks_by_thread(const void *a, const void *b)
+{
+	const struct trace_block *x = a, *y = b;
+	int order = compare(x->thread, y->thread);
+	return order ? order : compare(x->ns, y->ns);
+}
+
+static int blocks_by_time(const void *a, const void *b)
+{
+	const struct trace_block *x = a, *y = b;
+	return compare(x->ns, y->ns);
 }
 
 /* Merge sort, because qsort() of other C libraries does not keep the order of equal items, and a
@@ -248,6 +262,20 @@ static size_t visit_thread(struct nest *n, size_t first)
 	return i;
 }
 
+/* ---- Blocks ---- */
+
+/* Sets the stacks of the blocks, and sorts them by time. */
+static void visit_blocks(struct nest *n)
+{
+	struct trace *t = n->t;
+	n->next_slice = n->open.n = 0;
+	sort(t->blocks.at, t->blocks.n, sizeof(*t->blocks.at), blocks_by_thread);
+	for (size_t i = 0; i < t->blocks.n; i++)
+		t->blocks.at[i].stack = stack_at(n, t->blocks.at[i].thread, t->blocks.at[i].ns);
+	sort(t->blocks.at, t->blocks.n, sizeof(*t->blocks.at), blocks_by_time);
+	live_blocks_complete(t);
+}
+
 /* ---- Calls in calls ---- */
 
 /* Gives the GPU work of a call within a call, such as the driver's, to the outer call. */
@@ -291,6 +319,7 @@ void nest_find(struct trace *t, struct stacks *stacks)
 	n.pitch_ns = sample_pitch_ns(t);
 	for (size_t i = 0; i < t->calls.n;)
 		i = visit_thread(&n, i);
+	visit_blocks(&n);
 	vec_free(&n.open);
 	map_free(&n.stack_of_text);
 	map_free(&n.line_of_text);

@@ -276,12 +276,39 @@ static void add_span(struct loading *l, struct event *e)
 		add_slice(l, e);
 }
 
+/* Blocks on the CPU are left out. */
+static void add_block(struct loading *l, const struct event *e)
+{
+	enum { CUDA = 1, HIP = 20 }; /* c10::DeviceType */
+	bool is_gpu = e->device_type == CUDA || e->device_type == HIP;
+	bool has_device = e->device_id >= 0 && e->device_id < DEVICE_UNKNOWN;
+	if (!is_gpu || !has_device || e->block_bytes == EVENT_NONE || e->address == EVENT_NONE)
+		return;
+	if (!e->has_begin || e->pid == EVENT_NONE || e->tid == EVENT_NONE) {
+		l->t->counts.malformed++;
+		return;
+	}
+	bool is_freed = e->block_bytes < 0;
+	vec_push(&l->t->blocks,
+		 ((struct trace_block){
+			 .ns = (uint64_t)e->begin_ns,
+			 .address = (uint64_t)e->address,
+			 .bytes = (uint64_t)(is_freed ? -e->block_bytes : e->block_bytes),
+			 .allocated_bytes = e->allocated > 0 ? (uint64_t)e->allocated : 0,
+			 .reserved_bytes = e->reserved > 0 ? (uint64_t)e->reserved : 0,
+			 .thread = thread_of(l, e->pid, e->tid),
+			 .device = (uint8_t)e->device_id,
+			 .is_freed = is_freed }));
+}
+
 static void add_event(struct loading *l, struct event *e)
 {
 	const char *name = strtab_text(&l->t->tables.names, e->name);
 	l->t->counts.events++;
 	if (e->phase == 'X')
 		add_span(l, e);
+	else if (e->phase == 'i' && !strcmp(name, "[memory]"))
+		add_block(l, e);
 	else if (e->phase == 'M' && e->pid != EVENT_NONE && e->tid != EVENT_NONE &&
 		 !strcmp(name, "thread_name"))
 		note_name(l, e);
@@ -341,6 +368,8 @@ static void rebase(struct loading *l)
 		t->steps.at[i].begin_ns += shift;
 		t->steps.at[i].end_ns += shift;
 	}
+	for (size_t i = 0; i < t->blocks.n; i++)
+		t->blocks.at[i].ns += shift;
 	t->begin_ns = (uint64_t)l->first_ns + shift;
 	t->end_ns = (uint64_t)l->last_ns + shift;
 	t->origin_ns = (uint64_t)t->about.base_ns - shift;
@@ -463,6 +492,7 @@ void trace_free(struct trace *t)
 	vec_free(&t->works);
 	vec_free(&t->samples);
 	vec_free(&t->steps);
+	vec_free(&t->blocks);
 	vec_free(&t->threads);
 	free(t);
 }

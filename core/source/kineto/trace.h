@@ -32,6 +32,18 @@ struct trace_call {
 	uint32_t number;      /* in the step that was built last, see build.c */
 };
 
+/* A block of GPU memory that PyTorch's allocator gave out or took back: "[memory]". */
+struct trace_block {
+	uint64_t ns, address, bytes;
+	/* the device's totals afterwards; those of an old version of PyTorch are not known, and
+	 * `allocated_bytes` is the sum of the blocks that the trace has */
+	uint64_t allocated_bytes, reserved_bytes;
+	uint32_t thread, stack; /* as in struct trace_call */
+	uint8_t device;
+	bool is_freed;
+	bool is_early; /* made before the trace began (live_blocks.h) */
+};
+
 struct trace_thread {
 	int64_t pid, tid;
 	char name[16];
@@ -60,6 +72,7 @@ struct trace {
 	 * by thread and time. */
 	VEC(struct model_sample) samples;
 	VEC(struct trace_step) steps;
+	VEC(struct trace_block) blocks; /* sorted by time, after nest_find() */
 	VEC(struct trace_thread) threads;
 	uint64_t origin_ns;	   /* Unix time of time 0, where `about` tells it */
 	uint64_t begin_ns, end_ns; /* of all events */
