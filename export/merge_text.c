@@ -66,12 +66,15 @@ static void say_clocks(struct textout *o, const struct merge *m)
 
 /* ---- Collectives ---- */
 
-static uint64_t most_steps(const struct merge *m)
+/* Returns how many steps all ranks recorded. Some ranks may begin to record later than others, and
+ * only a collective that two ranks recorded is compared. */
+static uint64_t common_steps(const struct merge *m)
 {
-	uint64_t most = 1;
+	uint64_t fewest = UINT64_MAX;
 	for (size_t i = 0; i < m->ranks.n; i++)
-		most = m->ranks.at[i].n_steps > most ? m->ranks.at[i].n_steps : most;
-	return most;
+		if (m->ranks.at[i].arrivals.n && m->ranks.at[i].n_steps < fewest)
+			fewest = m->ranks.at[i].n_steps;
+	return fewest && fewest < UINT64_MAX ? fewest : 1;
 }
 
 static const char *text_or_dash(const struct merge *m, uint32_t text)
@@ -82,7 +85,7 @@ static const char *text_or_dash(const struct merge *m, uint32_t text)
 static void add_row(struct text_table *t, const struct merge *m, const struct merge_row *r)
 {
 	char ms[MS_BYTES];
-	double steps = (double)most_steps(m);
+	double steps = (double)common_steps(m);
 	table_cell(t, "%s", report_ms(ms, sizeof(ms), r->wait_ns / 1e6 / steps));
 	table_cell(t, "%.4g", (double)r->n / steps);
 	table_cell(t, "%s", text_or_dash(m, r->name));

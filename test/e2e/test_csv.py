@@ -41,7 +41,9 @@ class Csv(Case):
 
     def test_sums_are_those_of_the_report(self):
         t, report = self.written(script("demo.py"), **SETTINGS)
-        self.assertEqual([row["step"] for row in t["steps"]], list(range(20, 28)))
+        steps = [row["step"] for row in t["steps"]]  # later ones if the steps are known late
+        self.assertEqual(steps, list(range(steps[0], steps[0] + STEPS)))
+        self.assertGreaterEqual(steps[0], 20)
         self.assertEqual([row["begin_ns"] for row in t["steps"]][0], 0)
         kernels = collections.defaultdict(lambda: [0, 0])
         for row in t["kernels"]:
