@@ -1,7 +1,7 @@
 """HTA and TensorBoard's plugin compute profrun's figures from the Kineto traces that it writes.
 
-They come from PyPI: `scripts/setup readers` (part of `make test`) installs them into
-build/readers-venv.
+They come from PyPI: `scripts/setup readers` installs them into build/readers-venv (200 MB). Without
+it the tests are skipped, and say so.
 """
 import json
 import os
