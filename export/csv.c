@@ -257,22 +257,29 @@ static void write_step(struct csv *c)
 
 /* ---- Lines ---- */
 
+typedef VEC(struct sums) site_sums; /* by site */
+
+static struct sums *sums_of_site(site_sums *lines, uint32_t site)
+{
+	while (lines->n <= site)
+		vec_push(lines, (struct sums){ 0 });
+	return &lines->at[site];
+}
+
 static void write_lines(struct csv *c)
 {
 	const struct model_step *m = c->m;
-	VEC(struct sums) lines = { 0 }; /* by site */
+	site_sums lines = { 0 };
 	for (size_t i = 0; i < m->calls.n; i++) {
-		uint32_t site = site_of_call(c, i);
-		vec_at_id(&lines, site);
-		lines.at[site].n++;
-		lines.at[site].n_launches += is_launch(&m->calls.at[i]);
-		lines.at[site].host_ns += m->calls.at[i].end_ns - m->calls.at[i].begin_ns;
+		struct sums *s = sums_of_site(&lines, site_of_call(c, i));
+		s->n++;
+		s->n_launches += is_launch(&m->calls.at[i]);
+		s->host_ns += m->calls.at[i].end_ns - m->calls.at[i].begin_ns;
 	}
 	for (size_t i = 0; i < m->works.n; i++) {
 		const struct model_work *w = &m->works.at[i];
-		uint32_t site = w->kind == WORK_SYNC ? 0 : site_of_work(c, w);
-		vec_at_id(&lines, site);
-		lines.at[site].gpu_ns += w->kind == WORK_SYNC ? 0 : w->end_ns - w->begin_ns;
+		if (w->kind != WORK_SYNC)
+			sums_of_site(&lines, site_of_work(c, w))->gpu_ns += w->end_ns - w->begin_ns;
 	}
 	use_table(c, TABLE_LINES);
 	for (uint32_t site = 0; site < lines.n; site++) {

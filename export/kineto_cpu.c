@@ -137,10 +137,11 @@ static void write_collective(struct kineto_file *k, const struct trace_slice *s,
 static void write_library(struct kineto_file *k, const struct trace_slice *s)
 {
 	const struct model_library *l = &k->m->libraries.at[s->item];
+	uint64_t end_ns = kineto_inner_end(k, s);
 	if (l->facts == FACTS_COLLECTIVE || l->facts == FACTS_MESSAGE)
 		write_collective(k, s, l);
 	else
-		vec_push(&k->open, (struct kineto_open){ .end_ns = kineto_inner_end(k, s) });
+		vec_push(&k->open, (struct kineto_open){ .end_ns = end_ns });
 }
 
 /* ---- Calls ---- */

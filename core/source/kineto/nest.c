@@ -204,7 +204,8 @@ static uint32_t stack_of_call(struct nest *n, const struct trace_call *c)
 {
 	uint32_t stack = stack_at(n, c->thread, c->begin_ns);
 	const struct open_slice *around = n->open.n ? &n->open.at[n->open.n - 1] : NULL;
-	if (!stack || !c->call_from || !around->is_python || !line_of(n, c->call_from))
+	bool is_called = around && around->is_python && c->call_from && line_of(n, c->call_from);
+	if (!stack || !is_called)
 		return stack;
 	return stacks_at_line(n->stacks, stack, line_of(n, c->call_from));
 }
