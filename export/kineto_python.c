@@ -132,8 +132,8 @@ static const char *class_of(const struct frame *frame)
 	return strchr(name, '(') ? "" : name;
 }
 
-/* Returns a number for the module: how many others of its class were seen before it. A module is
- * told from others by the line that calls it. */
+/* Returns a number for the module: how many others of its class were seen before it. Modules of a
+ * class that different lines call are different modules. */
 static uint32_t instance_of(struct kineto_file *k, const char *class, uint64_t path, uint32_t *id)
 {
 	bool is_new;

@@ -504,17 +504,10 @@ static void trains_and_tests(struct twin *made)
 	twin_launch(made, 1, 10, "layer", TESTS);
 }
 
-/* The call after the wait is of another function, which says nothing of the line that waits. */
-static void the_line_that_waits_is_of_the_innermost_loop(void **state)
+/* Judges trains_and_tests() with samples that show data loading with the stack FETCHES. */
+static void judge_fetching(void)
 {
-	struct host_sum waits = { .kind = HOST_LOADER, .stack = FETCHES, .ns = 1000 };
-	(void)state;
-	callers[TRAINS] = callers[FETCHES] = CALLS_TRAIN;
-	callers[TESTS] = CALLS_TEST;
-	tw = mem_zero(sizeof(*tw));
-	make_frames();
-	frames[TRAINS].function = frames[FETCHES].function = "train";
-	frames[TESTS].function = "test";
+	const struct host_sum waits = { .kind = HOST_LOADER, .stack = FETCHES, .ns = 1000 };
 	twin_record(tw, trains_and_tests, 8);
 	for (size_t i = 0; i < tw->a.timeline.calls.n; i++)
 		tw->a.timeline.calls.at[i].before_kind = HOST_LOADER;
@@ -522,6 +515,19 @@ static void the_line_that_waits_is_of_the_innermost_loop(void **state)
 	summary_fill(&f, &tw->a.timeline);
 	vec_push(&tw->a.timeline.host.at, waits);
 	replay_fill(&f);
+}
+
+/* The call after the wait is of another function, which says nothing of the line that waits. */
+static void the_line_that_waits_is_of_the_innermost_loop(void **state)
+{
+	(void)state;
+	callers[TRAINS] = callers[FETCHES] = CALLS_TRAIN;
+	callers[TESTS] = CALLS_TEST;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	frames[TRAINS].function = frames[FETCHES].function = "train";
+	frames[TESTS].function = "test";
+	judge_fetching();
 	assert_true(advises("prefetch"));
 	assert_string_equal(f.input_source, "");
 	assert_int_equal(f.advice.at[0].site, FETCHES);
@@ -532,18 +538,11 @@ static void the_line_that_waits_is_of_the_innermost_loop(void **state)
 /* Items of a queue are batches or requests: nothing tells which. */
 static void a_wait_for_a_queue_says_so(void **state)
 {
-	struct host_sum waits = { .kind = HOST_LOADER, .stack = FETCHES, .ns = 1000 };
 	(void)state;
 	tw = mem_zero(sizeof(*tw));
 	make_frames();
 	frames[FETCHES].file = "/usr/lib/python3.11/queue.py";
-	twin_record(tw, trains_and_tests, 8);
-	for (size_t i = 0; i < tw->a.timeline.calls.n; i++)
-		tw->a.timeline.calls.at[i].before_kind = HOST_LOADER;
-	f = (struct findings){ 0 };
-	summary_fill(&f, &tw->a.timeline);
-	vec_push(&tw->a.timeline.host.at, waits);
-	replay_fill(&f);
+	judge_fetching();
 	assert_int_equal(f.verdict, VERDICT_INPUT);
 	assert_string_equal(f.input_source, "queue");
 	assert_true(advises("fill the queue faster"));
