@@ -49,14 +49,17 @@ static void say_warm_up(struct textout *o, const struct report_process *p)
 /*
  * Returns whether the CPU ran far ahead of the GPU in the recorded steps. This can happen after
  * recording was switched on, because that empties the GPU's queue. Then the CPU needs less time for
- * a step than the GPU, while the GPU takes as long as in other steps.
+ * a step than the GPU, while the GPU takes as long as in other steps, and the GPU does the rest of
+ * their work after their end. If it did less than half of that, they were short for another reason.
  */
 static bool ran_ahead(const struct report_process *p, double host_ms)
 {
 	double device_ms = p->replay ? p->replay->measured_ms : 0,
-	       typical_ms = p->baseline.step_ms->p50;
+	       typical_ms = p->baseline.step_ms->p50, late_ms = 0;
+	for (size_t i = 0; i < p->gpu.n; i++)
+		late_ms = fmax(late_ms, p->gpu.at[i].late_ms);
 	return host_ms * APART < typical_ms && device_ms < APART * typical_ms &&
-	       typical_ms < APART * device_ms;
+	       typical_ms < APART * device_ms && late_ms >= (typical_ms - host_ms) / 2;
 }
 
 bool report_runs_ahead(const struct report_process *p)

@@ -28,10 +28,16 @@ static void name_outer(struct loop_namer *x, struct loop_names *to, const struct
 		to->outer.at[n++] = name_of(x, l);
 }
 
+static double own_ticks(const struct loop *l)
+{
+	return l->ticks > l->tail_ticks ? (double)(l->ticks - l->tail_ticks) : 0;
+}
+
 static int by_ticks(const void *a, const void *b)
 {
 	const struct loop *x = *(const struct loop *const *)a, *y = *(const struct loop *const *)b;
-	return x->ticks > y->ticks ? -1 : x->ticks < y->ticks;
+	double a_ticks = own_ticks(x), b_ticks = own_ticks(y);
+	return a_ticks > b_ticks ? -1 : a_ticks < b_ticks;
 }
 
 /* Returns whether the loop is around the step's loop, or that loop itself. */
@@ -107,7 +113,7 @@ static void name_others(struct loop_namer *x, struct loop_names *to, const struc
 	double whole = whole_ticks(x->tree);
 	for (size_t i = 0; i < x->tree->loops.n; i++) {
 		const struct loop *l = &x->tree->loops.at[i];
-		if (is_other(x, l, c) && (double)l->ticks >= OTHER_LEAST * whole)
+		if (is_other(x, l, c) && own_ticks(l) >= OTHER_LEAST * whole)
 			vec_push(&others, l);
 	}
 	if (others.n)
@@ -115,7 +121,7 @@ static void name_others(struct loop_namer *x, struct loop_names *to, const struc
 	list_make(x->arena, &to->others, others.n < OTHERS_MOST ? others.n : OTHERS_MOST);
 	for (size_t i = 0; i < to->others.n; i++) {
 		to->others.at[i] = name_of(x, others.at[i]);
-		to->others.at[i].share = fmin((double)others.at[i]->ticks / whole, 1);
+		to->others.at[i].share = fmin(own_ticks(others.at[i]) / whole, 1);
 	}
 	vec_free(&others);
 }

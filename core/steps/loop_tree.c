@@ -115,6 +115,8 @@ static void end_run(struct loop_tree *t, struct loop_thread *thread, uint64_t ti
 	uint32_t loop = thread->open.at[thread->open.n - 1].loop;
 	end_iteration(t, thread, ticks);
 	t->loops.at[loop].n_runs++;
+	if (ticks > thread->last_end_ticks)
+		t->loops.at[loop].tail_ticks += ticks - thread->last_end_ticks;
 }
 
 /* ---- Calls ---- */

@@ -51,6 +51,9 @@ struct loop {
 	uint64_t n_calls, n_steps, n_others, n_waits, n_transfers, n_replayed;
 	/* of all iterations, and of the longest one, with their `replayed_ticks` */
 	uint64_t ticks, longest_ticks;
+	/* the part of `ticks` between the last call of each run of the loop and the call after it:
+	 * other code may have taken it */
+	uint64_t tail_ticks;
 	struct loop_counts of_births; /* the part of the counts that loop_births_link() added */
 	bool is_full;		      /* iterations were left out: too many */
 };

@@ -11,6 +11,7 @@ import socket
 import socketserver
 import sys
 import threading
+import time
 
 STEPS, BYTES = 60, 256
 cuda = ctypes.CDLL("libcudart.so.13")
@@ -276,6 +277,20 @@ def pool_for_all():
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         for _ in range(STEPS):
             pool.submit(request).result()
+
+
+# ---- Time outside of loops ----
+
+def after_a_short_loop():
+    """The set-up takes long after its loop, not in it."""
+    for _ in range(6):
+        upload()
+    time.sleep(0.5)
+    for _ in range(STEPS):  # step
+        upload()
+        model()
+        read()
+        time.sleep(0.001)
 
 
 cuda.cudaMalloc(ctypes.byref(device), ctypes.c_size_t(BYTES))

@@ -80,6 +80,12 @@ class PythonLoops(Case):
                 if "3.13" in INTERPRETERS:
                     self.check(kind, INTERPRETERS["3.13"][0][1])
 
+    def test_time_after_a_loop_is_not_time_in_the_loop(self):
+        steps = self.steps("after_a_short_loop")
+        self.assertEqual(steps["count"], STEPS)
+        for loop in steps["loop"]["others"]:
+            self.assertLess(loop["share"], 0.3, loop)
+
     def test_the_threads_of_a_pool_belong_to_no_iteration(self):
         steps = self.steps("pool_for_all")
         self.assertEqual(steps["count"], STEPS)

@@ -57,6 +57,11 @@ static void test_host_that_ran_ahead(void **state)
 			    json_pack("{s:i, s:f}", "n", 3, "p50", 0.03));
 	json_object_set_new(replay, "measured_ms", json_real(5.3));
 	char *text = print(root, true, false, NULL);
+	assert_says(text, "recorded steps take 0.030 ms (0.01x the median)");
+	free(text);
+	json_object_set_new(json_array_get(json_object_get(p, "gpu"), 0), "late_ms_per_step",
+			    json_real(3));
+	text = print(root, true, false, NULL);
 	assert_says(text, "in recorded steps the CPU ran ahead of the GPU (0.030 ms per step)\n");
 	free(text);
 	json_object_set_new(replay, "measured_ms", json_real(0.03)); /* so it is not */
