@@ -417,15 +417,17 @@ static struct finding_drift find_drift_of_run(const struct timeline *t, const st
 	return d;
 }
 
-void step_times_check_drift(struct findings *f, const double *lengths_ns, size_t n)
+void step_times_without_waits(struct findings *f, const double *lengths_ns, size_t n)
 {
 	VEC(float) ms = { 0 };
-	if (!(f->drift.first_ms > 0) || (double)n < MOST * (double)f->baseline.n)
+	if ((double)n < MOST * (double)f->baseline.n)
 		return;
 	for (size_t i = 0; i < n; i++)
 		vec_push(&ms, (float)(lengths_ns[i] / 1e6));
 	if (!(find_drift(ms.at, n).first_ms > 0))
 		f->drift = (struct finding_drift){ 0 };
+	f->median_error_ms =
+		fmin(f->median_error_ms, median_error(ms.at, n, (double)f->baseline.n));
 	vec_free(&ms);
 }
 

@@ -17,10 +17,11 @@ double step_times_work(const struct timeline *t, double usual);
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded);
 
 /*
- * Removes f->drift if other load on the machine explains it: if the `n` recorded steps are most of
- * the run, and do not drift in the replay, in which no thread waits for a CPU. `lengths_ns`: in the
- * order of the steps.
+ * Corrects what other load on the machine did to the step times, if the `n` recorded steps are most
+ * of the run. `lengths_ns`: their lengths in the replay, in which no thread waits for a CPU, in the
+ * order of the steps. If these do not drift, f->drift is removed; f->median_error_ms is that of
+ * these lengths, if that is less.
  */
-void step_times_check_drift(struct findings *f, const double *lengths_ns, size_t n);
+void step_times_without_waits(struct findings *f, const double *lengths_ns, size_t n);
 
 #endif

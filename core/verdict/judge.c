@@ -279,7 +279,7 @@ void replay_fill(struct findings *f)
 	f->contention_ms = j.w.waited_ns * measured_ms_of_ns;
 	f->disturbed_times = 1 / j.w.undisturbed_share;
 	if (j.w.waited_ns > 0)
-		step_times_check_drift(f, j.w.lengths_ns, j.w.replay.n_steps);
+		step_times_without_waits(f, j.w.lengths_ns, j.w.replay.n_steps);
 	fill_typical(&j);
 	judge_play_resources(&j);
 	j.host_half_ms = host_half_ms(&j);

@@ -418,11 +418,25 @@ static void steps_that_do_not_drift_in_the_replay(void **state)
 		struct findings drifts = { .baseline = { .n = 110 }, .drift = { 2, 4 } };
 		for (int i = 0; i < 100; i++)
 			lengths_ns[i] = 2e6 + 2e4 * i * grows;
-		step_times_check_drift(&drifts, lengths_ns, 50); /* too few of 110 to tell */
+		step_times_without_waits(&drifts, lengths_ns, 50); /* too few of 110 to tell */
 		assert_true(drifts.drift.first_ms > 0);
-		step_times_check_drift(&drifts, lengths_ns, 100);
+		step_times_without_waits(&drifts, lengths_ns, 100);
 		assert_int_equal(drifts.drift.first_ms > 0, grows);
 	}
+}
+
+/* Savings are stated without waits for a CPU, so such waits are no noise that hides them. */
+static void waits_for_a_cpu_do_not_hide_savings(void **state)
+{
+	double lengths_ns[100];
+	struct findings f = { .baseline = { .n = 110 }, .median_error_ms = 9 };
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		lengths_ns[i] = 2e6 + 1e4 * (i % 10);
+	step_times_without_waits(&f, lengths_ns, 50); /* too few of 110 to tell */
+	assert_float_equal(f.median_error_ms, 9, 0);
+	step_times_without_waits(&f, lengths_ns, 100);
+	assert_in_range((uint64_t)(f.median_error_ms * 1e6), 1000, 20000);
 }
 
 static void load_is_no_drift(void **state)
@@ -529,6 +543,7 @@ int main(void)
 		cmocka_unit_test(the_median_has_an_error),
 		cmocka_unit_test(drift_is_a_change_all_the_time),
 		cmocka_unit_test(steps_that_do_not_drift_in_the_replay),
+		cmocka_unit_test(waits_for_a_cpu_do_not_hide_savings),
 		cmocka_unit_test(load_is_no_drift),
 		cmocka_unit_test(slow_steps_that_are_recorded),
 	};
