@@ -57,7 +57,7 @@ struct finding_slow {
 	double other_most_ms; /* length of the longest other step */
 	/* Number of recorded slow steps, and the step numbers of the first four of them. */
 	uint64_t n_recorded, recorded[4];
-	uint64_t n_of_load; /* recorded slow steps that waited for a CPU for most of their time */
+	uint64_t n_of_load; /* recorded slow steps that are slow because they waited for a CPU */
 };
 
 /* A slow step (struct finding_slow). */
@@ -72,7 +72,7 @@ struct finding_pause {
 	 * what the CPU did there. */
 	bool is_sampled;
 	uint8_t cause;
-	bool is_of_load; /* the step waited for a CPU for most of its time */
+	bool is_of_load; /* the step is slow because it waited for a CPU */
 };
 
 /* How the length of steps changes during the run. Zeros: it does not. */

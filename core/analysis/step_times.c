@@ -125,15 +125,17 @@ static float undisturbed_ms(const struct timeline *t, const struct timeline_step
 	return (float)(ms - waited);
 }
 
-/* Returns whether a recorded step waited for a CPU for most of its time. */
-static bool is_long_by_load(const struct timeline *t, const struct timeline_step *s)
+/* Returns whether a recorded step waited for a CPU for most of its time, and is no slow step without
+ * these waits: other load makes a pause longer, whatever its cause. */
+static bool is_long_by_load(const struct timeline *t, const struct timeline_step *s,
+			    double median_ms)
 {
-	double waited_ms = 0;
-	return (double)undisturbed_ms(t, s, &waited_ms) < waited_ms;
+	double waited_ms = 0, own_ms = (double)undisturbed_ms(t, s, &waited_ms);
+	return own_ms < waited_ms && own_ms < RARE_FACTOR * median_ms;
 }
 
 /* The recorded length of a step differs a little from the one that was counted. */
-static void find_recorded(struct finding_slow *s, const struct timeline *t)
+static void find_recorded(struct finding_slow *s, const struct timeline *t, double median_ms)
 {
 	const size_t most = sizeof(s->recorded) / sizeof(*s->recorded);
 	double between_ms = (s->least_ms + s->other_most_ms) / 2;
@@ -144,7 +146,7 @@ static void find_recorded(struct finding_slow *s, const struct timeline *t)
 		if (s->n_recorded < most)
 			s->recorded[s->n_recorded] = step->number;
 		s->n_recorded++;
-		s->n_of_load += is_long_by_load(t, step);
+		s->n_of_load += is_long_by_load(t, step, median_ms);
 	}
 }
 
@@ -293,7 +295,8 @@ static uint32_t next_site(const struct timeline *t, uint32_t step)
 
 /* Sets the line of a recorded step's longest call or longest gap between calls of one thread. Only
  * main_thread() counts: other threads may be idle. */
-static void find_line(struct finding_pause *p, const struct timeline *t, uint32_t step)
+static void find_line(struct finding_pause *p, const struct timeline *t, uint32_t step,
+		      double median_ms)
 {
 	const struct timeline_step *s = &t->steps.at[step];
 	uint64_t longest_ns = 0, at_ns = s->begin_ns;
@@ -317,7 +320,7 @@ static void find_line(struct finding_pause *p, const struct timeline *t, uint32_
 	/* after the last call, the CPU is on its way to the next step's first one */
 	if (s->n_calls && at_ns < s->end_ns && s->end_ns - at_ns > longest_ns)
 		set_gap(p, t, s, next_site(t, step), at_ns, s->end_ns);
-	p->is_of_load = is_long_by_load(t, s);
+	p->is_of_load = is_long_by_load(t, s, median_ms);
 }
 
 static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_warm)
@@ -329,7 +332,7 @@ static void fill_pauses(struct findings *f, const struct baseline *b, size_t n_w
 			continue;
 		for (uint32_t k = 0; f->timeline && k < f->timeline->steps.n; k++)
 			if (f->timeline->steps.at[k].number == p.number)
-				find_line(&p, f->timeline, k);
+				find_line(&p, f->timeline, k, f->baseline.p50);
 		vec_push(&f->pauses, p);
 	}
 }
@@ -455,7 +458,7 @@ void step_times_fill(struct findings *f, const struct baseline *b, const struct 
 			f->n_recorded_warm_up = count_steps_before(f->timeline, b->first + n_warm);
 	}
 	if (f->slow.n) {
-		find_recorded(&f->slow, f->timeline);
+		find_recorded(&f->slow, f->timeline, f->baseline.p50);
 		fill_pauses(f, b, n_warm);
 	}
 	f->drift = find_drift_of_run(f->timeline, b);

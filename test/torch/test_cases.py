@@ -9,14 +9,14 @@ CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Cases(SimCase):
-    def report(self, name, kernel_us, *before, arguments=(), **settings):
+    def report(self, name, kernel_us, *before, arguments=(), status=0, **settings):
         """Runs the case with default settings. Returns the run and its processes' reports."""
         command = [self.interpreter, *before, os.path.join(CASES, name), *arguments]
         folder = self.folder()
         line = [self.launcher(), "--sim", "-o", folder, "--", *command]
         run = self.execute(line, folder, self.environment(PROFSIM_KERNEL_US=kernel_us, **settings),
                            timeout=300)
-        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual(run.status, status, run.err)
         return run, report_of(run)["processes"]
 
     @staticmethod
@@ -149,6 +149,90 @@ class Cases(SimCase):
         self.assertLess(max(own), sum(own) / 2)
         phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
         self.assertEqual(max(phases, key=phases.get), "other", phases)
+
+    def candidates(self, process):
+        """Returns the causes that the verdict names."""
+        bound = process["bound"]
+        return [bound["verdict"], *bound["between"]]
+
+    def test_mixed_precision_with_a_loader(self):
+        """55 kernels of 300 us are most of a step, of 10 us little. Its loader keeps up."""
+        line = self.guilty("amp_loader_train.py")
+        _, (process,) = self.report("amp_loader_train.py", 300, arguments=("100",))
+        self.assertEqual(process["bound"]["verdict"], "gpu", process["bound"])
+        self.assertIn(line, [row["line"] for row in process["syncs"]])
+        _, (process,) = self.report("amp_loader_train.py", 10, arguments=("60",))
+        self.assertIn("launch", self.candidates(process), process["bound"])
+        self.assertNotIn("gpu", self.candidates(process), process["bound"])
+
+    def test_anomaly_detection_left_on(self):
+        _, (process,) = self.report("anomaly_left_on.py", 30)
+        self.assert_first_advice(process, self.guilty("anomaly_left_on.py"),
+                                 "switch anomaly detection off")
+        _, (process,) = self.report("anomaly_left_on.py", 30, FIXED=1)
+        self.assertFalse([a for a in process["advice"] if "anomaly" in a["what"]])
+
+    def test_pauses_of_the_garbage_collector(self):
+        _, (process,) = self.report("gc_pause.py", 40)
+        self.assertIn(process["baseline"]["slow_steps"]["n"], (2, 3))
+        self.assertGreater(process["baseline"]["slow_steps"]["time_pct"], 25)
+        self.assertEqual({row["cause"] for row in process["baseline"]["pauses"]}, {"gc"})
+        self.assert_first_advice(process, self.guilty("gc_pause.py"),
+                                 "gc.freeze()")
+        self.assertNotIn("input", self.candidates(process))
+
+    def test_workers_that_start_in_each_epoch(self):
+        _, (process,) = self.report("short_epochs.py", 40)
+        line = self.guilty("short_epochs.py")
+        self.assertEqual(process["steps"]["count"], 200)
+        slow = process["baseline"]["slow_steps"]
+        self.assertGreaterEqual(slow["n"], 7)  # of 8 epochs, the first one is warm-up
+        self.assertGreater(slow["time_pct"], 25)
+        self.assertIn((line, "input"), [(row["line"], row["cause"])
+                                        for row in process["baseline"]["pauses"]])
+        self.assert_first_advice(process, line, "prefetch batches: more DataLoader workers")
+
+    def test_python_code_after_reading_the_loss(self):
+        _, (process,) = self.report("host_work_after_item.py", 10)
+        line = self.guilty("host_work_after_item.py")
+        self.assertEqual(process["bound"]["verdict"], "host", process["bound"])
+        self.assert_first_advice(process, line, "move this CPU work")
+        idle = {row["cause"]: row["ms_per_step"] for row in process["idle"]}
+        self.assertGreater(idle["host"], 2 * idle.get("input", 0), idle)
+
+    def test_values_that_lightning_logs(self):
+        """Lightning reads both values for its progress bar, and converts them in `self.log`."""
+        _, (process,) = self.report("lightning_pbar.py", 40)
+        line = self.guilty("lightning_pbar.py")
+        self.assertEqual(process["steps"]["count"], 160)
+        (read,) = [row for row in process["syncs"] if row["kind"] == "item"]
+        self.assertEqual((read["function"], round(read["per_step"])),
+                         ("convert_tensors_to_scalars.<locals>.to_item", 2))
+        logs = [row["total_ms_per_step"] for row in process["host"]
+                if (row["file"] or "").endswith("lightning_pbar.py") and row["line"] in (line, line + 1)]
+        self.assertGreater(sum(logs), 0.3, process["host"])
+        phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
+        self.assertGreater(phases["other"], 0.3, phases)
+
+    def test_out_of_memory(self):
+        run, (process,) = self.report("oom_long_batch.py", 40, status=1, PROFSIM_MEMORY_MB=300)
+        line, mib = self.guilty("oom_long_batch.py"), 1 << 20
+        self.assertEqual(process["failure"]["api"], "cudaMalloc")
+        self.assertIn("Ended by torch.OutOfMemoryError: cudaMalloc of", run.err)
+        (leak,) = process["memory"]["leaks"]
+        self.assertEqual(leak["line"], line)
+        self.assertAlmostEqual(leak["bytes_per_step"] / mib, 3, delta=0.6)
+        self.assertEqual(process["memory"]["at_peak"][0]["line"], line)
+
+    def test_a_model_in_a_trainer(self):
+        """The launches are not all on the line that calls the Trainer."""
+        _, (process,) = self.report("hf_trainer_bert.py", 20, arguments=(self.folder(),))
+        self.assertEqual(process["steps"]["count"], 75)
+        launches = [row["launches_per_step"] for row in process["lines"]]
+        self.assertLess(max(launches), 0.7 * sum(launches))
+        self.assertFalse([row for row in process["lines"]
+                          if row["file"].endswith("hf_trainer_bert.py")])
+        self.assertTrue([row for row in process["modules"] if "BertSelfAttention" in row["name"]])
 
     def two_ranks(self):
         command = [self.interpreter, "-m", "torch.distributed.run", "--nproc-per-node", "2",

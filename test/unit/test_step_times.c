@@ -285,6 +285,11 @@ static void pauses_have_their_line(void **state)
 	f = (struct findings){ .timeline = &t };
 	t.calls.at[0].waited_before_ns = (uint32_t)(500 * ms); /* another thread had the CPU */
 	step_times_fill(&f, &b, recorded);
+	assert_false(f.pauses.at[0].is_of_load); /* the other 400 ms are a pause, too */
+	findings_free(&f);
+	f = (struct findings){ .timeline = &t };
+	t.calls.at[0].waited_before_ns = (uint32_t)(880 * ms);
+	step_times_fill(&f, &b, recorded);
 	t.calls.at[0].waited_before_ns = 0;
 	assert_true(f.pauses.at[0].is_of_load);
 	assert_false(f.pauses.at[1].is_of_load);
