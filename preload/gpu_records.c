@@ -24,8 +24,13 @@ enum {
 	HURRY_BUFFERS = 128,
 	POPULATED_BUFFERS = 8, /* see make_buffer() */
 	READY_BUFFERS = 3,     /* created in advance (keep_ready()); creating them takes 1.5 ms */
-	CUPTI_11_8 = 18,       /* the first version whose records have graph ids and pool sizes */
-	CUPTI_12_9 = 27,       /* the first version that does not crash if it gets no buffer */
+	/*
+	 * With 256 threads on two busy cores, a thread that had asked for a buffer stood still for
+	 * longer than two windows. CUPTI then had one buffer twice.
+	 */
+	ABANDONED_MS = 5000,
+	CUPTI_11_8 = 18, /* the first version whose records have graph ids and pool sizes */
+	CUPTI_12_9 = 27, /* the first version that does not crash if it gets no buffer */
 	FLIGHT_SLOTS = 65536,
 	KERNEL_SLOTS = 16384,
 };
@@ -38,7 +43,8 @@ struct kernel {
 
 /*
  * Who may use a buffer. ABANDONED: CUPTI had the buffer when CUPTI was taken down, so a thread may
- * still write to it. Such a buffer becomes free when CUPTI is taken down the next time.
+ * still write to it. Such a buffer becomes free when CUPTI gives it back, or when CUPTI is taken
+ * down ABANDONED_MS later.
  */
 enum owner { OURS, CUPTIS, ABANDONED };
 
@@ -52,6 +58,7 @@ static struct {
 	_Atomic uint8_t owners[MAX_BUFFERS]; /* enum owner */
 	/* guards the members below, because two threads may complete buffers at once */
 	pthread_mutex_t lock;
+	uint64_t abandoned_ms[MAX_BUFFERS]; /* when it was abandoned */
 	struct kernel kernels[KERNEL_SLOTS];
 	uint32_t n_kernels;
 	/*
@@ -235,15 +242,22 @@ void gpu_records_want(enum gpu_wanted wanted)
 	atomic_store(&g.wanted, wanted);
 }
 
+/* Caller holds the lock. */
+static void abandon_buffer(uint32_t i, uint64_t now_ms)
+{
+	uint8_t owner = atomic_load(&g.owners[i]);
+	if (owner == CUPTIS && atomic_compare_exchange_strong(&g.owners[i], &owner, ABANDONED))
+		g.abandoned_ms[i] = now_ms;
+	else if (owner == ABANDONED && now_ms - g.abandoned_ms[i] >= ABANDONED_MS)
+		atomic_compare_exchange_strong(&g.owners[i], &owner, OURS);
+}
+
 void gpu_records_are_down(void)
 {
+	uint64_t now_ms = clock_ms();
 	pthread_mutex_lock(&g.lock);
-	for (uint32_t i = 0; i < MAX_BUFFERS; i++) {
-		uint8_t owner = atomic_load(&g.owners[i]);
-		if (owner != OURS)
-			atomic_compare_exchange_strong(&g.owners[i], &owner,
-						       owner == CUPTIS ? ABANDONED : OURS);
-	}
+	for (uint32_t i = 0; i < MAX_BUFFERS; i++)
+		abandon_buffer(i, now_ms);
 	/* a session without records takes an id too, so that the next one begins with another id */
 	if ((int32_t)(g.first_id - g.last_id) > 0)
 		g.last_id = g.first_id;
