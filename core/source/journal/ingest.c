@@ -445,6 +445,8 @@ static uint64_t record_ticks(const struct rec_head *head)
 		return ((const struct rec_call *)head)->begin_ticks;
 	case REC_STEP:
 		return ((const struct rec_step *)head)->ticks;
+	case REC_DROPPED: /* if the journal is full, all chunks begin with one */
+		return ((const struct rec_dropped *)head)->last_ticks;
 	case REC_GPU_STATE:
 		return ((const struct rec_gpu_state *)head)->ticks;
 	case REC_RANGE:
