@@ -51,8 +51,10 @@ enum {
 				      * event */
 	ALIVE_EVERY_MS = 20,
 	OPEN_PATIENCE_MS = 2000, /* a journal's file exists a moment before its header is written */
-	LEFT_EVERY_MS = 500,	 /* how often to read all of /proc, which takes some milliseconds */
-	READING_MS = 1000,	 /* after SIGTERM */
+	ALONE_PATIENCE_MS = 2000, /* a launcher that was killed may just have started the
+				   * application */
+	LEFT_EVERY_MS = 500, /* how often to read all of /proc, which takes some milliseconds */
+	READING_MS = 1000,   /* after SIGTERM */
 	SETTLE_MS = 60, /* wait after the application's end for children that have just begun to use
 		     * CUDA */
 };
@@ -82,12 +84,13 @@ struct collector {
 	bool is_late;  /* a journal was about to get full, and not all has been read since */
 	bool is_saved; /* everything was saved after the last process ended */
 	uint64_t now_ms, over_ms, saved_ms, listed_ms, asked_ms, left_ms;
-	size_t n_left;	  /* processes that the application left running, counted at left_ms */
-	uint64_t n_known; /* count_news() when run.json was saved last */
-	double wall_s;	  /* duration of the run in seconds; 0: unknown */
-	int signal;	  /* the signal that ended the application, 0: none */
-	int exit_status;  /* with which the application ended, -1: not known */
-	char line[256];	  /* the beginning of a line from the launcher */
+	uint64_t alone_ms; /* when it was seen that the launcher has ended */
+	size_t n_left;	   /* processes that the application left running, counted at left_ms */
+	uint64_t n_known;  /* count_news() when run.json was saved last */
+	double wall_s;	   /* duration of the run in seconds; 0: unknown */
+	int signal;	   /* the signal that ended the application, 0: none */
+	int exit_status;   /* with which the application ended, -1: not known */
+	char line[256];	   /* the beginning of a line from the launcher */
 	size_t n_line;
 };
 
@@ -472,6 +475,7 @@ static void listen(struct collector *c)
 	if (n <= 0) { /* the launcher has ended or was killed */
 		close(c->control);
 		c->control = -1;
+		c->alone_ms = c->now_ms;
 		stopping.has_launcher = false;
 		return;
 	}
@@ -486,16 +490,23 @@ static void listen(struct collector *c)
 }
 
 /* Without a launcher, the run is over when the application has ended. If the application's pid is
- * unknown, the run is over when the last process with a journal has ended. */
+ * unknown, the run is over when the last process with a journal has ended. If there is no journal
+ * either, the launcher was killed before it named the application, which may not have begun. */
+static bool seems_over(const struct collector *c)
+{
+	if (c->application)
+		return !procfs_is_alive(c->application, c->application_start);
+	if (c->watched.n)
+		return !count_running(c);
+	return c->now_ms - c->alone_ms >= ALONE_PATIENCE_MS;
+}
+
 static void check_over(struct collector *c)
 {
-	if (c->is_over || c->control >= 0)
+	if (c->is_over || c->control >= 0 || !seems_over(c))
 		return;
-	if (c->application ? !procfs_is_alive(c->application, c->application_start)
-			   : c->watched.n && !count_running(c)) {
-		c->is_over = true;
-		c->over_ms = c->now_ms;
-	}
+	c->is_over = true;
+	c->over_ms = c->now_ms;
 }
 
 /* Sends the launcher the content of run.json and the report. The launcher does not read run.json,

@@ -19,6 +19,8 @@ import unittest
 from harness import (
     EVERYTHING,
     LAUNCHER,
+    LIBRARY,
+    PATIENCE_S,
     TOOL,
     Case,
     Run,
@@ -421,6 +423,28 @@ class Collector(Case):
                          read_proc("self", "oom_score_adj"))
         os.kill(application, signal.SIGKILL)
         child.communicate()
+
+    def alone(self, folder):
+        """Returns a collector whose launcher was killed before it named the application."""
+        ours, theirs = os.pipe()
+        child = subprocess.Popen([TOOL, "collect", "--control", str(ours), folder],
+                                 env=environment(), pass_fds=[ours])
+        os.close(ours)
+        os.close(theirs)
+        return child
+
+    def test_a_launcher_that_was_killed_before_it_named_the_application(self):
+        os.makedirs(os.path.join(folder := self.folder(), "journal"))
+        self.assertEqual(self.alone(folder).wait(PATIENCE_S), 0)
+        line = ["sh", "-c", f"sleep 4; {prog('loop')} 300"]
+        program = subprocess.Popen(line, env=environment(
+            LD_PRELOAD=LIBRARY, PROF_OUT=folder, PROF_LAUNCHED=1, **EVERYTHING),
+            stdout=subprocess.DEVNULL)
+        collector = self.alone(folder)
+        self.assertEqual(program.wait(PATIENCE_S), 0)
+        self.assertEqual(collector.wait(PATIENCE_S), 0)
+        (process,) = Run(0, "", "", folder).json["processes"]
+        self.assertEqual(process["steps"]["count"], 300)
 
     def test_sigterm_changes_nothing_before_the_application_ends(self):
         code = f"{prog('loop')} 300; read x; {prog('loop')} 300; read x"
