@@ -87,7 +87,7 @@ enum {
 	LAUNCH_NS = 100000,
 	MISSING = 60,	  /* the launch whose work was dropped */
 	BEHIND = 20,	  /* the work is delivered after as many further launches */
-	LIMIT_MB = 2,	  /* an eighth holds 2,048 launches with their work */
+	LIMIT_MB = 4,	  /* a sixteenth holds 2,048 launches with their work */
 	MOST_HELD = 6000, /* as many, the 2,000 of the last 200 ms, and those of a slice */
 };
 
