@@ -101,7 +101,7 @@ class Host(Case):
     def test_the_sampling_thread_keeps_no_process_alive(self):
         """The main thread leaves the process by pthread_exit."""
         for settings in ({"PROF_HOST": "off"}, {}):
-            run = self.profiled([prog("ends"), "main-leaves"], timeout=20,
+            run = self.profiled([prog("ends"), "main-leaves"],
                                 **{**EVERYTHING, "PROF_CUPTI": "off", **settings})
             self.assertEqual(run.status, 0, run.err)
             self.assertTrue(run.out.endswith("last thread\n"))

@@ -54,7 +54,7 @@ class Resources(Case):
         folder = self.folder()
         line = [*program, "--sim", "-o", folder, "--schedule", "always", "--", *command]
         child = subprocess.run(line, env=environment(**settings), capture_output=True, text=True,
-                               cwd=self.base, timeout=100, preexec_fn=limit, check=False)
+                               cwd=self.base, timeout=PATIENCE_S, preexec_fn=limit, check=False)
         return child.returncode, child.stdout, child.stderr.splitlines(), folder
 
     def check_runs(self, status, out, lines, folder):
@@ -400,7 +400,7 @@ class Collector(Case):
             os.kill(collector, signal.SIGTERM)
         finally:
             os.kill(collector, signal.SIGCONT)
-        _, err = child.communicate(timeout=100)
+        _, err = child.communicate(timeout=PATIENCE_S)
         self.assertEqual(child.returncode, 0, "must be the application's own status")
         self.assertIn("stopped by SIGTERM", err)
         self.eventually("the collector ends", lambda: process_name(collector) is None)
@@ -460,7 +460,7 @@ class Collector(Case):
         self.assertEqual(child.stdout.readline(), "300 steps\n")
         self.eventually("all steps are read", lambda: [300, 300] == [
             p["steps"]["count"] for p in run.json["processes"]])
-        _, err = child.communicate("\n", timeout=100)
+        _, err = child.communicate("\n", timeout=PATIENCE_S)
         self.assertNotIn("stopped by SIGTERM", err)
 
     def test_sigterm_before_the_launcher_has_named_the_application(self):
@@ -476,7 +476,7 @@ class Collector(Case):
             with self.assertRaises(subprocess.TimeoutExpired):
                 child.wait(timeout=3)  # it would end within 2 s
             os.close(writes)
-            self.assertEqual(child.wait(timeout=100), 0, child.stderr.read())
+            self.assertEqual(child.wait(timeout=PATIENCE_S), 0, child.stderr.read())
 
     def test_the_folder_of_a_run(self):
         first = self.preloaded([prog("loop"), "300"], **EVERYTHING)
