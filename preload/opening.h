@@ -54,6 +54,12 @@ struct opening {
 bool opening_start(struct opening *o, const struct opening_limits *limits, uint64_t ticks_per_s,
 		   uint32_t chunk_bytes);
 
+/* Leaves GPU timing on throughout the opening, because the schedule records every step. */
+static inline void opening_leave_gpu(struct opening *o)
+{
+	atomic_store(&o->gpu, OPENING_GPU_STAYS);
+}
+
 /* Returns whether the opening has GPU timing. */
 static inline bool opening_has_gpu(const struct opening *o)
 {

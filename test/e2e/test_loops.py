@@ -216,6 +216,31 @@ class Loops(Case):
         self.assertTrue(100 < chosen["count"] < 19000, chosen["count"])
         self.assertIn("only the steps of the opening are counted", run.err)
 
+    def test_loops_decide_if_every_step_is_recorded(self):
+        always = {"PROF_SCHEDULE": "always"}
+        for name, count in CASES.items():
+            with self.subTest(name):
+                run, steps, _ = self.steps([prog("case_" + name)], PROFSIM_DEVICES="2", **always)
+                self.assertEqual((steps["count"], steps["loop"]["iterations"]), (count, count))
+                self.assertEqual(steps["recorded"][-1], count - 1)
+                again = self.execute([LAUNCHER, "report", run.folder, "--json"], run.folder,
+                                     environment())
+                self.assertEqual(json.loads(again.out)["processes"][0]["steps"], steps)
+        for kind, counts in KINDS.items():
+            with self.subTest(kind):
+                _, steps, _ = self.steps([prog("case_loops"), kind], PROFSIM_DEVICES="3", **always)
+                self.assertIn(steps["count"], counts)
+        _, steps = self.after_the_opening("stages", "6000", **always)
+        self.assertEqual(steps["count"], 6000)
+        self.assertLess(steps["loop"]["iterations"], 5000)
+        self.assertGreater(steps["confidence"], 0.7)
+
+    def test_no_loop_is_learned_without_an_opening(self):
+        _, steps, _ = self.steps([prog("case_loops"), "stages", "1000"], PROF_OPENING="off",
+                                 PROF_SCHEDULE="always")
+        self.assertGreater(steps["count"], 0)
+        self.assertNotIn("loop", steps)
+
     def test_a_line_without_a_loop(self):
         run, _, _ = self.steps([prog("case_rk4_stages")])
         again = self.execute([LAUNCHER, "report", run.folder, "--step", "loop:rk4_stages.cu:2"],

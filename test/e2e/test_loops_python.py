@@ -28,15 +28,15 @@ def line_of(kind):
 
 
 class PythonLoops(Case):
-    def steps(self, kind, python=sys.executable):
-        run = self.profiled([python, PROGRAM, kind])
+    def steps(self, kind, python=sys.executable, **settings):
+        run = self.profiled([python, PROGRAM, kind], **settings)
         self.assertEqual(run.status, 0, run.err)
         with open(os.path.join(run.folder, "report.json")) as file:
             (process,) = json.load(file)["processes"]
         return process["steps"]
 
-    def check(self, kind, python=sys.executable):
-        steps = self.steps(kind, python)
+    def check(self, kind, python=sys.executable, **settings):
+        steps = self.steps(kind, python, **settings)
         loop = steps["loop"]
         self.assertEqual((steps["count"], loop["iterations"], os.path.basename(loop["file"]),
                           loop["line"]), (STEPS, STEPS, "loops.py", line_of(kind)))
@@ -85,6 +85,11 @@ class PythonLoops(Case):
         self.assertEqual(steps["count"], STEPS)
         for loop in steps["loop"]["others"]:
             self.assertLess(loop["share"], 0.3, loop)
+
+    def test_loops_decide_if_every_step_is_recorded(self):
+        for kind in "guarded", "inside_handler", "while_with", "pool", "thread_each":
+            with self.subTest(kind):
+                self.check(kind, PROF_SCHEDULE="always")
 
     def test_the_threads_of_a_pool_belong_to_no_iteration(self):
         steps = self.steps("pool_for_all")

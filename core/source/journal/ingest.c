@@ -266,7 +266,7 @@ static void take_step(struct ingest *f, struct ingest_thread *t, const struct re
 	if (ingest_is_void(f, s->generation))
 		return;
 	bool is_begin = s->event == STEP_BEGIN;
-	f->opening.is_any |= is_begin && s->action == SCHED_OPENING;
+	f->opening.is_any |= is_begin && (s->action == SCHED_OPENING || f->schedule.always);
 	if (f->is_marked)
 		return;
 	if (s->event == STEP_OUTSIDE || (is_begin && s->number))

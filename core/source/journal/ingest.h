@@ -67,7 +67,7 @@ struct gpu_switch {
 
 /* The recording that begins with the first CUDA call (preload/opening.h). */
 struct ingest_opening {
-	bool is_any;
+	bool is_any;	     /* also if the schedule records every step */
 	uint64_t end_ticks;  /* 0: not over */
 	uint64_t n_calls;    /* calls held when it ended */
 	uint64_t first_kept; /* earlier steps of the opening are not passed on */

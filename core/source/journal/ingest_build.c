@@ -60,7 +60,8 @@ static enum launch_lack lack_of_timing(const struct build *b)
 {
 	const struct ingest *f = b->f;
 	uint64_t end = f->opening.end_ticks;
-	bool is_in_opening = f->opening.is_any && (!end || b->cut->begin_ticks < end);
+	bool is_in_opening = f->opening.is_any && !f->schedule.always &&
+			     (!end || b->cut->begin_ticks < end);
 	if (was_yielded(b))
 		return LACK_YIELDED;
 	if (f->gpu_state == GPU_UNAVAILABLE)

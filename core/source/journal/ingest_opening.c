@@ -18,7 +18,7 @@ void ingest_end_opening(struct ingest *f, uint64_t ticks)
 {
 	f->opening.end_ticks = ticks;
 	f->opening.n_calls = f->n_pending;
-	if (f->one_step && ticks > f->marks.at[0].ticks)
+	if (f->one_step && !f->schedule.always && ticks > f->marks.at[0].ticks)
 		queue_push(&f->marks, ((struct step_mark){ .ticks = ticks,
 							   .number = UINT64_MAX,
 							   .action = SCHED_NONE,

@@ -130,11 +130,15 @@ static void fill_found_steps(struct facts_steps *to, const struct driver *d, str
 	}
 }
 
-/* Returns the length of the opening if it ended before the process did, NAN otherwise. */
+/*
+ * Returns the length of the opening if it ended before the process did, NAN otherwise. Without
+ * steps, a schedule that records every step reports the whole run.
+ */
 static double opening_s(const struct ingest *f)
 {
 	uint64_t end = f->opening.end_ticks;
-	if (!end || end <= f->first_ticks)
+	bool is_whole = f->schedule.always && f->last_number == UINT64_MAX;
+	if (!end || end <= f->first_ticks || is_whole)
 		return NAN;
 	return (double)timebase_length_ns(&f->time, end - f->first_ticks) / 1e9;
 }

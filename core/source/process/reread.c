@@ -23,13 +23,22 @@ struct reread {
 	struct learn *learn; /* the first pass feeds it; NULL: nothing to learn */
 };
 
+/*
+ * Returns whether the run has an opening. If the schedule records every step, no step is marked as
+ * one of the opening.
+ */
+static bool has_opening(const struct reread *r)
+{
+	return r->log.opening.is_any || r->d->ingest->schedule.always;
+}
+
 /* ---- The first pass ---- */
 
 static void feed(void *context, uint32_t slot, const struct rec_call *c)
 {
 	struct reread *r = context;
 	struct ingest *f = r->d->ingest;
-	f->opening.is_any |= r->log.opening.is_any;
+	f->opening.is_any |= has_opening(r);
 	f->opening.end_ticks = r->log.opening.end_ticks;
 	if (ingest_takes_call(f, c))
 		learn_feed(r->learn, f, slot, c);
@@ -99,8 +108,8 @@ static bool conclude(struct reread *r)
 static bool use_begins(struct reread *r)
 {
 	struct driver *d = r->d;
-	bool is_all_opening = r->log.opening.is_any && !r->log.opening.end_ticks &&
-			      !r->log.has_triggers && !d->ingest->schedule.flight;
+	bool is_all_opening = has_opening(r) && !r->log.opening.end_ticks && !r->log.has_triggers &&
+			      !d->ingest->schedule.flight;
 	/* then its traces have the steps that were counted */
 	bool collector_was_killed = atomic_load(&driver_header(d)->collector);
 	if (!is_all_opening || collector_was_killed ||
@@ -407,7 +416,7 @@ static int reread_with(struct driver *d, struct reread *r, struct err *e)
 	int error = is_auto ? find_anchors(r, e) : read_first(r, e);
 	if (error)
 		return error;
-	f->opening.is_any = r->log.opening.is_any;
+	f->opening.is_any = has_opening(r);
 	f->opening.end_ticks = r->log.opening.end_ticks;
 	for (size_t i = 0; i < r->voided.n; i++)
 		ingest_void(f, r->voided.at[i]);
