@@ -5,8 +5,7 @@ with Python's frames and without. Runs several at a time.
 usage: 80_steps.py [NAME...]
 
 Prints a table row per run, with the columns of test/torch/steps.py. Without PROFRUN_GPU=1 runs on
-the simulated GPU. test/torch/test_steps.py says what must hold. What it lists as not right yet is
-no failure here, whether it is still wrong or not.
+the simulated GPU. test/torch/test_steps.py says what must hold.
 """
 import sys
 import tempfile
@@ -21,7 +20,7 @@ def outcome(name, frames, found):
     what = f"{name}, {frames}"
     if isinstance(found, str):
         return what, found[-300:].replace("\n", " "), False
-    wrong = test_steps.wrong(found) - test_steps.NOT_YET.get(name, set())
+    wrong = test_steps.wrong(found)
     why = [f"{', '.join(sorted(wrong))} wrong"] if wrong else []
     if found.detector != "auto":
         why.append(f"found by {found.detector}")

@@ -3,11 +3,12 @@ with PROFRUN_GPU=1 on a real one: each with Python's frames and without.
 
 usage: steps.py [NAME...] [--keep DIR] [-j N]
 
-True ends of steps come from marks that the program writes for itself and profrun does not read. A
-row of the table has: the true number of steps and the counted number; the number of the first step
-that the library began itself; of the steps from there on, the share that hold exactly one boundary,
-and the share that end where the program says, with no launch or copy between; the median number of
-calls from a true end to the nearest boundary; what the detector reported.
+True ends of steps come from marks that the program writes for itself and profrun does not read. If
+a mark has two times, the step may end anywhere between them. A row of the table has: the true
+number of steps and the counted number; the number of the first step whose begin is known; of the
+steps from there on, the share that hold exactly one boundary, and the share that end where the
+program says, with no launch or copy between; the median number of calls from a true end to the
+nearest boundary; what the detector reported.
 """
 import argparse
 import bisect
@@ -35,9 +36,13 @@ PYTHON = os.path.join(BUILD, "torch-venv", "bin", "python")
 LOOPS = os.path.join(HERE, "loops")
 # every call from the lock on is in the journal
 SCHEDULE = "skip_first=0,wait=0,warmup=0,active=100000,repeat=1"
-FRAMES = {"frames": {}, "no frames": {"PROF_PYTHON": "off"}}
+# On a loaded machine, the opening of 10 s may end before the program does, and compiling may take
+# longer than the minute after which time slices are recorded. With frames, the loops then decide
+# only about the place where the library counts, or not at all.
+FRAMES = {"frames": {"PROF_OPENING": "600s,64MB"}, "no frames": {"PROF_PYTHON": "off"}}
+PATIENT = {"PROF_LEARN_S": "600"}
 CALLS = ("launch", "graph", "memcpy")
-LIMIT_S = 180
+LIMIT_S = 600  # a program that compiles takes minutes on a loaded machine
 
 
 class Found:
@@ -52,12 +57,15 @@ class Found:
                                                       steps.get("confidence"))
         journal = Journal(os.path.join(folder, process["journal"]))
         calls = sorted(journal.ns(c.begin) for c in journal.calls() if c.category in CALLS)
-        self._compare(calls, self._begins(journal, folder), ends_ns)
+        # then the loop has cut all steps anew, and those that the library recorded are void
+        is_cut_by_loop = steps.get("boundary") == "loop" and "opening_s" not in steps
+        begins = {} if is_cut_by_loop else self._recorded(journal)
+        self._compare(calls, begins or self._traced(folder), ends_ns)
 
     @staticmethod
-    def _begins(journal, folder):
-        """Returns {number: begin}, as the library recorded it, or from the traces where the run was
-        too short for that."""
+    def _recorded(journal):
+        """Returns {number: begin}, as the library recorded it: nothing if the run was too
+        short."""
         void = {r.detail for r in journal.of(STEP) if r.event == "corrected"}
         # an anchor that was replaced before its steps had numbers counted none
         found, bases = {}, {journal.base_generation: journal.base}
@@ -67,8 +75,13 @@ class Found:
                     r.event == "begin" or (r.event == "counted" and r.generation in bases)):
                 found.setdefault(r.number + (bases[r.generation] if r.event == "counted" else 0),
                                  journal.ns(r.ticks))
-        for path in () if found else glob.glob(
-                os.path.join(folder, "traces", "*", "step-*.pftrace.gz")):
+        return found
+
+    @staticmethod
+    def _traced(folder):
+        """Returns {number: begin} of the steps that have traces."""
+        found = {}
+        for path in glob.glob(os.path.join(folder, "traces", "*", "step-*.pftrace.gz")):
             found.update((int(s.name.split()[1]), s.time) for s in Trace(path).slices
                          if re.fullmatch(r"step \d+", s.name))
         return found
@@ -77,8 +90,17 @@ class Found:
         """Compares both kinds of boundaries as positions among the calls, all of which are in the
         journal."""
         self.first = min(numbers, default=None)
-        places = {number: bisect.bisect_left(calls, ns) for number, ns in numbers.items()}
-        begins, ends = sorted(places.values()), [bisect.bisect_left(calls, ns) for ns in ends_ns]
+        ends = [bisect.bisect_left(calls, first) for first, _ in ends_ns]
+        latest = [bisect.bisect_left(calls, last) for _, last in ends_ns]
+
+        def place_of(ns):
+            """The place among the calls. What may end a step counts as its earliest end."""
+            place = bisect.bisect_left(calls, ns)
+            k = bisect.bisect_right(ends, place) - 1
+            return ends[k] if k >= 0 and place <= latest[k] else place
+
+        places = {number: place_of(ns) for number, ns in numbers.items()}
+        begins = sorted(places.values())
         # no step begins at the last step's end
         judged = [k for k in range(1, self.n_true - 1) if begins and ends[k - 1] >= begins[0]]
         late = [min((begin - ends[k] for begin in begins), key=abs) for k in judged]
@@ -124,7 +146,7 @@ def run(name, frames, folder):
     # on a new machine.
     cold = {name: os.path.join(folder, "compiled")
             for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
-    env = environment(TRUE_STEPS=marks, HF_HUB_OFFLINE=1, **cold, **FRAMES[frames])
+    env = environment(TRUE_STEPS=marks, HF_HUB_OFFLINE=1, **cold, **PATIENT, **FRAMES[frames])
     for left in range(TRIES - 1, -1, -1):
         done = subprocess.run(command, env=env, cwd=folder, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=LIMIT_S)
@@ -136,7 +158,7 @@ def run(name, frames, folder):
     if done.returncode:
         return f"exit status {done.returncode}: {done.stdout[-1000:]}"
     with open(marks, encoding="utf-8") as file:
-        return Found(name, frames, out, [int(line) for line in file])
+        return Found(name, frames, out, [tuple(map(int, line.split())) for line in file])
 
 
 def run_all(names, base, at_once):

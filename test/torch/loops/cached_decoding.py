@@ -31,6 +31,7 @@ with torch.inference_mode():
     for _ in range(10):
         token, caches, text = (torch.randint(0, WORDS, (1, random.randint(5, 40))).cuda(),
                                [None] * 3, [])
+        marks.belongs_to_either()
         for _ in range(random.randint(8, 16)):
             x = embedding(token)
             for i, block in enumerate(blocks):

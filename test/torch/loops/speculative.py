@@ -30,6 +30,7 @@ draft, target = Decoder(32, 1).cuda().eval(), Decoder(64, 3).cuda().eval()
 with torch.no_grad():
     for prompt in range(8):
         ids = torch.randint(0, 100, (1, random.randrange(5, 12))).cuda()
+        marks.belongs_to_either()
         end = ids.shape[1] + 40
         while ids.shape[1] < end:
             guess = ids

@@ -24,6 +24,12 @@ class Mark(TrainerCallback):
     def on_step_end(self, args, state, control, **kwargs):
         marks.step()
 
+    def on_log(self, args, state, control, **kwargs):
+        marks.belongs_to_either()
+
+    def on_evaluate(self, args, state, control, **kwargs):
+        marks.belongs_to_either()
+
 
 model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=2, n_embd=64, vocab_size=500, n_positions=64))
 with tempfile.TemporaryDirectory() as folder:

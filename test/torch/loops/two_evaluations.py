@@ -36,3 +36,4 @@ for step in range(60):
     marks.step()
     evaluate()
     evaluate()
+    marks.belongs_to_either()
