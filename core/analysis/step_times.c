@@ -125,8 +125,8 @@ static float undisturbed_ms(const struct timeline *t, const struct timeline_step
 	return (float)(ms - waited);
 }
 
-/* Returns whether a recorded step waited for a CPU for most of its time, and is no slow step without
- * these waits: other load makes a pause longer, whatever its cause. */
+/* Returns whether a recorded step waited for a CPU for most of its time, and is no slow step
+ * without these waits: other load makes a pause longer, whatever its cause. */
 static bool is_long_by_load(const struct timeline *t, const struct timeline_step *s,
 			    double median_ms)
 {

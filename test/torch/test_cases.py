@@ -209,7 +209,8 @@ class Cases(SimCase):
         self.assertEqual((read["function"], round(read["per_step"])),
                          ("convert_tensors_to_scalars.<locals>.to_item", 2))
         logs = [row["total_ms_per_step"] for row in process["host"]
-                if (row["file"] or "").endswith("lightning_pbar.py") and row["line"] in (line, line + 1)]
+                if (row["file"] or "").endswith("lightning_pbar.py")
+                and row["line"] in (line, line + 1)]
         self.assertGreater(sum(logs), 0.3, process["host"])
         phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
         self.assertGreater(phases["other"], 0.3, phases)
