@@ -5,6 +5,7 @@ its random choices from the Place, whose seed is that of the whole run together 
 name. So a case can be repeated alone.
 """
 import collections
+import errno
 import glob
 import gzip
 import json
@@ -99,11 +100,24 @@ class Place:
         self.folder = os.path.join(base, "run")
         os.makedirs(base)
 
+    @staticmethod
+    def start(command, **options):
+        """Starts a program that may have just been copied. A child that another thread forks
+        meanwhile has the copy open for writing until its exec."""
+        for _ in range(100):
+            try:
+                return subprocess.Popen(command, **options)
+            except OSError as error:
+                if error.errno != errno.ETXTBSY:
+                    raise
+                time.sleep(0.05)
+        return subprocess.Popen(command, **options)
+
     def run(self, command, stdin=b"", cwd=None, **settings):
         """Runs a command to its end. Output is bytes, because hostile output is no text."""
-        child = subprocess.Popen(command, env=environment(**settings), cwd=cwd or self.base,
-                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, start_new_session=True)
+        child = self.start(command, env=environment(**settings), cwd=cwd or self.base,
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, start_new_session=True)
         try:
             out, err = child.communicate(stdin, timeout=PATIENCE_S)
             return Ended(child.returncode, out, err)
