@@ -50,7 +50,8 @@ static void say_warm_up(struct textout *o, const struct report_process *p)
  * Returns whether the CPU ran far ahead of the GPU in the recorded steps. This can happen after
  * recording was switched on, because that empties the GPU's queue. Then the CPU needs less time for
  * a step than the GPU, while the GPU takes as long as in other steps, and the GPU does the rest of
- * their work after their end. If it did less than half of that, they were short for another reason.
+ * their work after their end. If the GPU did less than half of that work then, the recorded steps
+ * were short for another reason.
  */
 static bool ran_ahead(const struct report_process *p, double host_ms)
 {

@@ -25,8 +25,8 @@ enum {
 	POPULATED_BUFFERS = 8, /* see make_buffer() */
 	READY_BUFFERS = 3,     /* created in advance (keep_ready()); creating them takes 1.5 ms */
 	/*
-	 * With 256 threads on two busy cores, a thread that had asked for a buffer stood still for
-	 * longer than two windows. CUPTI then had one buffer twice.
+	 * With 256 threads on two busy cores, a thread that had asked for a buffer did not run for
+	 * longer than two windows. CUPTI then got the same buffer for another thread.
 	 */
 	ABANDONED_MS = 5000,
 	CUPTI_11_8 = 18, /* the first version whose records have graph ids and pool sizes */

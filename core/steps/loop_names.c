@@ -28,6 +28,7 @@ static void name_outer(struct loop_namer *x, struct loop_names *to, const struct
 		to->outer.at[n++] = name_of(x, l);
 }
 
+/* Returns the time in the loop, up to the last call of each run of it. */
 static double own_ticks(const struct loop *l)
 {
 	return l->ticks > l->tail_ticks ? (double)(l->ticks - l->tail_ticks) : 0;

@@ -1,6 +1,6 @@
 /*
- * Reads a journal that was full for long, as the collector does. What it holds must not grow with
- * the load, because records are missing or because of how chunks then begin.
+ * Reads a journal that was full for long, as the collector does. What the reader holds must not
+ * grow with the load, although records are missing and chunks begin with marks of dropped records.
  */
 #include "core/runtime/clock.h"
 #include "core/util/memory_limit.h"
@@ -86,7 +86,7 @@ enum {
 	LAUNCHES_PER_STEP = 50,
 	LAUNCH_NS = 100000,
 	MISSING = 60,	  /* the launch whose work was dropped */
-	BEHIND = 20,	  /* the work is delivered after as many further launches */
+	LAG = 20,	  /* launches between a launch and the delivery of its work */
 	LIMIT_MB = 4,	  /* a sixteenth holds 2,048 launches with their work */
 	MOST_HELD = 6000, /* as many, the 2,000 of the last 200 ms, and those of a slice */
 };
@@ -102,15 +102,15 @@ static struct journal_builder *run_with_missing_work(void)
 	jb_string(b, 1, "k");
 	jb_kernel(b, 1, 1);
 	jb_gpu_state(b, MAIN, GPU_ON, first - 100, 0);
-	for (uint64_t i = 0; i < LAUNCHES + BEHIND; i++) {
-		uint64_t at = first + i * LAUNCH_NS, done = i - BEHIND;
+	for (uint64_t i = 0; i < LAUNCHES + LAG; i++) {
+		uint64_t at = first + i * LAUNCH_NS, done = i - LAG;
 		if (i % LAUNCHES_PER_STEP == 0)
 			jb_step(b, MAIN, STEP_BEGIN, at - 90, i / LAUNCHES_PER_STEP, SCHED_RECORD);
 		if (i < LAUNCHES) {
 			jb_call(b, MAIN, JB_LAUNCH, at, 1000, (uint32_t)i + 1, 7);
 			jb_external(b, MAIN, (uint32_t)i + 1, MAIN, (uint32_t)i + 1);
 		}
-		if (i >= BEHIND && done != MISSING)
+		if (i >= LAG && done != MISSING)
 			jb_work(b, CUPTI, REC_KERNEL, 1, first + done * LAUNCH_NS + LATENCY_NS,
 				3000, (uint32_t)done + 1, 7);
 	}
