@@ -6,8 +6,6 @@
  */
 #include "core/source/journal/ingest.h"
 
-#include "core/util/memory_limit.h"
-
 enum {
 	/*
 	 * Steps are closed when at least 1/READY_SHARE of the steps held are over, because each
@@ -17,12 +15,6 @@ enum {
 	READY_SHARE = 3,
 	READY_SHARE_LIVE = 8,
 	NEW_SHARE = 8, /* try again when the GPU work held has grown by 1/NEW_SHARE */
-	/*
-	 * The records of steps that wait for GPU work may take 1/HELD_SHARE of the memory limit.
-	 * Passing the steps on takes up to four times as much again, for copies of the records and
-	 * for pairing them. Of 512 MiB, a run with a full journal took 509 with an eighth.
-	 */
-	HELD_SHARE = 16,
 };
 
 /* How long to wait for GPU work if nothing shows that it will not arrive. */
@@ -171,24 +163,7 @@ static bool has_new_works(const struct ingest *f)
 	return f->works.n >= f->works_at_group_try + f->works_at_group_try / NEW_SHARE;
 }
 
-/*
- * Returns whether the records held take so much memory that steps must not wait for more GPU work.
- * A single piece of work that never comes, because the journal was full, would hold up all steps of
- * WAIT_FOR_WORK_NS: 680 MiB at 100,000 calls per second.
- */
-static bool holds_too_much(const struct ingest *f)
-{
-	uint64_t bytes =
-		f->n_pending * sizeof(struct rec_call) + f->works.n * sizeof(*f->works.at) +
-		f->externals.n * sizeof(*f->externals.at) + f->apis.n * sizeof(*f->apis.at) +
-		f->samples.n * sizeof(*f->samples.at) + f->marks.n * sizeof(*f->marks.at);
-	return bytes > memory_limit_part(HELD_SHARE);
-}
-
-/*
- * Returns how many steps can be passed on. If too much is held, these are the older half of the
- * steps that are over, whose GPU work has had the most time to come.
- */
+/* Returns how many steps can be passed on. */
 static size_t count_ready(struct ingest *f)
 {
 	size_t n_past = 0, n_given_up = 0;
@@ -201,10 +176,8 @@ static size_t count_ready(struct ingest *f)
 	if (n_given_up)
 		return n_given_up;
 	size_t n_complete = n_past > 1 && has_new_works(f) ? count_complete(f, n_past) : 0;
-	if (n_complete)
+	if (n_complete || !is_first_ready(f))
 		return n_complete;
-	if (!is_first_ready(f))
-		return holds_too_much(f) ? n_past - n_past / 2 : 0;
 	n_complete = n_past > 1 ? count_complete(f, n_past) : 1;
 	return n_complete ? n_complete : 1;
 }
