@@ -130,6 +130,17 @@ static void *in_scope_of(const struct link_map *caller, const char *symbol)
  * Returns the function that the caller would reach if neither this library nor another interposer
  * were preloaded; NULL: there is none. `next` is the definition after this library in global scope.
  */
+static void *find_in_scope(const struct hook_row *row, const struct link_map *caller, void *next)
+{
+	void *found = NULL;
+	if (caller && caller->l_name[0])
+		found = acceptable(in_scope_of(caller, row->symbol), row, caller);
+	if (!found)
+		found = lookup_in(object_needed_by(caller, row->entry_point), row->symbol);
+	return found ? found : next;
+}
+
+/* Does what find_in_scope() does, and takes a library that nobody but its loader can see, too. */
 static void *find_linked(const struct hook_row *row, const struct link_map *caller, void *next)
 {
 	static const char *const libraries[][4] = {
@@ -145,13 +156,7 @@ static void *find_linked(const struct hook_row *row, const struct link_map *call
 							 "libcublasLt.so.11", NULL },
 		[ENTRY_POINT_LIBRARIES + LIB_DNN] = { "libcudnn.so.9", "libcudnn.so.8", NULL },
 	};
-	void *found = NULL;
-	if (caller && caller->l_name[0])
-		found = acceptable(in_scope_of(caller, row->symbol), row, caller);
-	if (!found)
-		found = lookup_in(object_needed_by(caller, row->entry_point), row->symbol);
-	if (!found)
-		found = next;
+	void *found = find_in_scope(row, caller, next);
 	for (int i = 0; !found && libraries[row->entry_point][i]; i++)
 		found = lookup_in(object_mapped(libraries[row->entry_point][i]), row->symbol);
 	return found;
@@ -163,6 +168,13 @@ void *lookup_find(const struct hook_row *row, void *return_address)
 	void *next = acceptable(lookup_dlsym(RTLD_NEXT, row->symbol), row, NULL);
 	bool is_interposer = next && !object_is_entry_point(object_of(next), row->entry_point);
 	return is_interposer && object_of(next) != caller ? next : find_linked(row, caller, next);
+}
+
+bool lookup_is_in_scope(const char *symbol, unsigned entry_point, void *return_address)
+{
+	const struct hook_row row = { .symbol = symbol, .entry_point = (uint8_t)entry_point };
+	void *next = acceptable(lookup_dlsym(RTLD_NEXT, symbol), &row, NULL);
+	return next || find_in_scope(&row, object_of(return_address), NULL);
 }
 
 void *lookup_interposer(const struct hook_row *row)

@@ -56,16 +56,16 @@ static bool is_ours_to_wrap(const struct request *r, void *found, unsigned entry
 }
 
 /*
- * Returns whether the search would find only our own export, because no CUDA library has the
- * function. (Our export is in global scope; for RTLD_NEXT it comes after the program itself.) The
- * application must then get NULL, because programs check in this way whether CUDA is installed. The
- * failed search sets the message for dlerror.
+ * Returns whether the search would find only our own export, because no CUDA library that the
+ * caller can see has the function. (Our export is in global scope; for RTLD_NEXT it comes after the
+ * program itself.) The application must then get NULL, because programs check in this way whether
+ * CUDA is installed. The failed search sets the message for dlerror.
  */
 static bool has_no_real_function(const struct request *r, const struct hook_row *row, void *found)
 {
 	if (r->handle != RTLD_NEXT && (!found || object_of(found) != object_own()))
 		return false;
-	if (r->version || lookup_find(row, r->return_address))
+	if (r->version || lookup_is_in_scope(row->symbol, row->entry_point, r->return_address))
 		return false;
 	lookup_dlsym(RTLD_NEXT, row->symbol);
 	return true;

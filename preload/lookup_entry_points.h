@@ -27,6 +27,12 @@ void lookup_find_dlsym(void);
 void *lookup_find(const struct hook_row *row, void *return_address);
 
 /*
+ * Returns whether the caller would find the symbol by its name if this library were not preloaded.
+ * It does not if the CUDA library was loaded with RTLD_LOCAL, and the caller is not linked to it.
+ */
+bool lookup_is_in_scope(const char *symbol, unsigned entry_point, void *return_address);
+
+/*
  * Returns the next definition after this library in global scope if another interposer has it;
  * otherwise NULL. May leave a message for dlerror().
  */

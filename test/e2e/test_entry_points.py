@@ -3,6 +3,7 @@
 The simulated GPU's own list of what it ran is the oracle.
 """
 import os
+import sys
 import unittest
 
 from harness import BUILD, EVERYTHING, Case, prog, script, truth
@@ -136,6 +137,13 @@ class EntryPoints(Case):
         self.assertEqual(
             preloaded.out.replace(os.path.join(BUILD, "libprofrun.so"), prog("lookups")), bare.out)
         self.assertEqual(preloaded.paths("*"), [])
+
+    def test_lookups_of_a_runtime_that_only_its_user_sees_are_unchanged(self):
+        code = ("import ctypes; one, all = ctypes.CDLL('libcudart.so.13'), ctypes.CDLL(None); "
+                "print([hasattr(o, n) for o in (one, all) for n in ('cudaMalloc', 'cuMemAlloc')])")
+        for run in (self.bare, self.preloaded):
+            self.assertEqual(run([sys.executable, "-c", code]).out,
+                             "[True, False, False, False]\n")
 
 
 if __name__ == "__main__":

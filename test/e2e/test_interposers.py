@@ -54,6 +54,15 @@ class Interposers(Case):
     def test_replaces_dlsym(self):
         self.check_form("name")
 
+    def test_a_runtime_that_only_its_user_sees(self):
+        """Without profrun the interposer's search fails, too, and it ends the program."""
+        library, command = interposer("next"), [prog("life_unload"), "local"]
+        bare = self.bare(command, LD_PRELOAD=library)
+        self.assertEqual((bare.status, bare.err.splitlines()[0]), (3, "interposer: no cudaMalloc"))
+        for preloads in f"{LIBRARY}:{library}", f"{library}:{LIBRARY}":
+            run = self.preloaded(command, LD_PRELOAD=preloads)
+            self.assertEqual((run.status, run.out, run.err), (3, bare.out, bare.err))
+
     def test_interposers_on_both_sides(self):
         command = [prog("interposed"), "all", str(REPEAT)]
         first, second = interposer("next"), interposer("handle")
