@@ -28,6 +28,7 @@ TOOL = os.path.join(BUILD, "profrun")
 OWN_LINE = re.compile(r"profrun(\[\d+\])?: ")
 EVERYTHING = {"PROF_SCHEDULE": "always"}
 SANITIZED = "PROFRUN_SANITIZED" in os.environ  # the tool has AddressSanitizer (scripts/check-san)
+SLOWER = 10 if SANITIZED else 1  # how much longer the tool takes
 # For work that is quick on an idle machine: only a hang takes longer.
 PATIENCE_S = 400 if SANITIZED else 100
 PACED = {"PACE_MS": 50}  # makes test/prog/loop wait for the collector (test/prog/known.h)
@@ -56,6 +57,8 @@ def unsanitized(why):
     """Skips a test if the tool has AddressSanitizer."""
     return unittest.skipIf(SANITIZED, f"not with AddressSanitizer: {why}")
 
+
+KEEPS_UP = "the program does not wait for the collector"  # a reason for unsanitized()
 
 # For tests of what is recorded after the opening, or without it.
 NO_OPENING = {"PROF_OPENING": "off"}

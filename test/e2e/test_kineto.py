@@ -7,7 +7,7 @@ import os
 import re
 from decimal import Decimal
 
-from harness import PACED, Case, prog, script
+from harness import KEEPS_UP, PACED, Case, prog, script, unsanitized
 from ui import UiCase
 
 WINDOW = "skip_first=20,wait=0,warmup=0,active=8,repeat=1"
@@ -121,6 +121,7 @@ class Kineto(Case):
                   for x in p["lines"]} for p in (ours, theirs)]
         self.assertEqual(lines[1], lines[0])
 
+    @unsanitized(KEEPS_UP)
     def test_python_program(self):
         run, path = self.exported(script("demo.py"), **SETTINGS)
         t = self.check_form(path)
@@ -216,6 +217,7 @@ class Kineto(Case):
 class InPerfetto(UiCase):
     """The files of several steps in the Perfetto UI, which counts what it could not show."""
 
+    @unsanitized(KEEPS_UP)
     def test_kineto_and_several_steps(self):
         run = self.profiled(script("demo.py"), options=("--format", "kineto"), **SETTINGS)
         (path,) = run.paths("kineto/*.gz")

@@ -6,7 +6,7 @@ import os
 import re
 import unittest
 
-from harness import Case, LAUNCHER, ROOT, environment, prog
+from harness import KEEPS_UP, LAUNCHER, ROOT, Case, environment, prog, unsanitized
 
 CASES = {
     "rk4_stages": 500,
@@ -153,6 +153,7 @@ class Loops(Case):
         other = json.loads(again.out)["processes"][0]["steps"]
         self.assertEqual((other["count"], other["loop"]["line"]), (2000, inner["line"]))
 
+    @unsanitized(KEEPS_UP)
     def test_loops_before_and_after_the_steps_are_mentioned(self):
         run, steps, _ = self.steps([prog("case_loops"), "phases"])
         others = steps["loop"]["others"]

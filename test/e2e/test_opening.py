@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from harness import Case, Run, prog
+from harness import SLOWER, Case, Run, prog
 from journal import GPU_STATE, STEP
 from trace import Trace
 
@@ -151,7 +151,7 @@ class Opening(Case):
 
     def test_steps_of_graphs_are_recorded_after_the_opening(self):
         """Only while graphs are made, the opening has no GPU times."""
-        run = self.loop(4000, "graph")
+        run = self.loop(4000 * SLOWER, "graph")
         self.assertEqual(len(run.trace_steps()), 3, run.err)
         self.assertEqual(self.kernels_per_step(run), STEP_KERNELS)
 

@@ -5,7 +5,7 @@ import gzip
 import json
 import os
 
-from harness import Case, script
+from harness import KEEPS_UP, Case, script, unsanitized
 from trace import fields, message
 
 SETTINGS = {"PROF_OPENING": "off",
@@ -47,6 +47,7 @@ class Profile:
         return lines
 
 
+@unsanitized(KEEPS_UP)
 class Pprof(Case):
     def exported(self, options=()):
         run = self.profiled(script("demo.py"), **SETTINGS)

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from harness import NO_OPENING, Case, LAUNCHER, LIBRARY, Run, TOOL, environment, prog
+from harness import LAUNCHER, LIBRARY, NO_OPENING, SLOWER, TOOL, Case, Run, environment, prog
 from trace import Trace
 
 STEADY = "kernel:first"  # detects its steps at once
@@ -451,7 +451,7 @@ class Flight(TriggerCase):
             began = time.monotonic()
             live.do(1000)
             # On a loaded machine the collector needs time, too.
-            time.sleep(max(0.05, 4 * (time.monotonic() - began)))
+            time.sleep(SLOWER * max(0.05, 4 * (time.monotonic() - began)))
         run = live.end()
         self.assertEqual(self.facts(run)["losses"]["dropped"], 0)
         self.assertFalse(self.facts(run)["journal_is_whole"])
