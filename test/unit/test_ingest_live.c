@@ -272,8 +272,8 @@ static void test_work_of_a_new_chunk_waits_for_earlier_work(void **state)
 enum { GRAPH_STEPS = 3, PIECES = 200, PIECES_BEFORE = 60 };
 
 /*
- * Returns when a step begins. The first one was half a second ago, so that the collector still waits
- * for its work, also on a slow machine.
+ * Returns when a step begins. The first one was half a second ago, so that the collector still
+ * waits for its work, also on a slow machine.
  */
 static uint64_t graph_step_at(const struct journal_builder *b, uint64_t step)
 {
