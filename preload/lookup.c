@@ -127,8 +127,9 @@ static void *in_scope_of(const struct link_map *caller, const char *symbol)
 }
 
 /*
- * Returns the function that the caller would reach if neither this library nor another interposer
- * were preloaded; NULL: there is none. `next` is the definition after this library in global scope.
+ * Returns the function that the caller would find by its name if neither this library nor another
+ * interposer were preloaded; NULL: there is none. `next` is the definition after this library in
+ * global scope.
  */
 static void *find_in_scope(const struct hook_row *row, const struct link_map *caller, void *next)
 {
@@ -140,7 +141,8 @@ static void *find_in_scope(const struct hook_row *row, const struct link_map *ca
 	return found ? found : next;
 }
 
-/* Does what find_in_scope() does, and takes a library that nobody but its loader can see, too. */
+/* Like find_in_scope(), but also finds the function in a CUDA library that was loaded with
+ * RTLD_LOCAL, because a hooked call must reach it. */
 static void *find_linked(const struct hook_row *row, const struct link_map *caller, void *next)
 {
 	static const char *const libraries[][4] = {
