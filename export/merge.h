@@ -33,11 +33,12 @@ enum merge_method {
 	MERGE_STEPS,	   /* unknown: the first steps are put at the same time */
 };
 
-/* A clock: that of one machine. */
+/* A clock: that of one machine, or of one trace. */
 struct merge_clock {
 	const char *host; /* "": unknown */
 	bool is_wall;	  /* traces of torch.profiler have wall-clock times */
 	bool has_no_wall; /* the trace does not say when it was recorded */
+	bool is_own;	  /* no other rank has it */
 	int64_t wall_ns;  /* what to add to a time of this clock to get the wall clock's */
 	/* What to add to a time t of this clock to get the reference's: shift_ns + drift * (t -
 	 * at_ns). */

@@ -232,20 +232,21 @@ static const int64_t same_clock_ns = 1000000000;
 static const int64_t year_2000_ns = 946684800000000000;
 
 static size_t clock_of(struct merge *m, const char *host, bool is_wall, bool has_no_wall,
-		       int64_t wall_ns)
+		       bool is_own, int64_t wall_ns)
 {
-	for (size_t i = 0; i < m->clocks.n && !has_no_wall; i++) {
+	for (size_t i = 0; i < m->clocks.n && !has_no_wall && !is_own; i++) {
 		const struct merge_clock *c = &m->clocks.at[i];
 		int64_t apart_ns = wall_ns > c->wall_ns ? wall_ns - c->wall_ns
 							: c->wall_ns - wall_ns;
-		if (*host && !strcmp(c->host, host) && c->is_wall == is_wall && !c->has_no_wall &&
-		    apart_ns < same_clock_ns)
+		if (*host && !c->is_own && !strcmp(c->host, host) && c->is_wall == is_wall &&
+		    !c->has_no_wall && apart_ns < same_clock_ns)
 			return i;
 	}
 	vec_push(&m->clocks, (struct merge_clock){
 				     .host = strtab_text(&m->texts, strtab_intern(&m->texts, host)),
 				     .is_wall = is_wall,
 				     .has_no_wall = has_no_wall,
+				     .is_own = is_own,
 				     .wall_ns = wall_ns });
 	return m->clocks.n - 1;
 }
@@ -255,6 +256,18 @@ static int64_t number_of(const char *rank)
 	char *end;
 	long value = rank && *rank ? strtol(rank, &end, 10) : -1;
 	return value >= 0 && !*end ? value : -1;
+}
+
+/* Fewer collectives tell nothing about a clock. */
+enum { ARRIVALS_LEAST = 3 };
+
+/*
+ * Each process that torch.profiler traces converts its times to wall-clock times by itself. So a
+ * trace with collectives has a clock of its own, which these relate to the others.
+ */
+static bool has_own_clock(const struct merge_rank *r)
+{
+	return r->is_trace && r->arrivals.n >= ARRIVALS_LEAST;
 }
 
 static void describe(struct reading *r, const struct run *run, const struct model_clock *clock)
@@ -268,7 +281,7 @@ static void describe(struct reading *r, const struct run *run, const struct mode
 	to->rank = number_of(tables_fact(run->tables, "rank"));
 	to->to_clock_ns = to->is_trace ? wall_ns : 0;
 	to->clock = clock_of(r->m, host ? host : "", to->is_trace,
-			     (int64_t)to->first_ns + wall_ns < year_2000_ns,
+			     (int64_t)to->first_ns + wall_ns < year_2000_ns, has_own_clock(to),
 			     to->is_trace ? 0 : wall_ns);
 }
 

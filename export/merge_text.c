@@ -18,6 +18,14 @@ static size_t ranks_of(const struct merge *m, size_t clock)
 	return n;
 }
 
+static const char *rank_with(const struct merge *m, size_t clock)
+{
+	for (size_t i = 0; i < m->ranks.n; i++)
+		if (m->ranks.at[i].clock == clock)
+			return m->ranks.at[i].name;
+	return "";
+}
+
 static void describe(char *to, size_t bytes, const struct merge_clock *c)
 {
 	char shift[MS_BYTES], error[MS_BYTES];
@@ -47,21 +55,40 @@ static void describe(char *to, size_t bytes, const struct merge_clock *c)
 	}
 }
 
-/* Prints a line for each clock with ranks. */
-static void say_clocks(struct textout *o, const struct merge *m)
+/* Prints a line for each clock with ranks, for `top` of them. */
+static void say_clocks(struct textout *o, const struct merge *m, unsigned top)
 {
-	char words[300];
+	char words[300], ms[MS_BYTES];
 	bool is_first = true;
+	size_t n_more = 0;
+	double most_ns = 0;
 	for (size_t i = 0; i < m->clocks.n; i++) {
 		const struct merge_clock *c = &m->clocks.at[i];
 		size_t n = ranks_of(m, i);
 		if (!n)
 			continue;
+		if (!top) {
+			n_more++;
+			if (!isnan(most_ns) && !(c->error_ns <= most_ns))
+				most_ns = c->error_ns;
+			continue;
+		}
+		top--;
 		describe(words, sizeof(words), c);
-		text_say(o, is_first ? "clocks   " : REPORT_UNDER, "%s (%zu rank%s): %s",
-			 *c->host ? c->host : "unknown host", n, n > 1 ? "s" : "", words);
+		const char *host = *c->host ? c->host : "unknown host",
+			   *label = is_first ? "clocks   " : REPORT_UNDER;
+		if (c->is_own)
+			text_say(o, label, "%s on %s: %s", rank_with(m, i), host, words);
+		else
+			text_say(o, label, "%s (%zu rank%s): %s", host, n, n > 1 ? "s" : "", words);
 		is_first = false;
 	}
+	if (n_more && isnan(most_ns))
+		text_say(o, REPORT_UNDER, "%zu more clocks; the error of some is not known",
+			 n_more);
+	else if (n_more)
+		text_say(o, REPORT_UNDER, "%zu more clocks; error up to %s ms", n_more,
+			 report_ms(ms, sizeof(ms), most_ns / 1e6));
 }
 
 /* ---- Collectives ---- */
@@ -114,14 +141,14 @@ void merge_text(struct textout *o, const struct merge *m, unsigned top)
 	uint64_t n_traces = 0;
 	for (size_t i = 0; i < m->ranks.n; i++)
 		n_traces += m->ranks.at[i].is_trace;
-	say_clocks(o, m);
+	say_clocks(o, m, top);
 	merge_meet(&rows, m);
 	if (rows.n)
 		say_rows(o, m, &rows, top);
 	else
 		text_say(o, REPORT_UNDER, "%s",
-			 n_traces ? "no collective is compared: profrun does not read the "
-				    "communicators in traces of torch.profiler"
+			 n_traces ? "no collective has GPU times and a process group that two "
+				    "ranks' traces name (PyTorch 2.2 and later name them)"
 				  : "no collective has GPU times on two ranks");
 	vec_free(&rows);
 }

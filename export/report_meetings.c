@@ -3,13 +3,16 @@
  * ranks have arrived and the data is there. So a rank waits from the beginning of its own kernel
  * until the beginning of the last rank's kernel. All ranks of a communicator number its collectives
  * in the same way, so equal numbers mean the same collective. Times are compared directly. This
- * works for ranks of one machine, because they share a clock.
+ * works for ranks of one machine, because they share a clock. A trace of torch.profiler has a clock
+ * of its own. But a collective ends on all ranks at nearly the same time, so times before its end
+ * can be compared.
  */
 #include "export/report_meetings.h"
 
 #include "core/util/map.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- Which rank arrived last ---- */
 
@@ -25,6 +28,24 @@ struct meetings {
 	struct map place; /* communicator and number of a collective -> index in `at` */
 	VEC(struct meeting) at;
 };
+
+/* The time at which collectives end for processes with clocks of their own. It is later than any
+ * collective is long. */
+#define COMMON_END_NS ((uint64_t)1 << 62)
+
+struct span {
+	uint64_t begin_ns, end_ns;
+};
+
+/* Returns when the collective ran, on the clock by which the processes are compared. */
+static struct span span_of(const struct report_process *p, const struct report_arrival *a)
+{
+	bool has_own_clock = p->facts.clock && !strcmp(p->facts.clock, "trace");
+	uint64_t ns = a->end_ns - a->begin_ns;
+	if (has_own_clock && ns < COMMON_END_NS)
+		return (struct span){ COMMON_END_NS - ns, COMMON_END_NS };
+	return (struct span){ a->begin_ns, a->end_ns };
+}
 
 static struct meeting *meeting_of(struct meetings *m, const struct report_arrival *a)
 {
@@ -44,10 +65,11 @@ static void gather(struct meetings *m, size_t process)
 	for (size_t i = 0; i < p->arrivals.n; i++) {
 		const struct report_arrival *a = &p->arrivals.at[i];
 		struct meeting *meeting = meeting_of(m, a);
+		uint64_t begin_ns = span_of(p, a).begin_ns;
 		meeting->n++;
-		if (a->begin_ns < meeting->last_ns)
+		if (begin_ns < meeting->last_ns)
 			continue;
-		meeting->last_ns = a->begin_ns;
+		meeting->last_ns = begin_ns;
 		meeting->last = process;
 	}
 }
@@ -70,10 +92,12 @@ static uint64_t share_of(const struct report_arrival *a, uint64_t wait_ns)
 				  : wait_ns;
 }
 
-static void add_wait(struct row_waits *w, const struct meeting *m, const struct report_arrival *a)
+static void add_wait(struct row_waits *w, const struct meeting *m, const struct report_process *p,
+		     const struct report_arrival *a)
 {
-	uint64_t until_ns = m->last_ns < a->end_ns ? m->last_ns : a->end_ns;
-	uint64_t ns = until_ns > a->begin_ns ? until_ns - a->begin_ns : 0;
+	struct span s = span_of(p, a);
+	uint64_t until_ns = m->last_ns < s.end_ns ? m->last_ns : s.end_ns;
+	uint64_t ns = until_ns > s.begin_ns ? until_ns - s.begin_ns : 0;
 	if (m->n < 2)
 		return;
 	ns = share_of(a, ns);
@@ -124,7 +148,7 @@ static void fill_waits(struct meetings *m, struct report_process *p)
 	for (size_t i = 0; i < p->arrivals.n; i++) {
 		const struct report_arrival *a = &p->arrivals.at[i];
 		if (a->row < n)
-			add_wait(&waits[a->row], meeting_of(m, a), a);
+			add_wait(&waits[a->row], meeting_of(m, a), p, a);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!waits[i].is_known)

@@ -1,17 +1,10 @@
 #include "core/model/library.h"
 
+#include "core/model/collective.h"
+
 #include <string.h>
 
 /* ---- Facts ---- */
-
-/* The index is a ncclDataType_t. */
-static const struct {
-	const char *name;
-	uint8_t bytes;
-} nccl_types[] = {
-	{ "i8", 1 },  { "u8", 1 },  { "i32", 4 }, { "u32", 4 },	 { "i64", 8 },	  { "u64", 8 },
-	{ "f16", 2 }, { "f32", 4 }, { "f64", 8 }, { "bf16", 2 }, { "f8e4m3", 1 }, { "f8e5m2", 1 },
-};
 
 /* The index is an enum library_type. */
 static const char *const gemm_types[] = {
@@ -27,8 +20,8 @@ const char *library_type_name(uint8_t facts, uint8_t type)
 	const char *name = NULL;
 	if (facts == FACTS_GEMM && type < N(gemm_types))
 		name = gemm_types[type];
-	if ((facts == FACTS_COLLECTIVE || facts == FACTS_MESSAGE) && type < N(nccl_types))
-		name = nccl_types[type].name;
+	if ((facts == FACTS_COLLECTIVE || facts == FACTS_MESSAGE) && collective_type(type))
+		name = collective_type(type)->name;
 	return name ? name : "";
 }
 
@@ -51,49 +44,28 @@ double library_flops(const struct model_library *l)
 	       (double)l->batch;
 }
 
-/* Source: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md */
-static const struct {
-	const char *name;
-	bool counts_one_part; /* the call's `count` is one rank's part, 1/n of the total */
-	/* with n ranks, the bytes that cross a link are the call's bytes * `links` * (n - 1) / n;
-	 * 0: they are the call's bytes */
-	uint8_t links;
-} collectives[] = {
-	{ "ncclAllReduce", false, 2 }, { "ncclBroadcast", false, 0 },
-	{ "ncclBcast", false, 0 },     { "ncclReduce", false, 0 },
-	{ "ncclAllGather", true, 1 },  { "ncclReduceScatter", true, 1 },
-	{ "ncclAlltoAll", true, 1 },   { "ncclGather", true, 1 },
-	{ "ncclScatter", true, 1 },    { "ncclSend", false, 0 },
-	{ "ncclRecv", false, 0 },
-};
-
-/* Returns the row of the call's function, N(collectives) if there is no such row. */
-static size_t collective_of(const struct model_library *l, const struct tables *d)
+static const struct collective *row_of(const struct model_library *l, const struct tables *d)
 {
-	const char *name = strtab_text(&d->names, l->name);
-	size_t i = 0;
-	while (i < N(collectives) && strcmp(collectives[i].name, name) != 0)
-		i++;
-	return i;
+	return collective_of(strtab_text(&d->names, l->name));
 }
 
 double library_bytes(const struct model_library *l, const struct tables *d)
 {
 	if (l->facts != FACTS_COLLECTIVE && l->facts != FACTS_MESSAGE)
 		return 0;
-	size_t i = collective_of(l, d);
-	double parts =
-		i < N(collectives) && collectives[i].counts_one_part && l->n_ranks ? l->n_ranks : 1;
-	return l->type < N(nccl_types) ? parts * (double)l->count * nccl_types[l->type].bytes : 0;
+	const struct collective *row = row_of(l, d);
+	const struct collective_type *type = collective_type(l->type);
+	double parts = row && row->counts_one_part && l->n_ranks ? l->n_ranks : 1;
+	return type ? parts * (double)l->count * type->bytes : 0;
 }
 
 double library_bus_factor(const struct model_library *l, const struct tables *d)
 {
-	size_t i = collective_of(l, d);
-	if (i == N(collectives) || !l->n_ranks)
+	const struct collective *row = row_of(l, d);
+	if (!row || !l->n_ranks)
 		return 0;
 	double n = l->n_ranks;
-	return collectives[i].links ? collectives[i].links * (n - 1) / n : 1;
+	return row->links ? row->links * (n - 1) / n : 1;
 }
 
 /* ---- Launched GPU work ---- */
@@ -124,17 +96,41 @@ static void add_work(struct model_library *l, const struct model_step *m, uint32
 	l->gpu_ns += ns;
 }
 
+static bool is_nccl_kernel(const struct model_step *m, const struct model_work *w)
+{
+	return w->kind == WORK_KERNEL &&
+	       !strncmp(strtab_text(&m->tables->names, w->name), "nccl", strlen("nccl"));
+}
+
+/* PyTorch's collectives of lists of tensors also copy, before or after NCCL's kernel. Returns
+ * whether the call launched such a kernel. */
+static bool has_nccl_kernel(const struct model_library *l, const struct model_step *m)
+{
+	for (uint32_t i = l->first_call; i < l->first_call + l->n_calls; i++)
+		for (uint32_t k = 0; k < m->calls.at[i].n_work; k++) {
+			uint32_t work = m->links.at[m->calls.at[i].first_link + k];
+			if (is_nccl_kernel(m, &m->works.at[work]))
+				return true;
+		}
+	return false;
+}
+
 /* Links the library call to the CUDA calls that its thread made between its start and end. */
 static void link_own(struct model_library *l, const struct model_step *m)
 {
 	const struct model_thread *t = &m->threads.at[l->thread];
 	l->first_call = (uint32_t)(t->first + model_first_call(m, t, l->begin_ns));
 	for (uint32_t i = l->first_call; i < t->first + t->n && m->calls.at[i].end_ns <= l->end_ns;
-	     i++) {
-		const struct model_call *c = &m->calls.at[i];
+	     i++)
 		l->n_calls++;
-		for (uint32_t k = 0; k < c->n_work; k++)
-			add_work(l, m, m->links.at[c->first_link + k]);
+	bool is_nccl = is_nccl_work(l) && has_nccl_kernel(l, m);
+	for (uint32_t i = l->first_call; i < l->first_call + l->n_calls; i++) {
+		const struct model_call *c = &m->calls.at[i];
+		for (uint32_t k = 0; k < c->n_work; k++) {
+			uint32_t work = m->links.at[c->first_link + k];
+			if (!is_nccl || is_nccl_kernel(m, &m->works.at[work]))
+				add_work(l, m, work);
+		}
 	}
 }
 

@@ -51,6 +51,30 @@ class Trace:
         self.gpu("kernel", name, start, dur, grid=[8, 1, 1], block=[128, 1, 1],
                  **{"registers per thread": 32, "shared memory": 0})
 
+    def collective(self, name, ts, start, end, group="0", ranks="[0, 1]", seq=None, nelems=1 << 20,
+                   tid=PID, **args):
+        """A collective as PyTorch's ProcessGroupNCCL records it, with its arguments on the operator
+        and on the kernel."""
+        size = len(json.loads(ranks))
+        facts = {"Collective name": name, "dtype": "Float", "In msg nelems": nelems,
+                 "Out msg nelems": nelems, "Group size": size, "Process Group Name": group,
+                 "Process Group Description": "default_pg", "Process Group Ranks": ranks,
+                 "Rank": self.rank, **({} if seq is None else {"Seq": seq}), **args}
+        facts = {key: value for key, value in facts.items() if value is not None}
+        self.operator("record_param_comms", ts, 40, tid, **facts)
+        self.operator("nccl:" + name, ts + 5, 30, tid)
+        self.call("cudaLaunchKernelExC", ts + 10, 5, tid)
+        self.gpu("kernel", f"ncclDevKernel_{name}(ncclDevKernelArgsStorage<4096ul>)", start,
+                 end - start, grid=[8, 1, 1], block=[544, 1, 1], **facts)
+
+    def skew(self, offset_us, drift):
+        """Lets the clock of the trace be ahead by an offset, and by `drift` of the time."""
+        for event in self.events:
+            end = event["ts"] + event.get("dur", 0)
+            event["ts"] += offset_us + drift * event["ts"]
+            if "dur" in event:
+                event["dur"] = end + offset_us + drift * end - event["ts"]
+
     def memory(self, ts, address, size, allocated=None, tid=PID):
         """A block of the GPU's memory; a negative size frees it."""
         totals = {"Total Allocated": allocated, "Total Reserved": 1 << 20}
@@ -112,3 +136,36 @@ def training(n_steps=4, stacks=True, load_us=3000, step_us=10000, **head):
         t.operator("aten::_local_scalar_dense", begin + 1015, 4390)
         t.item(begin + 1020, begin + 5400)
     return t
+
+
+def job(n_ranks=2, n_steps=20, late_rank=1, late_us=3000, numbered=True, skews=None, hosts=None,
+        **args):
+    """Ranks that meet in two all-reduces per step of 10 ms, one of all ranks and one of pairs. One
+    rank comes to the first one `late_us` later. `skews`: offset in us and drift of each rank's
+    clock. `hosts`: their names."""
+    job_ranks = json.dumps(list(range(n_ranks)))
+    traces = []
+    for rank in range(n_ranks):
+        head = {"host_name": hosts[rank]} if hosts else {}
+        t = Trace(rank=rank, **head)
+        pair = rank // 2 * 2
+        for i in range(n_steps):
+            at, late = 1000 + 10000 * i, late_us
+            t.step(i + 5, at, 10000)
+            t.python("train.py(10): main", at, 10000)
+            own = late if rank == late_rank else 0
+            if own:
+                t.python("train.py(33): augment", at + 20, own, CallFrom="train.py:14")
+            t.operator("aten::mm", at + 50 + own, 30)
+            t.launch("gemm", at + 60 + own, at + 80 + own, 500)
+            t.python("train.py(20): reduce", at + 200 + own, 300, CallFrom="train.py:15")
+            t.collective("allreduce", at + 210 + own, at + 600 + own, at + 1100 + late, "0",
+                         job_ranks, 2 * i + 1 if numbered else None, **args)
+            t.collective("allreduce", at + 310 + own, at + 1150 + late, at + 1250 + late,
+                         str(1 + pair // 2), json.dumps([pair, pair + 1]),
+                         7 * i + 3 if numbered else None, nelems=1 << 10, **args)
+            t.item(at + 600 + late, at + 1400 + late)
+        if skews:
+            t.skew(*skews[rank])
+        traces.append(t)
+    return traces

@@ -121,6 +121,52 @@ class Figures(Foreign):
         trace.events = [e for e in trace.events if begin <= e["ts"] < end]
         self.assertEqual(self.process(trace)["steps"]["count"], 17)
 
+    def collectives(self, **args):
+        """Returns the collectives of each rank of a folder of ranks."""
+        folder = self.folder()
+        os.makedirs(folder)
+        for i, trace in enumerate(kineto.job(**args)):
+            trace.write(os.path.join(folder, f"rank{i}.json"))
+        return [p["collectives"] for p in self.report(folder)["processes"]]
+
+    def test_collectives_have_bandwidth_and_waits_in_spite_of_the_clocks(self):
+        """The first collective of 4 MiB takes 500 us on the rank that comes last."""
+        for numbered in (True, False):
+            ranks = self.collectives(numbered=numbered, skews=[(0, 0), (5e5, 1e-4)])
+            for i, rows in enumerate(ranks):
+                with self.subTest(numbered=numbered, rank=i):
+                    (row,) = rows
+                    self.assertEqual((row["name"], row["ranks"], row["per_step"]),
+                                     ("ncclAllReduce", 2, 2))
+                    self.assertEqual((row["file"], row["line"]), ("train.py", 20))
+                    self.assertEqual(row["bytes_per_step"], 4 * ((1 << 20) + (1 << 10)))
+                    gpu_ms = 0.6 + (3 if i == 0 else 0)
+                    self.assertAlmostEqual(row["gpu_ms_per_step"], gpu_ms, delta=0.001)
+                    self.assertAlmostEqual(row["bus_gb_per_s"],
+                                           row["bytes_per_step"] / gpu_ms / 1e6, delta=0.02)
+                    self.assertAlmostEqual(row["wait_ms_per_step"], 3 if i == 0 else 0,
+                                           delta=0.001)
+                    if i == 0:
+                        self.assertEqual(row["last_rank"], 1)
+
+    def test_counts_of_collectives_are_those_of_nccl(self):
+        """PyTorch gives the elements of both messages, nccl-tests counts the larger one."""
+        part, all_ = 1 << 10, 1 << 12
+        for name, sent, got, function in (
+                ("_allgather_base", part, all_, "ncclAllGather"),
+                ("_reduce_scatter_base", all_, part, "ncclReduceScatter"),
+                ("all_to_all", all_, all_, "ncclAlltoAll"), ("scatter", all_, part, "ncclScatter"),
+                ("barrier", 1, 1, "ncclAllReduce")):
+            with self.subTest(name=name):
+                trace = kineto.training()
+                for i in range(4):
+                    trace.collective(name, 1000 + 10000 * i + 9000, 1000 + 10000 * i + 9100,
+                                     1000 + 10000 * i + 9200, ranks="[0, 1, 2, 3]", seq=i + 1,
+                                     nelems=sent, dtype="BFloat16", **{"Out msg nelems": got})
+                (row,) = self.process(trace)["collectives"]
+                self.assertEqual((row["name"], row["bytes_per_step"]),
+                                 (function, 2 * max(sent, got)))
+
     def test_missing_stacks_are_said(self):
         p = self.process(kineto.training(stacks=False))
         gaps = {g["what"]: g["why"] for g in p["unavailable"]}

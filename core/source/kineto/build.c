@@ -3,6 +3,7 @@
 
 #include "core/runtime/schedule.h"
 #include "core/source/kineto/api.h"
+#include "core/source/kineto/comms.h"
 #include "core/source/kineto/launches.h"
 
 #include <stdlib.h>
@@ -164,6 +165,7 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
 	find_cuts(c);
 	sort_works(c);
 	list_slices(c);
+	comms_number(c);
 }
 
 void cutting_free(struct cutting *c)
@@ -201,7 +203,7 @@ static uint32_t thread_of(struct build *b, uint32_t thread)
 	return (uint32_t)*at;
 }
 
-static uint32_t thread_of_block(void *build, uint32_t thread)
+static uint32_t thread_in_step(void *build, uint32_t thread)
 {
 	return thread_of(build, thread);
 }
@@ -477,7 +479,8 @@ void cutting_build(struct cutting *c, size_t i, struct model_step *m)
 	build_ranges(&b);
 	build_operators(&b);
 	build_samples(&b);
-	live_blocks_build(&c->blocks, c->t, m, thread_of_block, &b);
+	live_blocks_build(&c->blocks, c->t, m, thread_in_step, &b);
+	comms_build(c, m, thread_in_step, &b);
 	if (m->ranges.n)
 		qsort(m->ranges.at, m->ranges.n, sizeof(*m->ranges.at), ranges_by_thread);
 	count_launches(&b);

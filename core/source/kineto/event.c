@@ -1,6 +1,7 @@
 /* See event.h. */
 #include "core/source/kineto/event.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <strings.h>
 
@@ -66,9 +67,52 @@ static void read_three(struct scan *s, int64_t to[3])
 	}
 }
 
+/* ---- Lists as texts ---- */
+
+/* A list that is nested deeper, or whose text is longer, is cut. */
+enum { LIST_DEPTH = 3, LIST_BYTES = 2048 };
+
+struct list_text {
+	char at[LIST_BYTES];
+	size_t n;
+};
+
+static void put(struct list_text *to, const char *text)
+{
+	for (; *text && to->n + 1 < sizeof(to->at); text++)
+		if (*text != ' ')
+			to->at[to->n++] = *text;
+	to->at[to->n] = 0;
+}
+
+static void put_list(struct list_text *to, struct scan *s, unsigned depth)
+{
+	bool is_first = true;
+	put(to, "[");
+	for (scan_enter(s, '['); scan_item(s); is_first = false) {
+		if (!is_first)
+			put(to, ",");
+		if (scan_peek(s) == '[' && depth < LIST_DEPTH)
+			put_list(to, s, depth + 1);
+		else if (scan_text(s))
+			put(to, s->text);
+	}
+	put(to, "]");
+}
+
+uint32_t event_read_list(struct scan *s, struct strtab *names)
+{
+	struct list_text to = { .n = 0 };
+	if (scan_peek(s) == '[')
+		put_list(&to, s, 1);
+	else if (scan_text(s))
+		put(&to, s->text);
+	return strtab_intern(names, to.at);
+}
+
 /* ---- Arguments ---- */
 
-enum field_kind { FIELD_INTEGER, FIELD_NAME, FIELD_THREE };
+enum field_kind { FIELD_INTEGER, FIELD_NAME, FIELD_THREE, FIELD_LIST };
 
 struct field {
 	const char *key;
@@ -83,6 +127,10 @@ struct field {
 #define NAME(key, member)                                       \
 	{                                                       \
 		key, offsetof(struct event, member), FIELD_NAME \
+	}
+#define LIST(key, member)                                       \
+	{                                                       \
+		key, offsetof(struct event, member), FIELD_LIST \
 	}
 #define THREE(key, member)                                       \
 	{                                                        \
@@ -117,6 +165,18 @@ static const struct field fields[] = {
 	NAME("name", label),
 	NAME("Call stack", call_stack),
 	NAME("CallFrom", call_from),
+	NAME("Collective name", comm.collective),
+	NAME("dtype", comm.type),
+	NAME("Process Group Name", comm.group),
+	NAME("Process Group ID", comm.group),
+	LIST("Process Group Ranks", comm.ranks),
+	INTEGER("In msg nelems", comm.in),
+	INTEGER("Out msg nelems", comm.out),
+	INTEGER("Group size", comm.n_ranks),
+	INTEGER("Rank", comm.rank),
+	INTEGER("Src Rank", comm.source),
+	INTEGER("Dst Rank", comm.target),
+	INTEGER("Seq", comm.sequence),
 };
 
 static const struct field *field_of(const char *key)
@@ -142,6 +202,8 @@ static void read_args(struct event *e, struct scan *s, struct strtab *names)
 			*(int64_t *)to = scan_integer(s, EVENT_NONE);
 		else if (f->kind == FIELD_NAME)
 			*(uint32_t *)to = read_name(s, names);
+		else if (f->kind == FIELD_LIST)
+			*(uint32_t *)to = event_read_list(s, names);
 		else
 			read_three(s, to);
 	}
@@ -149,7 +211,7 @@ static void read_args(struct event *e, struct scan *s, struct strtab *names)
 
 /* ---- The event ---- */
 
-static void clear(struct event *e)
+static void set_missing(struct event *e)
 {
 	*e = (struct event){ .pid = EVENT_NONE, .tid = EVENT_NONE };
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
@@ -159,6 +221,13 @@ static void clear(struct event *e)
 		else if (fields[i].kind == FIELD_THREE)
 			to[0] = to[1] = to[2] = EVENT_NONE;
 	}
+}
+
+static struct event empty;
+
+static void set_empty(void)
+{
+	set_missing(&empty);
 }
 
 static void read_member(struct event *e, struct scan *s, struct strtab *names)
@@ -189,7 +258,9 @@ static void read_member(struct event *e, struct scan *s, struct strtab *names)
 
 bool event_read(struct event *e, struct scan *s, struct strtab *names)
 {
-	clear(e);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, set_empty);
+	*e = empty;
 	if (scan_peek(s) != '{') {
 		scan_skip(s); /* not an event; the list goes on */
 		return !s->has_failed;

@@ -49,6 +49,13 @@ struct event {
 	uint32_t label;	     /* `name` of a metadata event */
 	uint32_t call_stack; /* "Call stack": frames separated by ';', innermost first */
 	uint32_t call_from;  /* "CallFrom": FILE:LINE of the call */
+	struct event_comm {
+		/* "Collective name", "dtype", "Process Group Name" or an older version's "Process
+		 * Group ID", and "Process Group Ranks" without blanks, such as "[0,1]" */
+		uint32_t collective, type, group, ranks;
+		int64_t in, out; /* elements of the messages: "In msg nelems", "Out msg nelems" */
+		int64_t n_ranks, rank, source, target, sequence; /* "Group size", ..., "Seq" */
+	} comm;
 };
 
 /*
@@ -57,5 +64,9 @@ struct event {
  * could be read.
  */
 bool event_read(struct event *e, struct scan *s, struct strtab *names);
+
+/* Reads a list, or a text that has the form of one, as a text without blanks, such as
+ * "[[2,3],[]]". Returns its id in `names`. A long list is cut. */
+uint32_t event_read_list(struct scan *s, struct strtab *names);
 
 #endif

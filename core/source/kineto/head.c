@@ -54,6 +54,37 @@ static void read_devices(struct trace *t, struct scan *s)
 
 /* ---- distributedInfo ---- */
 
+static void read_group(struct trace *t, struct scan *s)
+{
+	struct trace_group g = { .n_ranks = -1 };
+	if (scan_peek(s) != '{') {
+		scan_skip(s);
+		return;
+	}
+	for (scan_enter(s, '{'); scan_key(s);) {
+		if (!strcmp(s->text, "pg_name") && scan_text(s))
+			g.name = strtab_intern(&t->tables.names, s->text);
+		else if (!strcmp(s->text, "ranks"))
+			g.ranks = event_read_list(s, &t->tables.names);
+		else if (!strcmp(s->text, "pg_size"))
+			g.n_ranks = scan_integer(s, -1);
+		else
+			scan_skip(s);
+	}
+	if (g.name)
+		vec_push(&t->groups, g);
+}
+
+static void read_groups(struct trace *t, struct scan *s)
+{
+	if (scan_peek(s) != '[') {
+		scan_skip(s);
+		return;
+	}
+	for (scan_enter(s, '['); scan_item(s);)
+		read_group(t, s);
+}
+
 static void read_distributed(struct trace *t, struct scan *s)
 {
 	if (scan_peek(s) != '{') {
@@ -65,6 +96,8 @@ static void read_distributed(struct trace *t, struct scan *s)
 			t->about.rank = scan_integer(s, -1);
 		else if (!strcmp(s->text, "world_size"))
 			t->about.n_ranks = scan_integer(s, -1);
+		else if (!strcmp(s->text, "pg_config"))
+			read_groups(t, s);
 		else
 			scan_skip(s);
 	}

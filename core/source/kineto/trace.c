@@ -107,6 +107,11 @@ static void add_slice(struct loading *l, const struct event *e)
 			 (struct trace_step){ slice.begin_ns, slice.end_ns, number, slice.thread });
 	else
 		vec_push(&t->slices, slice);
+	if (e->comm.collective)
+		vec_push(&t->comms, (struct trace_comm){ .begin_ns = slice.begin_ns,
+							 .end_ns = slice.end_ns,
+							 .thread = slice.thread,
+							 .facts = e->comm });
 }
 
 /* Returns 0 for a value that is missing or too large. */
@@ -370,6 +375,10 @@ static void rebase(struct loading *l)
 	}
 	for (size_t i = 0; i < t->blocks.n; i++)
 		t->blocks.at[i].ns += shift;
+	for (size_t i = 0; i < t->comms.n; i++) {
+		t->comms.at[i].begin_ns += shift;
+		t->comms.at[i].end_ns += shift;
+	}
 	t->begin_ns = (uint64_t)l->first_ns + shift;
 	t->end_ns = (uint64_t)l->last_ns + shift;
 	t->origin_ns = (uint64_t)t->about.base_ns - shift;
@@ -493,6 +502,8 @@ void trace_free(struct trace *t)
 	vec_free(&t->samples);
 	vec_free(&t->steps);
 	vec_free(&t->blocks);
+	vec_free(&t->comms);
+	vec_free(&t->groups);
 	vec_free(&t->threads);
 	free(t);
 }

@@ -44,6 +44,22 @@ struct trace_block {
 	bool is_early; /* made before the trace began (live_blocks.h) */
 };
 
+/* An operator that calls a collective, or sends or receives: "record_param_comms". */
+struct trace_comm {
+	uint64_t begin_ns, end_ns;
+	uint32_t thread;
+	struct event_comm facts;
+	/* by comms_number(): see struct model_library; 0: not known */
+	uint64_t comm;
+	uint32_t sequence;
+};
+
+/* A process group of "distributedInfo". */
+struct trace_group {
+	uint32_t name, ranks; /* in `tables.names`; `ranks` as in struct event_comm */
+	int64_t n_ranks;      /* -1: not said */
+};
+
 struct trace_thread {
 	int64_t pid, tid;
 	char name[16];
@@ -73,6 +89,8 @@ struct trace {
 	VEC(struct model_sample) samples;
 	VEC(struct trace_step) steps;
 	VEC(struct trace_block) blocks; /* sorted by time, after nest_find() */
+	VEC(struct trace_comm) comms;	/* sorted by thread and time, after comms_number() */
+	VEC(struct trace_group) groups;
 	VEC(struct trace_thread) threads;
 	uint64_t origin_ns;	   /* Unix time of time 0, where `about` tells it */
 	uint64_t begin_ns, end_ns; /* of all events */
