@@ -149,6 +149,8 @@ static void add(void *file, const struct analyzed_step *step)
 	k->m = step->model;
 	k->main_tid = main_thread(step);
 	k->external_of_call = mem_zero(k->m->calls.n * sizeof(*k->external_of_call));
+	k->comm_of_work = mem_zero(k->m->works.n * sizeof(*k->comm_of_work));
+	kineto_find_comms(k);
 	k->annotations.n = k->covered.n = 0;
 	call_waits_look(&k->waits, k->m);
 	if (!k->n_steps) {
@@ -167,6 +169,7 @@ static void add(void *file, const struct analyzed_step *step)
 	k->correlation += (uint32_t)(k->m->calls.n + k->m->works.n);
 	k->n_steps++;
 	free(k->external_of_call);
+	free(k->comm_of_work);
 }
 
 static void end(void *file)

@@ -1,5 +1,4 @@
 /* See kineto_parts.h: what the threads did: operators, annotations, calls and memory. */
-#include "core/model/library.h"
 #include "core/symbols/operators.h"
 #include "export/kineto_parts.h"
 
@@ -91,45 +90,12 @@ static void write_operator(struct kineto_file *k, const struct trace_slice *s)
 	kineto_end(k);
 }
 
-/* PyTorch's names of NCCL's collectives, by which TensorBoard's plugin recognizes communication. */
-static const char *collective_name(const char *function)
-{
-	static const struct {
-		const char *function, *name;
-	} rows[] = {
-		{ "ncclAllReduce", "nccl:all_reduce" },
-		{ "ncclAllGather", "nccl:all_gather" },
-		{ "ncclReduceScatter", "nccl:reduce_scatter" },
-		{ "ncclBroadcast", "nccl:broadcast" },
-		{ "ncclBcast", "nccl:broadcast" },
-		{ "ncclReduce", "nccl:reduce" },
-		{ "ncclSend", "nccl:send" },
-		{ "ncclRecv", "nccl:recv" },
-		{ "ncclAlltoAll", "nccl:all_to_all" },
-		{ "ncclGather", "nccl:gather" },
-		{ "ncclScatter", "nccl:scatter" },
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strcmp(rows[i].function, function))
-			return rows[i].name;
-	return function;
-}
-
 static void write_collective(struct kineto_file *k, const struct trace_slice *s,
 			     const struct model_library *l)
 {
-	const char *name = collective_name(strtab_text(&k->m->tables->names, l->name));
 	uint64_t end_ns = kineto_inner_end(k, s);
-	char group[32];
-	kineto_begin(k, "cpu_op", name, k->pid, k->tid, s->begin_ns, end_ns);
-	kineto_arg_text(k, "Collective name", strchr(name, ':') ? strchr(name, ':') + 1 : name);
-	kineto_arg_text(k, "dtype", library_type_name(l->facts, l->type));
-	kineto_arg_int(k, "In msg nelems", (int64_t)l->count);
-	kineto_arg_int(k, "Group size", l->n_ranks);
-	kineto_arg_int(k, "Rank", l->rank);
-	snprintf(group, sizeof(group), "%#llx", (unsigned long long)l->comm);
-	kineto_arg_text(k, "Process Group Name", group);
-	kineto_arg_int(k, "Seq", l->sequence);
+	kineto_begin(k, "cpu_op", kineto_comm_name(k, l), k->pid, k->tid, s->begin_ns, end_ns);
+	kineto_comm_args(k, l);
 	open_operator(k, end_ns);
 	kineto_end(k);
 }
@@ -138,7 +104,7 @@ static void write_library(struct kineto_file *k, const struct trace_slice *s)
 {
 	const struct model_library *l = &k->m->libraries.at[s->item];
 	uint64_t end_ns = kineto_inner_end(k, s);
-	if (l->facts == FACTS_COLLECTIVE || l->facts == FACTS_MESSAGE)
+	if (kineto_is_comm(l))
 		write_collective(k, s, l);
 	else
 		vec_push(&k->open, (struct kineto_open){ .end_ns = end_ns });

@@ -166,6 +166,8 @@ void kineto_gpu_slice(struct kineto_file *k, const struct trace_slice *s)
 	kineto_arg_int(k, "context", w->context);
 	kineto_arg_int(k, "correlation", correlation);
 	write_args(k, w, name);
+	if (w->kind == WORK_KERNEL && k->comm_of_work[s->item])
+		kineto_comm_args(k, &k->m->libraries.at[k->comm_of_work[s->item] - 1]);
 	kineto_end(k);
 	if (has_call)
 		kineto_arrow(k, 'f', correlation, w->device, tid, s->begin_ns);

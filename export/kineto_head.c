@@ -66,7 +66,10 @@ static void put_rank(struct kineto_file *k)
 	at += sprintf(at, "\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": %s", rank);
 	if (n)
 		at += sprintf(at, ", \"world_size\": %u", n);
-	k->out.at = JSON_PUT_LITERAL(at, "},\n");
+	k->out.at = at;
+	if (n)
+		kineto_put_groups(k);
+	k->out.at = JSON_PUT_LITERAL(json_room(&k->out, DEVICE_ROOM), "},\n");
 }
 
 static void put_text(struct kineto_file *k, const char *key, const char *text)

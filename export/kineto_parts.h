@@ -1,8 +1,8 @@
 /*
  * Shared by the parts of the Kineto format, which are the only files that include this header:
  * kineto.c (the file, tracks, steps and phases), kineto_head.c (facts before the events),
- * kineto_event.c (writes events), kineto_cpu.c (operators, ranges, calls, memory), kineto_python.c
- * (Python functions) and kineto_gpu.c (GPU work).
+ * kineto_event.c (writes events), kineto_cpu.c (operators, ranges, calls, memory), kineto_nccl.c
+ * (NCCL's calls), kineto_python.c (Python functions) and kineto_gpu.c (GPU work).
  */
 #ifndef EXPORT_KINETO_PARTS_H
 #define EXPORT_KINETO_PARTS_H
@@ -73,6 +73,7 @@ struct kineto_file {
 	const struct trace_words *words;
 	uint32_t main_tid;
 	uint32_t *external_of_call; /* by call of the model */
+	uint32_t *comm_of_work;	    /* by work of the model: index in `libraries` + 1; 0: none */
 	VEC(struct kineto_annotation) annotations;
 	VEC(struct kineto_covered) covered;
 	VEC(struct kineto_record) records; /* sorted by event, then by time */
@@ -131,6 +132,19 @@ static inline uint32_t kineto_correlation(const struct kineto_file *k, uint32_t 
 {
 	return k->correlation + call;
 }
+
+/* ---- kineto_nccl.c ---- */
+
+/* Returns whether the call is a collective or a message. */
+bool kineto_is_comm(const struct model_library *l);
+/* Returns PyTorch's name of the call, "nccl:all_reduce". */
+const char *kineto_comm_name(const struct kineto_file *k, const struct model_library *l);
+/* Writes the arguments of the call, of its operator or its kernel. */
+void kineto_comm_args(struct kineto_file *k, const struct model_library *l);
+/* Fills `comm_of_work`. The works of a group of calls belong to no single one. */
+void kineto_find_comms(struct kineto_file *k);
+/* Writes the step's process groups into "distributedInfo". */
+void kineto_put_groups(struct kineto_file *k);
 
 /* ---- kineto_python.c ---- */
 

@@ -3,9 +3,10 @@
 Runs with the Python of build/readers-venv (`scripts/setup readers`). Each analysis gives its result
 or, in "failed", the error that it raised.
 
-usage: kineto_readers.py FOLDER
+usage: kineto_readers.py FOLDER [--ranks]
 """
 import glob
+import gzip
 import json
 import logging
 import os
@@ -57,6 +58,26 @@ def hta(folder, failed):
     return found
 
 
+def ranks(folder):
+    """HTA's analyses of several ranks. It looks for stragglers among kernels of NCCL before 2.19,
+    so the kernels get the names that they had then."""
+    from hta.trace_analysis import TraceAnalysis
+    older = tempfile.mkdtemp()
+    for path in glob.glob(os.path.join(folder, "*.json.gz")):
+        with gzip.open(path, "rt") as file, \
+                gzip.open(os.path.join(older, os.path.basename(path)), "wt") as to:
+            to.write(file.read().replace("ncclDevKernel_", "ncclKernel_"))
+    t = TraceAnalysis(trace_dir=older, include_last_profiler_step=True)
+    overlap = t.get_comm_comp_overlap(visualize=False)
+    kernels = t.get_gpu_kernel_breakdown(visualize=False, num_kernels=100)[1]
+    return {"ranks": sorted(t.t.get_all_traces()),
+            "overlap": dict(zip((int(rank) for rank in overlap["rank"]),
+                                overlap["comp_comm_overlap_pctg"])),
+            "stragglers": [int(rank) for rank in t.get_potential_stragglers(num_candidates=1)],
+            "communication_us": {int(row["rank"]): float(row["sum (us)"]) for _, row in
+                                 kernels[kernels["kernel_type"] == "COMMUNICATION"].iterrows()}}
+
+
 def critical_path(t):
     graph, is_done = t.critical_path_analysis(rank=0, annotation="ProfilerStep", instance_id=1)
     return {"done": is_done, **json.loads(graph.summary().to_json())}
@@ -87,6 +108,9 @@ def plugin(folder):
 
 def main():
     folder, failed = sys.argv[1], {}
+    if sys.argv[2:] == ["--ranks"]:
+        print(json.dumps(ranks(folder)))
+        return
     result = {"hta": hta(folder, failed), "plugin": plugin(folder), "failed": failed}
     print(json.dumps(result))
 

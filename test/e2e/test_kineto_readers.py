@@ -15,6 +15,13 @@ PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kineto_reade
 STEPS = list(range(20, 28))
 
 
+def read(*arguments):
+    made = subprocess.run([PYTHON, PROGRAM, *arguments], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout.splitlines()[-1])
+
+
 @unittest.skipUnless(os.path.exists(PYTHON),
                      "no build/readers-venv: `scripts/setup readers` makes it")
 class Readers(Case):
@@ -26,10 +33,7 @@ class Readers(Case):
                             PROF_SCHEDULE="skip_first=20,wait=0,warmup=0,active=8,repeat=1")
         report = case.tool("report", "--json", run.folder)
         cls.ours = json.loads(report.out)["processes"][0]
-        made = subprocess.run([PYTHON, PROGRAM, os.path.join(run.folder, "kineto")], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        assert made.returncode == 0, made.stderr
-        cls.theirs = json.loads(made.stdout.splitlines()[-1])
+        cls.theirs = read(os.path.join(run.folder, "kineto"))
 
     def test_every_analysis_runs(self):
         """Without any operator of PyTorch, HTA looks for a column that it has not made."""
@@ -74,6 +78,26 @@ class Readers(Case):
             self.assertAlmostEqual(t["kernels"][name][1], us, delta=1 + 0.01 * n)
         kernel_us = sum(costs[0] for costs in t["costs"])
         self.assertAlmostEqual(kernel_us, sum(us for _, us in ours.values()), delta=20)
+
+
+@unittest.skipUnless(os.path.exists(PYTHON),
+                     "no build/readers-venv: `scripts/setup readers` makes it")
+class Ranks(Case):
+    def test_hta_compares_the_ranks_of_a_run(self):
+        """Rank 1 sleeps before each collective, so the others wait in theirs."""
+        run = self.profiled([*script("ranks_job.py"), "60", "3", "1", "20"],
+                            options=("--format", "kineto"))
+        theirs = read(os.path.join(run.folder, "kineto"), "--ranks")
+        self.assertEqual(theirs["ranks"], [0, 1, 2])
+        # HTA takes a step's last long kernel, in which nobody waits here: any rank may be last
+        self.assertEqual(len(theirs["stragglers"]), 1)
+        self.assertEqual(sorted(theirs["overlap"]), ["0", "1", "2"])
+        # the file has one window of steps, the run has several
+        report = json.loads(self.tool("report", "--json", os.path.join(run.folder, "kineto")).out)
+        for p in report["processes"]:
+            n_steps = len(p["steps"]["recorded"])
+            ours_us = sum(c["gpu_ms_per_step"] for c in p["collectives"]) * 1000 * n_steps
+            self.assertAlmostEqual(theirs["communication_us"][str(p["rank"])], ours_us, delta=20)
 
 
 if __name__ == "__main__":
