@@ -446,13 +446,9 @@ static int close_files(void *file, const char *path, struct err *e)
 	int error = 0;
 	flush(c);
 	for (int i = 0; i < TABLES; i++) {
-		if (!path || error) {
-			outfile_abandon(&c->out[i]);
-			continue;
-		}
-		table_path(path, i, name, sizeof(name));
-		outfile_rename(&c->out[i], name);
-		error = outfile_close(&c->out[i], e);
+		if (path)
+			table_path(path, i, name, sizeof(name));
+		error = outfile_finish(&c->out[i], path ? name : NULL, error, e);
 	}
 	vec_free(&c->text);
 	free(c);

@@ -252,6 +252,16 @@ int outfile_refresh(struct outfile *o, struct err *e)
 	return put_in_place(o, false, e);
 }
 
+int outfile_finish(struct outfile *o, const char *path, int error, struct err *e)
+{
+	if (error || !path) {
+		outfile_abandon(o);
+		return error;
+	}
+	outfile_rename(o, path);
+	return outfile_close(o, e);
+}
+
 /* Returns whether the process that writes the file is dead. `pid`: that process; asked only where
  * the file system has no locks. */
 static bool is_abandoned(const char *path, uint32_t pid)

@@ -53,6 +53,10 @@ int outfile_close(struct outfile *o, struct err *e);
  */
 int outfile_refresh(struct outfile *o, struct err *e);
 
+/* Gives the file its name, as outfile_rename() does, and finishes it. After an error elsewhere, or
+ * if `path` is NULL, removes it instead. Returns `error`, or -errno with one line in `e`. */
+int outfile_finish(struct outfile *o, const char *path, int error, struct err *e);
+
 /* Closes and removes the unfinished file. */
 void outfile_abandon(struct outfile *o);
 
