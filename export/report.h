@@ -196,6 +196,14 @@ struct report_copy {
 	struct report_place place;
 };
 
+/* An operator with inputs of one shape and type. */
+struct report_shape {
+	const char *name, *shape, *type;
+	double per_step, gpu_ms, flops, flops_most, bytes; /* per step */
+	double tflops, gb_per_s, roofline_pct;
+	const char *bound; /* "compute", "memory"; "": not known */
+};
+
 struct report_collective {
 	const char *name;
 	int64_t ranks;
@@ -311,6 +319,7 @@ struct report_process {
 	const char *
 		native_host_stacks; /* which were available, and why others were not; "": unknown */
 	LIST(struct report_copy) copies;
+	LIST(struct report_shape) shapes;
 	LIST(struct report_collective) collectives;
 	struct report_memory memory;
 	LIST(struct report_once) once;

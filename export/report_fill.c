@@ -464,6 +464,31 @@ static void fill_copies(struct filler *x, struct report_process *p)
 	}
 }
 
+static void fill_shapes(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->shapes, x->f->shapes.n);
+	for (size_t i = 0; i < p->shapes.n; i++) {
+		const struct finding_shape *from = &x->f->shapes.at[i];
+		double ns = from->gpu_ms * 1e6;
+		p->shapes.at[i] = (struct report_shape){
+			.name = fill_text(x, from->name),
+			.shape = fill_text(x, from->shape),
+			.type = fill_text(x, from->type),
+			.per_step = from->per_step,
+			.gpu_ms = device(x, from->gpu_ms),
+			.flops = from->flops,
+			.flops_most = from->flops_most,
+			.bytes = from->bytes,
+			.tflops = ns > 0 ? from->flops / ns / 1e3 : NAN,
+			.gb_per_s = ns > 0 ? from->bytes / ns : NAN,
+			.roofline_pct = from->roofline_pct > 0 ? from->roofline_pct : NAN,
+			.bound = !(from->roofline_pct > 0) ? ""
+				 : from->is_memory_bound   ? "memory"
+							   : "compute"
+		};
+	}
+}
+
 /* The waits in collectives stay unknown here. report_meetings_join() fills them in after all ranks
  * have been read. */
 static void fill_collectives(struct filler *x, struct report_process *p)
@@ -630,6 +655,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_host(&x, p);
 	fill_modules(&x, p);
 	fill_copies(&x, p);
+	fill_shapes(&x, p);
 	fill_collectives(&x, p);
 	fill_phases(&x, p);
 	fill_memory(&x, p);

@@ -467,6 +467,42 @@ TABLE(host, report_host, .note = note_of_host,
 		"includes functions called from the line.");
 
 #undef AT
+#define AT(m) offsetof(struct report_shape, m)
+
+/* Writes a range if the inputs do not tell how much arithmetic there is. */
+static void cell_flop_range(const struct row *r, size_t member)
+{
+	const struct report_shape *x = (const struct report_shape *)(const void *)r->item;
+	(void)member;
+	if (x->flops_most > x->flops)
+		table_cell(r->t, "%.3g-%.3g", x->flops / 1e9, x->flops_most / 1e9);
+	else
+		table_cell(r->t, "%.3g", x->flops / 1e9);
+}
+
+static void note_of_shape(const struct row *r)
+{
+	char note[TEXT_BYTES];
+	const struct report_shape *x = (const struct report_shape *)(const void *)r->item;
+	snprintf(note, sizeof(note), "%s %s%s%s", x->shape, x->type, *x->bound ? ", bound by " : "",
+		 x->bound);
+	table_note(r->t, note);
+}
+
+static const struct list_column shapes_columns[] = {
+	{ "operator", COLUMN_NAME, cell_text, AT(name) },
+	{ "times", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "GFLOP", COLUMN_NUMBER, cell_flop_range, 0 },
+	{ "TFLOP/s", COLUMN_NUMBER, cell_rate, AT(tflops) },
+	{ "GB/s", COLUMN_NUMBER, cell_rate, AT(gb_per_s) },
+	{ "of roofline", COLUMN_NUMBER, cell_of_peak, AT(roofline_pct) },
+};
+TABLE(shapes, report_shape, .note = note_of_shape, .sorted_by_ms = AT(gpu_ms),
+      .legend = "of roofline: the time at the device's peak of arithmetic or memory, whichever is "
+		"longer, in % of the time that it took.");
+
+#undef AT
 #define AT(m) offsetof(struct report_collective, m)
 
 static const struct report_collective *collective_of(const struct row *r)

@@ -331,6 +331,7 @@ static const struct part {
 	LISTED(graphs, report_list_graphs, "CUDA graphs"),
 	{ .say = say_graph_steps },
 	LISTED(copies, report_list_copies, "Copies, per step"),
+	LISTED(shapes, report_list_shapes, "Operators by the shapes of their inputs, per step"),
 	LISTED(collectives, report_list_collectives, "Collectives, per step"),
 	{ .say = say_memory },
 	LISTED(once, report_list_once, "Startup and warm-up cost"),

@@ -36,6 +36,7 @@ void findings_free(struct findings *f)
 	vec_free(&f->host);
 	vec_free(&f->modules);
 	vec_free(&f->copies);
+	vec_free(&f->shapes);
 	vec_free(&f->collectives);
 	vec_free(&f->arrivals);
 	vec_free(&f->once);

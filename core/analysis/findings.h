@@ -246,6 +246,19 @@ struct finding_copy {
 	bool blocking;
 };
 
+/* The arithmetic of an operator with inputs of one shape and type. Per step, of the runs with GPU
+ * times. */
+struct finding_shape {
+	const char *name, *shape, *type;
+	double per_step, gpu_ms;
+	double flops, flops_most; /* from, to: equal if the inputs tell it */
+	double bytes;		  /* of the inputs and outputs */
+	/* What limits it at the device's peaks, arithmetic or memory, and the time that this takes,
+	 * in % of its time; 0: the peaks are not known. */
+	double roofline_pct;
+	bool is_memory_bound;
+};
+
 /* The collectives and point-to-point messages that one line makes with one function. */
 struct finding_collective {
 	const char *name;
@@ -422,6 +435,7 @@ struct findings {
 	double between_ms;	 /* CPU time between calls; 0: no samples */
 	uint64_t n_host_samples; /* samples that it was divided by */
 	VEC(struct finding_copy) copies;
+	VEC(struct finding_shape) shapes; /* the longest GPU time first */
 	VEC(struct finding_collective) collectives;
 	VEC(struct finding_arrival) arrivals;
 	double n_gpu_steps; /* number of recorded steps with GPU times, at least 1 */

@@ -17,4 +17,7 @@ bool peak_has_device(const struct run_device *device);
  * machine connects all PCI Express lanes that the device has; 0: not known, or not PCI Express. */
 double peak_pinned_gbps(const struct run_device *device);
 
+/* Returns the GB/s of the device's memory; 0: not known. */
+double peak_memory_gbps(const struct run_device *device);
+
 #endif

@@ -307,7 +307,8 @@ static void add_libraries(struct span_list *s, const struct model_step *m, size_
 	for (size_t i = first_library(m, thread);
 	     i < m->libraries.n && m->libraries.at[i].thread == thread; i++) {
 		const struct model_library *l = &m->libraries.at[i];
-		if (call_around(m, t, l->begin_ns) || call_around(m, t, l->end_ns))
+		if (l->facts == FACTS_OPERATOR || call_around(m, t, l->begin_ns) ||
+		    call_around(m, t, l->end_ns))
 			continue;
 		vec_push(&s->at, (struct span){ .begin_ns = l->begin_ns,
 						.end_ns = l->end_ns,

@@ -100,6 +100,7 @@ void summary_fill(struct findings *f, struct timeline *t)
 	summary_fill_modules(f);
 	summary_fill_between(f);
 	summary_fill_libraries(f);
+	summary_fill_shapes(f);
 	summary_fill_phases(f);
 	note_gaps(f);
 	note_samples(f);

@@ -6,8 +6,8 @@
 #include "core/analysis/findings.h"
 
 /* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, calls, kernels, copies, graphs,
- * graph_steps, lines, operators, modules, collectives, arrivals and phases, which must be zero
- * before. Adds to `unavailable`. */
+ * graph_steps, lines, operators, modules, shapes, collectives, arrivals and phases, which must be
+ * zero before. Adds to `unavailable`. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
@@ -32,6 +32,10 @@ void summary_fill_graph_steps(struct findings *f);
 /* ---- summary_libraries.c: needs lines, operators and kernels, and adds their arithmetic ---- */
 
 void summary_fill_libraries(struct findings *f);
+
+/* ---- summary_shapes.c ---- */
+
+void summary_fill_shapes(struct findings *f);
 
 /* ---- summary_host.c ---- */
 

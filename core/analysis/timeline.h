@@ -133,6 +133,9 @@ struct timeline_library {
 	uint64_t gpu_begin_ns, gpu_end_ns; /* of its GPU work; 0: no GPU times */
 	uint64_t gpu_ns;
 	double flops, bytes, bus_factor;
+	/* of a framework's operator, as in struct model_library; shape 0: not such an operator */
+	double flops_most, moved_bytes;
+	uint32_t shape;
 	uint64_t comm; /* `comm` and `sequence` identify a collective; 0: not known */
 	uint32_t sequence;
 	uint32_t step;

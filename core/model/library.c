@@ -18,7 +18,7 @@ static const char *const gemm_types[] = {
 const char *library_type_name(uint8_t facts, uint8_t type)
 {
 	const char *name = NULL;
-	if (facts == FACTS_GEMM && type < N(gemm_types))
+	if ((facts == FACTS_GEMM || facts == FACTS_OPERATOR) && type < N(gemm_types))
 		name = gemm_types[type];
 	if ((facts == FACTS_COLLECTIVE || facts == FACTS_MESSAGE) && collective_type(type))
 		name = collective_type(type)->name;
@@ -38,6 +38,8 @@ const char *library_family_name(uint8_t family)
 double library_flops(const struct model_library *l)
 {
 	bool is_complex = l->type == LIBRARY_C32 || l->type == LIBRARY_C64;
+	if (l->facts == FACTS_OPERATOR)
+		return l->flops;
 	if (l->facts != FACTS_GEMM || l->status)
 		return 0;
 	return (is_complex ? 8.0 : 2.0) * (double)l->m * (double)l->n * (double)l->k *

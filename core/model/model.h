@@ -126,6 +126,9 @@ struct model_library {
 	/* FACTS_COLLECTIVE, FACTS_MESSAGE: as in rec_library; `sequence`, `peer`, `rank` and
 	 * `n_ranks` likewise */
 	uint64_t count, comm;
+	/* FACTS_OPERATOR: as in struct operator_cost; `shape` in `names` of the tables */
+	double flops, flops_most, moved_bytes;
+	uint32_t shape;
 	uint32_t batch, sequence;
 	int32_t peer;
 	uint32_t name;	 /* in `names` of the tables: the library function */

@@ -148,7 +148,10 @@ enum library_facts {
 	FACTS_GROUP_START,
 	/* the end of an NCCL group, which launches the calls made since the group's start */
 	FACTS_GROUP_END,
-	FACTS_KINDS
+	FACTS_KINDS,
+	/* not of a journal: a framework's operator whose arithmetic is known from its inputs;
+	 * `type` is as for FACTS_GEMM */
+	FACTS_OPERATOR = FACTS_KINDS
 };
 
 /* The values of cudaDataType_t that are used. */

@@ -167,6 +167,44 @@ class Figures(Foreign):
                 self.assertEqual((row["name"], row["bytes_per_step"]),
                                  (function, 2 * max(sent, got)))
 
+    def test_operators_have_the_arithmetic_of_their_shapes(self):
+        """A product of 2 TFLOP in 4 ms is at 500 of 989 TFLOP/s; one of thin matrices reads 1 GiB
+        in 1 ms, with 3350 GB/s at most. An operator around another one that launches is not
+        counted twice."""
+        t = kineto.Trace()
+        t.head["deviceProperties"][0]["name"] = "NVIDIA H100 80GB HBM3"
+        for i in range(4):
+            at = 1000 + 10000 * i
+            t.step(i, at, 10000)
+            t.operator("aten::baddbmm", at + 5, 90, **{"Input Dims": [[1], [1, 1, 1], [1, 1, 1]],
+                                                       "Input type": ["c10::Half"] * 3})
+            t.operator("aten::mm", at + 10, 80, **{
+                "Input Dims": [[10000, 10000], [10000, 10000]], "Input type": ["c10::Half"] * 2})
+            t.launch("gemm", at + 20, at + 100, 4000)
+            t.operator("aten::addmm", at + 100, 80, **{
+                "Input Dims": [[1], [1 << 15, 1 << 14], [1 << 14, 1], [], []],
+                "Input type": ["c10::Half"] * 3 + ["Scalar"] * 2})
+            t.launch("gemv", at + 120, at + 4200, 1000)
+        p = self.process(t)
+        rows = {row["name"]: row for row in p["shapes"]}
+        self.assertEqual(sorted(rows), ["aten::addmm", "aten::mm"])
+        large, thin = rows["aten::mm"], rows["aten::addmm"]
+        self.assertEqual((large["shape"], large["type"], large["per_step"], large["bound"]),
+                         ("10000x10000 10000x10000", "f16", 1, "compute"))
+        self.assertEqual((large["flops_per_step"], large["bytes_per_step"]), (2e12, 6e8))
+        self.assertAlmostEqual(large["tflops"], 500)
+        self.assertAlmostEqual(large["roofline_pct"], 100 * 500 / 989.4, delta=0.1)
+        moved = 2 * ((1 << 29) + (1 << 14) + (1 << 15))
+        self.assertAlmostEqual(thin["bytes_per_step"], moved, delta=10)  # JSON has 8 digits
+        self.assertEqual(thin["bound"], "memory")
+        self.assertAlmostEqual(thin["roofline_pct"], 100 * moved / 3350e3 / 1000, delta=0.1)
+        kernels = {k["name"]: k for k in p["kernels"]}
+        self.assertAlmostEqual(kernels["gemm"]["tflops"], 500)
+        self.assertEqual(p["collectives"], [])
+        text = self.tool("report", self.write(t)).out
+        self.assertRegex(text, r"aten::mm +1 +4\.000 +2e\+03 +500 +150 +50\.5 %\n"
+                               r" +10000x10000 10000x10000 f16, bound by compute")
+
     def test_missing_stacks_are_said(self):
         p = self.process(kineto.training(stacks=False))
         gaps = {g["what"]: g["why"] for g in p["unavailable"]}

@@ -5,6 +5,7 @@
 #include "core/source/kineto/api.h"
 #include "core/source/kineto/comms.h"
 #include "core/source/kineto/launches.h"
+#include "core/source/kineto/shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,7 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
 	sort_works(c);
 	list_slices(c);
 	comms_number(c);
+	shapes_find(t);
 }
 
 void cutting_free(struct cutting *c)
@@ -480,6 +482,7 @@ void cutting_build(struct cutting *c, size_t i, struct model_step *m)
 	build_operators(&b);
 	build_samples(&b);
 	live_blocks_build(&c->blocks, c->t, m, thread_in_step, &b);
+	shapes_build(c, m, thread_in_step, &b);
 	comms_build(c, m, thread_in_step, &b);
 	if (m->ranges.n)
 		qsort(m->ranges.at, m->ranges.n, sizeof(*m->ranges.at), ranges_by_thread);

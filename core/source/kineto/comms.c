@@ -2,56 +2,10 @@
 #include "core/source/kineto/comms.h"
 
 #include "core/model/collective.h"
-#include "core/source/kineto/api.h"
+#include "core/source/kineto/launching.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Which operators launch ---- */
-
-static int by_thread_and_time(const void *a, const void *b)
-{
-	const struct trace_comm *x = a, *y = b;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
-}
-
-/* Returns whether a call within the operator launches work. The calls are sorted by thread and
- * time. */
-static bool has_launch(const struct trace *t, const struct trace_comm *x)
-{
-	size_t i = bisect(t->calls.n, k,
-			  t->calls.at[k].thread < x->thread ||
-				  (t->calls.at[k].thread == x->thread &&
-				   t->calls.at[k].begin_ns < x->begin_ns));
-	for (; i < t->calls.n && t->calls.at[i].thread == x->thread &&
-	       t->calls.at[i].end_ns <= x->end_ns;
-	     i++)
-		if (category_has_work(
-			    api_category(strtab_text(&t->tables.names, t->calls.at[i].name))))
-			return true;
-	return false;
-}
-
-/* Keeps the operators that launch. Of two that enclose the same launch, keeps the inner one: a
- * barrier calls all-reduce. */
-static void keep_launching(struct trace *t)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < t->comms.n; i++) {
-		const struct trace_comm x = t->comms.at[i];
-		if (!has_launch(t, &x))
-			continue;
-		while (n && t->comms.at[n - 1].thread == x.thread &&
-		       t->comms.at[n - 1].end_ns >= x.end_ns)
-			n--;
-		t->comms.at[n++] = x;
-	}
-	t->comms.n = n;
-}
 
 /* ---- Numbers ---- */
 
@@ -137,8 +91,8 @@ struct counting {
 
 static size_t cut_of(const struct cutting *c, const struct trace_comm *x)
 {
-	size_t i = bisect(c->cuts.n, k, c->cuts.at[k].begin_ns <= x->begin_ns);
-	return i && x->begin_ns < c->cuts.at[i - 1].end_ns ? i - 1 : c->cuts.n;
+	size_t i = bisect(c->cuts.n, k, c->cuts.at[k].begin_ns <= x->span.begin_ns);
+	return i && x->span.begin_ns < c->cuts.at[i - 1].end_ns ? i - 1 : c->cuts.n;
 }
 
 static int by_time(const void *a, const void *b, void *comms)
@@ -146,9 +100,9 @@ static int by_time(const void *a, const void *b, void *comms)
 	const struct trace_comm *at = comms;
 	const struct trace_comm *x = &at[((const struct unnumbered *)a)->comm],
 				*y = &at[((const struct unnumbered *)b)->comm];
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	if (x->span.begin_ns != y->span.begin_ns)
+		return x->span.begin_ns < y->span.begin_ns ? -1 : 1;
+	return x->span.thread < y->span.thread ? -1 : x->span.thread > y->span.thread;
 }
 
 static void count(struct counting *n, const struct cutting *c, size_t comm)
@@ -208,9 +162,7 @@ static bool has_numbers(const struct trace *t)
 void comms_number(struct cutting *c)
 {
 	struct trace *t = c->t;
-	if (t->comms.n)
-		qsort(t->comms.at, t->comms.n, sizeof(*t->comms.at), by_thread_and_time);
-	keep_launching(t);
+	t->comms.n = launching_keep(t, t->comms.at, t->comms.n, sizeof(*t->comms.at));
 	take_numbers(t);
 	/* all ranks number their marked steps equally */
 	if (c->has_steps && !c->is_found && !has_numbers(t))
@@ -230,7 +182,7 @@ static uint64_t count_of_call(const struct collective *row, const struct event_c
 	return n_ranks ? in / n_ranks : 0;
 }
 
-static struct model_library library_of(const struct trace *t, const struct trace_comm *x)
+static struct model_library library_of(struct trace *t, const struct trace_comm *x)
 {
 	const struct event_comm *f = &x->facts;
 	const char *name = strtab_text(&t->tables.names, f->collective);
@@ -238,8 +190,8 @@ static struct model_library library_of(const struct trace *t, const struct trace
 	const struct trace_group *g = group_of(t, f->group);
 	int64_t n_ranks = f->n_ranks > 0 ? f->n_ranks : g ? g->n_ranks : 0;
 	struct model_library l = {
-		.begin_ns = x->begin_ns,
-		.end_ns = x->end_ns,
+		.begin_ns = x->span.begin_ns,
+		.end_ns = x->span.end_ns,
 		.comm = x->comm,
 		.sequence = x->sequence,
 		.peer = -1,
@@ -254,6 +206,7 @@ static struct model_library library_of(const struct trace *t, const struct trace
 	if (l.facts == FACTS_MESSAGE && peer >= 0 && peer <= INT32_MAX)
 		l.peer = (int32_t)peer;
 	l.count = count_of_call(row, f, l.n_ranks);
+	l.name = row ? strtab_intern(&t->tables.names, row->function) : f->collective;
 	return l;
 }
 
@@ -269,17 +222,14 @@ void comms_build(const struct cutting *c, struct model_step *m,
 		 uint32_t (*thread_of)(void *context, uint32_t thread), void *context)
 {
 	struct trace *t = c->t;
-	for (size_t i = 0; i < t->comms.n; i++) {
-		const struct trace_comm *x = &t->comms.at[i];
-		if (x->begin_ns < m->begin_ns || x->begin_ns >= m->end_ns)
-			continue;
-		const char *name = strtab_text(&t->tables.names, x->facts.collective);
-		const struct collective *row = collective_of_torch(name);
-		struct model_library l = library_of(t, x);
-		l.name = row ? strtab_intern(&t->tables.names, row->function) : x->facts.collective;
-		l.thread = thread_of(context, x->thread);
-		vec_push(&m->libraries, l);
-	}
+	struct launching_part p = { 0 };
+	while (launching_next(&p, t->comms.at, t->comms.n, sizeof(*t->comms.at), m->begin_ns,
+			      m->end_ns))
+		for (size_t i = p.first; i < p.last; i++) {
+			struct model_library l = library_of(t, &t->comms.at[i]);
+			l.thread = thread_of(context, t->comms.at[i].span.thread);
+			vec_push(&m->libraries, l);
+		}
 	if (m->libraries.n)
 		qsort(m->libraries.at, m->libraries.n, sizeof(*m->libraries.at), by_place);
 }

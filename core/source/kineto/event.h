@@ -49,6 +49,9 @@ struct event {
 	uint32_t label;	     /* `name` of a metadata event */
 	uint32_t call_stack; /* "Call stack": frames separated by ';', innermost first */
 	uint32_t call_from;  /* "CallFrom": FILE:LINE of the call */
+	/* "Input Dims", "Input type", "Concrete Inputs" without blanks, as operator_cost.h takes
+	 * them */
+	uint32_t dims, types, values;
 	struct event_comm {
 		/* "Collective name", "dtype", "Process Group Name" or an older version's "Process
 		 * Group ID", and "Process Group Ranks" without blanks, such as "[0,1]" */

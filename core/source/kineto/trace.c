@@ -1,6 +1,7 @@
 /* See trace.h. */
 #include "core/source/kineto/trace.h"
 
+#include "core/model/operator_cost.h"
 #include "core/source/kineto/api.h"
 #include "core/source/kineto/head.h"
 
@@ -107,11 +108,12 @@ static void add_slice(struct loading *l, const struct event *e)
 			 (struct trace_step){ slice.begin_ns, slice.end_ns, number, slice.thread });
 	else
 		vec_push(&t->slices, slice);
+	struct trace_span span = { slice.begin_ns, slice.end_ns, slice.thread };
 	if (e->comm.collective)
-		vec_push(&t->comms, (struct trace_comm){ .begin_ns = slice.begin_ns,
-							 .end_ns = slice.end_ns,
-							 .thread = slice.thread,
-							 .facts = e->comm });
+		vec_push(&t->comms, (struct trace_comm){ .span = span, .facts = e->comm });
+	if (e->dims && operator_cost_knows(strtab_text(&t->tables.names, e->name)))
+		vec_push(&t->shapes,
+			 (struct trace_shape){ span, e->name, e->dims, e->types, e->values });
 }
 
 /* Returns 0 for a value that is missing or too large. */
@@ -352,6 +354,12 @@ static bool read_file(struct loading *l, struct scan *s)
 
 /* ---- Times ---- */
 
+static void rebase_span(struct trace_span *s, uint64_t shift)
+{
+	s->begin_ns += shift;
+	s->end_ns += shift;
+}
+
 /* Moves all times so that the first event is at ORIGIN_NS. */
 static void rebase(struct loading *l)
 {
@@ -375,10 +383,10 @@ static void rebase(struct loading *l)
 	}
 	for (size_t i = 0; i < t->blocks.n; i++)
 		t->blocks.at[i].ns += shift;
-	for (size_t i = 0; i < t->comms.n; i++) {
-		t->comms.at[i].begin_ns += shift;
-		t->comms.at[i].end_ns += shift;
-	}
+	for (size_t i = 0; i < t->comms.n; i++)
+		rebase_span(&t->comms.at[i].span, shift);
+	for (size_t i = 0; i < t->shapes.n; i++)
+		rebase_span(&t->shapes.at[i].span, shift);
 	t->begin_ns = (uint64_t)l->first_ns + shift;
 	t->end_ns = (uint64_t)l->last_ns + shift;
 	t->origin_ns = (uint64_t)t->about.base_ns - shift;
@@ -503,6 +511,7 @@ void trace_free(struct trace *t)
 	vec_free(&t->steps);
 	vec_free(&t->blocks);
 	vec_free(&t->comms);
+	vec_free(&t->shapes);
 	vec_free(&t->groups);
 	vec_free(&t->threads);
 	free(t);

@@ -44,10 +44,20 @@ struct trace_block {
 	bool is_early; /* made before the trace began (live_blocks.h) */
 };
 
+struct trace_span {
+	uint64_t begin_ns, end_ns;
+	uint32_t thread; /* index in `threads` */
+};
+
+/* An operator whose arithmetic may be known (core/model/operator_cost.h). */
+struct trace_shape {
+	struct trace_span span;
+	uint32_t name, dims, types, values; /* in `tables.names`; as for operator_cost_find() */
+};
+
 /* An operator that calls a collective, or sends or receives: "record_param_comms". */
 struct trace_comm {
-	uint64_t begin_ns, end_ns;
-	uint32_t thread;
+	struct trace_span span;
 	struct event_comm facts;
 	/* by comms_number(): see struct model_library; 0: not known */
 	uint64_t comm;
@@ -89,7 +99,9 @@ struct trace {
 	VEC(struct model_sample) samples;
 	VEC(struct trace_step) steps;
 	VEC(struct trace_block) blocks; /* sorted by time, after nest_find() */
-	VEC(struct trace_comm) comms;	/* sorted by thread and time, after comms_number() */
+	/* sorted by thread and time, after comms_number() and shapes_find() */
+	VEC(struct trace_comm) comms;
+	VEC(struct trace_shape) shapes;
 	VEC(struct trace_group) groups;
 	VEC(struct trace_thread) threads;
 	uint64_t origin_ns;	   /* Unix time of time 0, where `about` tells it */
