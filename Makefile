@@ -184,7 +184,8 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 # Goals for users. A goal that may install something starts a second make for the build, because
 # make looks for headers and compilers only when it starts.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: setup demo test test-torch bench soak torture check check-san check-san-e2e install clean
+.PHONY: setup demo test test-torch bench bench-peers soak torture check check-san check-san-e2e \
+	install clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
@@ -213,6 +214,12 @@ bench: ## print the benchmarks
 	$(Q)status=0; \
 		for bench in test/bench/*_bench.sh; do sh $$bench $(BUILD) || status=1; done; \
 		exit $$status
+
+bench-peers: ## compare with HTA on the largest trace below TRACES, or on a generated one
+	$(Q)scripts/setup
+	$(Q)$(SUBMAKE) all bench-programs
+	$(Q)scripts/setup readers
+	$(Q)python3 test/bench/peers_bench.py $(BUILD) $(TRACES)
 
 STEPS ?= 3000000
 soak: ## run STEPS steps and check that memory, files and disk do not grow

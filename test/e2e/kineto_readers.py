@@ -3,7 +3,7 @@
 Runs with the Python of build/readers-venv (`scripts/setup readers`). Each analysis gives its result
 or, in "failed", the error that it raised.
 
-usage: kineto_readers.py FOLDER [--ranks]
+usage: kineto_readers.py FOLDER [--ranks | --hta]
 """
 import glob
 import gzip
@@ -28,26 +28,31 @@ def hta(folder, failed):
             return []
         return json.loads(frame.to_json(orient="records"))
 
-    series = t.get_queue_length_time_series()
+    ranks = sorted(t.t.get_all_traces())
+    rank = ranks[0]
+    series = t.get_queue_length_time_series(ranks=ranks)
     analyses = {
         "temporal": lambda: records(t.get_temporal_breakdown(visualize=False)),
-        "idle": lambda: records(t.get_idle_time_breakdown(visualize=False)[0]),
+        "idle": lambda: records(t.get_idle_time_breakdown(ranks=ranks,
+                                                           visualize=False)[0]),
         "kernels": lambda: records(t.get_gpu_kernel_breakdown(visualize=False,
                                                               num_kernels=1000)[1]),
         "overlap": lambda: records(t.get_comm_comp_overlap(visualize=False)),
         "queue": lambda: {rank: len(frame) for rank, frame in series.items()},
         "blocked": lambda: records(t.get_time_spent_blocked_on_full_queue(series)),
-        "bandwidth": lambda: len(t.get_memory_bw_summary()),
-        "launches": lambda: records(t.get_cuda_kernel_launch_stats(visualize=False)[0]),
-        "operators": lambda: len(t.get_aten_op_kernels_and_delay()[0]),
+        "bandwidth": lambda: len(t.get_memory_bw_summary(ranks=ranks)),
+        "launches": lambda: records(t.get_cuda_kernel_launch_stats(ranks=ranks,
+                                                                   visualize=False)[rank]),
+        "operators": lambda: len(t.get_aten_op_kernels_and_delay(ranks=ranks)[rank]),
         "sequences": lambda: len(t.get_frequent_cuda_kernel_sequences(
-            operator_name="aten::", output_dir=scratch, visualize=False)),
+            operator_name="aten::", output_dir=scratch, rank=rank, visualize=False)),
         "steps": lambda: [int(step) for step in t.get_profiler_steps()],
         "annotations": lambda: records(t.get_gpu_user_annotation_breakdown(
             use_gpu_annotation=True, visualize=False)),
-        "annotated kernels": lambda: records(t.get_gpu_kernels_with_user_annotations(0)),
-        "counters": lambda: t.generate_trace_with_counters(output_suffix="_c"),
-        "critical path": lambda: critical_path(t),
+        "annotated kernels": lambda: records(t.get_gpu_kernels_with_user_annotations(rank)),
+        "counters": lambda: t.generate_trace_with_counters(ranks=ranks,
+                                                           output_suffix="_c"),
+        "critical path": lambda: critical_path(t, rank),
     }
     found = {}
     for name, analysis in analyses.items():
@@ -78,8 +83,8 @@ def ranks(folder):
                                  kernels[kernels["kernel_type"] == "COMMUNICATION"].iterrows()}}
 
 
-def critical_path(t):
-    graph, is_done = t.critical_path_analysis(rank=0, annotation="ProfilerStep", instance_id=1)
+def critical_path(t, rank):
+    graph, is_done = t.critical_path_analysis(rank=rank, annotation="ProfilerStep", instance_id=1)
     return {"done": is_done, **json.loads(graph.summary().to_json())}
 
 
@@ -110,6 +115,9 @@ def main():
     folder, failed = sys.argv[1], {}
     if sys.argv[2:] == ["--ranks"]:
         print(json.dumps(ranks(folder)))
+        return
+    if sys.argv[2:] == ["--hta"]:
+        print(json.dumps({"hta": hta(folder, failed), "failed": failed}))
         return
     result = {"hta": hta(folder, failed), "plugin": plugin(folder), "failed": failed}
     print(json.dumps(result))
