@@ -5,31 +5,74 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Categories ---- */
+/* ---- Words ---- */
 
-/* Returns whether `names`, separated by blanks, has the name. */
-static bool is_listed(const char *names, const char *name)
+/* Finds the number of a word among a few. At most half of the places are used. */
+enum { WORD_PLACES = 256 };
+
+struct words {
+	uint8_t at[WORD_PLACES]; /* number + 1; 0: none */
+};
+
+/* Upper and lower case count as equal. */
+static size_t place_of(const char *word, size_t n)
 {
-	size_t n = strlen(name);
-	while (*names) {
-		size_t bytes = strcspn(names, " ");
-		if (bytes == n && !strncasecmp(names, name, n))
-			return true;
-		names += bytes + (names[bytes] == ' ');
-	}
-	return false;
+	size_t hash = n;
+	for (size_t i = 0; i < n; i++)
+		hash = hash * 31 + ((unsigned char)word[i] | 0x20u);
+	return hash % WORD_PLACES;
 }
 
-static uint8_t category_of(const char *name)
+static size_t next_place(size_t place)
+{
+	return (place + 1) % WORD_PLACES;
+}
+
+static void add_word(struct words *w, const char *word, size_t n, size_t number)
+{
+	size_t place = place_of(word, n);
+	while (w->at[place])
+		place = next_place(place);
+	w->at[place] = (uint8_t)(number + 1);
+}
+
+/* ---- Categories ---- */
+
+enum { CATEGORY_NAMES_MOST = 32 };
+
+static struct category_name {
+	const char *at;
+	size_t n;
+	uint8_t category;
+} category_names[CATEGORY_NAMES_MOST];
+
+static struct words category_words;
+
+static void list_categories(void)
 {
 	static const char *const names[EVENT_CATEGORIES_N] = { "",
 #define X(id, list) list,
 							       EVENT_CATEGORIES(X)
 #undef X
 	};
+	size_t n = 0;
 	for (size_t i = 1; i < EVENT_CATEGORIES_N; i++)
-		if (is_listed(names[i], name))
-			return (uint8_t)i;
+		for (const char *at = names[i]; *at && n < CATEGORY_NAMES_MOST;) {
+			size_t bytes = strcspn(at, " ");
+			category_names[n] = (struct category_name){ at, bytes, (uint8_t)i };
+			add_word(&category_words, at, bytes, n++);
+			at += bytes + (at[bytes] == ' ');
+		}
+}
+
+static uint8_t category_of(const char *name, size_t n)
+{
+	size_t place = place_of(name, n);
+	for (; category_words.at[place]; place = next_place(place)) {
+		const struct category_name *c = &category_names[category_words.at[place] - 1];
+		if (c->n == n && !strncasecmp(c->at, name, n))
+			return c->category;
+	}
 	return EVENT_OTHER;
 }
 
@@ -183,11 +226,22 @@ static const struct field fields[] = {
 	INTEGER("Seq", comm.sequence),
 };
 
-static const struct field *field_of(const char *key)
+static struct words field_words;
+
+static void list_fields(void)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		if (*fields[i].key == *key && !strcmp(fields[i].key, key))
-			return &fields[i];
+		add_word(&field_words, fields[i].key, strlen(fields[i].key), i);
+}
+
+static const struct field *field_of(const char *key, size_t n)
+{
+	size_t place = place_of(key, n);
+	for (; field_words.at[place]; place = next_place(place)) {
+		const struct field *f = &fields[field_words.at[place] - 1];
+		if (!strcmp(f->key, key))
+			return f;
+	}
 	return NULL;
 }
 
@@ -198,7 +252,7 @@ static void read_args(struct event *e, struct scan *s, struct strtab *names)
 		return;
 	}
 	for (scan_enter(s, '{'); scan_key(s);) {
-		const struct field *f = field_of(s->text);
+		const struct field *f = field_of(s->text, s->n_text);
 		void *to = f ? (char *)e + f->offset : NULL;
 		if (!f)
 			scan_skip(s);
@@ -229,31 +283,39 @@ static void set_missing(struct event *e)
 
 static struct event empty;
 
-static void set_empty(void)
+static void prepare(void)
 {
 	set_missing(&empty);
+	list_categories();
+	list_fields();
+}
+
+/* Returns whether the texts are equal. Most differ in the first two bytes. */
+static inline bool is(const char *key, const char *name)
+{
+	return key[0] == name[0] && key[1] == name[1] && !strcmp(key, name);
 }
 
 static void read_member(struct event *e, struct scan *s, struct strtab *names)
 {
 	const char *key = s->text;
-	if (!strcmp(key, "ph")) {
+	if (is(key, "ph")) {
 		if (scan_text(s))
 			e->phase = s->text[0];
-	} else if (!strcmp(key, "cat")) {
+	} else if (is(key, "cat")) {
 		if (scan_text(s))
-			e->category = category_of(s->text);
-	} else if (!strcmp(key, "name")) {
+			e->category = category_of(s->text, s->n_text);
+	} else if (is(key, "name")) {
 		e->name = read_name(s, names);
-	} else if (!strcmp(key, "pid")) {
+	} else if (is(key, "pid")) {
 		e->pid = read_id(s);
-	} else if (!strcmp(key, "tid")) {
+	} else if (is(key, "tid")) {
 		e->tid = read_id(s);
-	} else if (!strcmp(key, "ts")) {
+	} else if (is(key, "ts")) {
 		e->has_begin = scan_thousandths(s, &e->begin_ns);
-	} else if (!strcmp(key, "dur")) {
+	} else if (is(key, "dur")) {
 		e->has_duration = scan_thousandths(s, &e->duration_ns);
-	} else if (!strcmp(key, "args")) {
+	} else if (is(key, "args")) {
 		read_args(e, s, names);
 	} else {
 		scan_skip(s);
@@ -263,7 +325,7 @@ static void read_member(struct event *e, struct scan *s, struct strtab *names)
 bool event_read(struct event *e, struct scan *s, struct strtab *names)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, set_empty);
+	pthread_once(&once, prepare);
 	*e = empty;
 	if (scan_peek(s) != '{') {
 		scan_skip(s); /* not an event; the list goes on */
