@@ -170,9 +170,8 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
 	shapes_find(t);
 }
 
-void cutting_free(struct cutting *c)
+void cutting_end(struct cutting *c)
 {
-	vec_free(&c->cuts);
 	vec_free(&c->ranges);
 	vec_free(&c->operators);
 	vec_free(&c->tail);
@@ -180,6 +179,14 @@ void cutting_free(struct cutting *c)
 	free(c->order);
 	free(c->first);
 	free(c->call_of);
+	c->order = c->call_of = NULL;
+	c->first = NULL;
+}
+
+void cutting_free(struct cutting *c)
+{
+	cutting_end(c);
+	vec_free(&c->cuts);
 }
 
 /* ---- One step ---- */

@@ -35,6 +35,8 @@ struct cutting {
 /* Finds the steps, and the step of each piece of GPU work. Free it with cutting_free(). */
 void cutting_start(struct cutting *c, struct trace *t, struct frames *frames);
 void cutting_free(struct cutting *c);
+/* Frees what only cutting_build() needs. The cuts stay. */
+void cutting_end(struct cutting *c);
 
 /* Builds the model of cut `i`. Cuts must be built in order. The caller frees it with
  * model_free(). */

@@ -19,8 +19,8 @@ struct kineto {
 	struct cutting cutting;
 	struct run run;
 	struct completeness completeness;
-	bool has_passed; /* kineto_steps() was called */
-	char name[256];	 /* of the file */
+	bool has_python, has_blocks; /* what the trace had, before its events were freed */
+	char name[256];		     /* of the file */
 	char diagnostic[DIAGNOSTIC_BYTES];
 };
 
@@ -60,6 +60,14 @@ static void diagnose(struct kineto *k)
 			 "alone (ProfilerActivity.CUDA was not set)");
 }
 
+static bool has_python(const struct trace *t)
+{
+	for (size_t i = 0; i < t->slices.n; i++)
+		if (t->slices.at[i].category == EVENT_PYTHON || t->slices.at[i].call_stack)
+			return true;
+	return false;
+}
+
 static void start_run(struct kineto *k)
 {
 	struct trace *t = k->trace;
@@ -67,6 +75,8 @@ static void start_run(struct kineto *k)
 	k->run = (struct run){ .tables = &t->tables, .frames = k->frames, .pid = (uint32_t)t->pid };
 	cutting_start(&k->cutting, t, k->frames);
 	live_blocks_total(t, &k->run.allocator);
+	k->has_python = has_python(t);
+	k->has_blocks = t->blocks.n;
 	for (size_t i = 0; k->cutting.has_steps && i < k->cutting.cuts.n; i++) {
 		const struct cut *c = &k->cutting.cuts.at[i];
 		double ms = (double)(c->end_ns - c->begin_ns) / 1e6;
@@ -121,6 +131,8 @@ void kineto_steps(struct kineto *k, void (*take)(void *context, const struct mod
 		take(context, &m);
 		model_free(&m);
 	}
+	cutting_end(&k->cutting);
+	trace_free_events(k->trace);
 }
 
 /* A trace before this time counts from another moment than the epoch. */
@@ -144,15 +156,6 @@ const char *kineto_damage(const struct kineto *k)
 
 /* ---- What a trace cannot tell ---- */
 
-static bool has_python(const struct kineto *k)
-{
-	for (size_t i = 0; i < k->trace->slices.n; i++)
-		if (k->trace->slices.at[i].category == EVENT_PYTHON ||
-		    k->trace->slices.at[i].call_stack)
-			return true;
-	return false;
-}
-
 const char *kineto_unavailable(const struct kineto *k, size_t i, const char **why)
 {
 	static const struct {
@@ -166,10 +169,9 @@ const char *kineto_unavailable(const struct kineto *k, size_t i, const char **wh
 		{ "memory", "the trace has no memory events; record it with profile_memory=True",
 		  false, true },
 	};
-	bool is_known = has_python(k);
 	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
-		if ((rows[row].only_without_python && is_known) ||
-		    (rows[row].only_without_blocks && k->trace->blocks.n))
+		if ((rows[row].only_without_python && k->has_python) ||
+		    (rows[row].only_without_blocks && k->has_blocks))
 			continue;
 		if (i--)
 			continue;

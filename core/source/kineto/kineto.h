@@ -29,7 +29,7 @@ const struct run *kineto_run(const struct kineto *k);
 /*
  * Passes the steps to `take`, in order; if the trace marks none, the whole trace as one. A trace
  * without GPU work has no steps that can be analyzed, so none are passed: kineto_diagnostic() says
- * why. `take` must not free the step.
+ * why. `take` must not free the step. Call it once: the trace's events are freed after it.
  */
 void kineto_steps(struct kineto *k, void (*take)(void *context, const struct model_step *m),
 		  void *context);

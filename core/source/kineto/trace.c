@@ -499,11 +499,8 @@ int trace_load(struct trace **to, const char *path, struct err *e)
 	return error;
 }
 
-void trace_free(struct trace *t)
+void trace_free_events(struct trace *t)
 {
-	if (!t)
-		return;
-	tables_free(&t->tables);
 	vec_free(&t->slices);
 	vec_free(&t->calls);
 	vec_free(&t->works);
@@ -512,6 +509,14 @@ void trace_free(struct trace *t)
 	vec_free(&t->blocks);
 	vec_free(&t->comms);
 	vec_free(&t->shapes);
+}
+
+void trace_free(struct trace *t)
+{
+	if (!t)
+		return;
+	trace_free_events(t);
+	tables_free(&t->tables);
 	vec_free(&t->groups);
 	vec_free(&t->threads);
 	free(t);

@@ -121,6 +121,8 @@ struct trace {
  * trace_free(). */
 int trace_load(struct trace **to, const char *path, struct err *e);
 void trace_free(struct trace *t);
+/* Frees the events. Names, threads and counts stay. */
+void trace_free_events(struct trace *t);
 
 /*
  * Returns whether the file may be a trace: it has the suffix .json or .json.gz, or begins as JSON
