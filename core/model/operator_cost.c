@@ -3,12 +3,16 @@
 
 #include "core/runtime/kinds.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { INPUTS_MOST = 20, DIMS_MOST = 6 };
+
+/* A damaged trace may claim any number. */
+static const double number_most = 1e12;
 
 /* ---- Inputs ---- */
 
@@ -33,9 +37,10 @@ static const char *read_dims(struct dims *to, const char *text)
 	for (; *text && *text != ']'; text = end + (*end == ',')) {
 		if (to->n == DIMS_MOST)
 			return NULL;
-		to->at[to->n++] = strtod(text, &end);
-		if (end == text)
+		double size = strtod(text, &end);
+		if (end == text || !(size >= 0 && size <= number_most))
 			return NULL;
+		to->at[to->n++] = size;
 	}
 	return *text ? text + 1 : NULL;
 }
@@ -134,7 +139,7 @@ static double number_in(const struct inputs *in, unsigned value, unsigned i, dou
 	    (!item(text, sizeof(text), list, i) && !item(text, sizeof(text), list, 0)))
 		return missing;
 	double number = strtod(text, &end);
-	return end == text ? missing : number;
+	return end == text || !(number >= 0 && number <= number_most) ? missing : number;
 }
 
 /* ---- Costs ---- */
@@ -200,7 +205,7 @@ static bool find_output(double *positions, const struct inputs *in, const struct
 		if (stride <= 0 || padding < 0 || dilation <= 0)
 			return false;
 		double span = x->at[i + 2] + 2 * padding - dilation * (w->at[i + 2] - 1) - 1;
-		*positions *= span < 0 ? 0 : (double)(uint64_t)(span / stride) + 1;
+		*positions *= span < 0 ? 0 : floor(span / stride) + 1;
 	}
 	return true;
 }

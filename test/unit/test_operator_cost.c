@@ -50,6 +50,8 @@ static void products(void **state)
 	assert_unknown("aten::mm", "[[3,5],[5,7]]", "[longint,longint]", "");
 	assert_unknown("aten::mm", "[[3,5", "[float,float]", "");
 	assert_unknown("aten::mm", "", "", "");
+	assert_unknown("aten::mm", "[[-3,5],[5,-7]]", "[float,float]", "");
+	assert_unknown("aten::mm", "[[inf,5],[5,7]]", "[float,float]", "");
 	assert_unknown("aten::relu", "[[3,5]]", "[float]", "");
 }
 
