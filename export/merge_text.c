@@ -148,7 +148,7 @@ void merge_text(struct textout *o, const struct merge *m, unsigned top)
 	else
 		text_say(o, REPORT_UNDER, "%s",
 			 n_traces ? "no collective has GPU times and a process group that two "
-				    "ranks' traces name (PyTorch 2.2 and later name them)"
+				    "ranks' traces name (old versions of PyTorch name none)"
 				  : "no collective has GPU times on two ranks");
 	vec_free(&rows);
 }
