@@ -1,5 +1,7 @@
-/* `profrun report DIR|TRACE... [--json] [--top N]`: prints the report as text or JSON. */
+/* `profrun report DIR|TRACE... [--json] [--top N] [--compat PEER]`: prints the report as text or
+ * JSON. */
 #include "export/command.h"
+#include "export/compat.h"
 #include "export/print.h"
 #include "export/report_json.h"
 #include "export/report_make.h"
@@ -12,7 +14,8 @@
 struct request {
 	bool is_json;
 	unsigned top;
-	const char *step_loop; /* of --step loop:FILE:LINE; NULL: not given */
+	const char *step_loop;		  /* of --step loop:FILE:LINE; NULL: not given */
+	const struct compat_peer *compat; /* NULL: profrun's own report */
 	VEC(const char *) paths;
 };
 
@@ -36,6 +39,13 @@ static int take_step(void *request, const struct command_option *o, const char *
 	return 0;
 }
 
+static int take_compat(void *request, const struct command_option *o, const char *value)
+{
+	struct request *r = request;
+	r->compat = compat_find(value);
+	return r->compat ? 0 : usage_error("%s %s: expected %s", o->name, value, compat_names);
+}
+
 static const struct command_option options[] = {
 	{ .name = "--json",
 	  .help = "print JSON, the same as in DIR/report.json",
@@ -45,6 +55,10 @@ static const struct command_option options[] = {
 	  .help = "show N rows of each list",
 	  .most = 1000000,
 	  .offset = offsetof(struct request, top) },
+	{ .name = "--compat",
+	  .argument = "TOOL",
+	  .help = "print what another tool computes from a trace: hta, hta-last-step",
+	  .take = take_compat },
 	{ .name = "--step",
 	  .argument = "loop:FILE:LINE",
 	  .help = "steps are the iterations of this loop",
@@ -58,11 +72,22 @@ static void print_text(const struct request *r, const struct report_made *made)
 	report_text_all(&o, &made->report, r->top);
 }
 
+static int report_compat(const struct request *r, const char *path, json_t *list)
+{
+	struct textout o = { .to = stdout, .has_colour = text_wants_colour(STDOUT_FILENO) };
+	struct err e;
+	if (compat_report(r->compat, path, r->is_json ? list : NULL, &o, r->top, &e))
+		return data_error("%s", e.text);
+	return EXIT_DONE;
+}
+
 static int report_one(const struct request *r, const char *path, json_t *list)
 {
 	struct report_made made = { 0 };
 	struct err e;
 	int status = EXIT_DONE;
+	if (r->compat)
+		return report_compat(r, path, list);
 	if (report_make_any(path, r->step_loop, &made, &e))
 		return data_error("%s", e.text);
 	for (size_t i = 0; i < made.diagnostics.n; i++)
@@ -78,10 +103,12 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 }
 
 /* Prints the report of one folder as an object, those of several folders as a list of objects. */
-static void print_reports(const json_t *list, size_t n_wanted)
+static void print_reports(const json_t *list, const struct request *r)
 {
-	const json_t *what = n_wanted == 1 ? json_array_get(list, 0) : list;
-	if (what)
+	const json_t *what = r->paths.n == 1 ? json_array_get(list, 0) : list;
+	if (what && r->compat)
+		print_json_exact(what);
+	else if (what)
 		print_json(what);
 }
 
@@ -100,7 +127,7 @@ static int run(int argc, char **argv)
 		status = report_one(&r, r.paths.at[i], list);
 	}
 	if (r.is_json)
-		print_reports(list, r.paths.n);
+		print_reports(list, &r);
 	if (!status && (fflush(stdout) || ferror(stdout)))
 		status = data_error("the report could not be written to stdout");
 	json_decref(list);

@@ -54,10 +54,20 @@ void print_lines(FILE *to, const char *lines)
 	fputs(lines, to);
 }
 
-void print_json(const json_t *root)
+static void print_digits(const json_t *root, size_t digits)
 {
-	char *text = json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	char *text = json_text(root, JSON_INDENT(1) | JSON_REAL_PRECISION(digits));
 	if (text)
 		puts(text);
 	free(text);
+}
+
+void print_json(const json_t *root)
+{
+	print_digits(root, 9);
+}
+
+void print_json_exact(const json_t *root)
+{
+	print_digits(root, 17);
 }

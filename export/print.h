@@ -19,7 +19,9 @@ __attribute__((format(printf, 1, 2))) int print_err(const char *format, ...);
 /* Copies lines that textout.h has made, which are clean and may contain colours. */
 void print_lines(FILE *to, const char *lines);
 
-/* Prints JSON and a newline to stdout. */
+/* Prints JSON and a newline to stdout, with 9 significant digits. */
 void print_json(const json_t *root);
+/* The same with all digits of a double. */
+void print_json_exact(const json_t *root);
 
 #endif

@@ -1,0 +1,117 @@
+"""`report --compat TOOL` computes what the tool computes, to the last digit.
+
+The expected figures come from the tools' own code (peers/README.md).
+"""
+import glob
+import gzip
+import json
+import os
+import unittest
+
+from harness import Case
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FOLDERS = [os.path.join(HERE, "peers")] + [f for f in [os.environ.get("PEER_TRACES")] if f]
+
+# HTA's figures: the name in the expected file, and that of our table.
+HTA_TABLES = {
+    "temporal_breakdown": "temporal_breakdown",
+    "comm_comp_overlap": "comm_comp_overlap",
+    "idle_time_breakdown": "idle_time_breakdown",
+    "queue_length_summary": "queue_length_summary",
+    "memory_bw_summary": "memory_bw_summary",
+    "user_annotation_gpu": "gpu_user_annotations",
+    "user_annotation_cpu": "cpu_user_annotations",
+}
+HTA_LAUNCHES = {
+    "n": "n",
+    "cpu_dur_sum": "cpu_duration_sum",
+    "gpu_dur_sum": "gpu_duration_sum",
+    "launch_delay_sum": "launch_delay_sum",
+    "launch_delay_max": "launch_delay_max",
+    "n_short_kernels": "n_short_kernels",
+    "n_runtime_outliers": "n_runtime_outliers",
+    "n_launch_delay_outliers": "n_launch_delay_outliers",
+}
+
+
+def read(path):
+    opened = gzip.open(path) if path.endswith(".gz") else open(path, "rb")
+    with opened as file:
+        return json.load(file)
+
+
+def expected(suffix):
+    """The paths of (trace, expected file) in all folders, by the name of the trace's folder."""
+    found = {}
+    for path in sorted(p for f in FOLDERS for p in glob.glob(f"{f}/*/*{suffix}*")):
+        folder = os.path.dirname(path)
+        traces = [t for t in glob.glob(f"{folder}/*.json.gz")
+                  if not t.endswith((".hta.json.gz", ".tensorboard.json.gz", "expected.json.gz"))
+                  and not os.path.basename(t).startswith("hta.")]
+        if len(traces) == 1:
+            found[os.path.basename(folder)] = (traces[0], path)
+    return found
+
+
+def hta_rows(rows):
+    """Rows of HTA's data frames: {"error": ...} or None if it gave up."""
+    if not isinstance(rows, list):
+        return []
+    prefixes = "queue_length_", "memory_bw_gbps_"
+    return [{column.removeprefix(prefixes[0]).removeprefix(prefixes[1]): value
+             for column, value in row.items() if column != "index"} for row in rows]
+
+
+class Compat(Case):
+    def compat(self, tool, *paths):
+        run = self.tool("report", "--json", "--compat", tool, *paths)
+        self.assertEqual((run.status, run.err), (0, ""))
+        return json.loads(run.out)
+
+
+class Hta(Compat):
+    maxDiff = None
+
+    def check(self, tool, trace, result):
+        ours, theirs = self.compat(tool, trace), read(result)
+        for name, table in HTA_TABLES.items():
+            self.assertEqual(ours[table], hta_rows(theirs[name]), table)
+        breakdown = theirs["kernel_breakdown"]
+        self.assertEqual(ours["gpu_kernel_types"], hta_rows(breakdown["types"]))
+        self.assertEqual(ours["gpu_kernels"], hta_rows(breakdown["kernels"]))
+        self.assertEqual([s["step"] for s in ours["profiler_steps"]], theirs["profiler_steps"])
+        launches = {str(row["rank"]): row for row in ours["cuda_kernel_launch_stats"]}
+        self.assertEqual(launches.keys(), theirs["launch_stats"].keys())
+        for rank, stats in theirs["launch_stats"].items():
+            self.assertEqual({n: launches[rank][n] for n in HTA_LAUNCHES.values()},
+                             {ours: stats[name] for name, ours in HTA_LAUNCHES.items()})
+
+    def test_every_figure_is_hta_s(self):
+        for suffix, tool in (("hta.json", "hta"), ("hta.last.json", "hta-last-step")):
+            found = expected(suffix)
+            self.assertGreaterEqual(len(found), 7)
+            for name, (trace, result) in found.items():
+                with self.subTest(trace=name, tool=tool):
+                    self.check(tool, trace, result)
+
+    def test_the_text_has_the_same_figures(self):
+        trace, result = expected("hta.json")["amd_trace"]
+        run = self.tool("report", "--compat", "hta", trace)
+        self.assertEqual((run.status, run.err), (0, ""))
+        self.assertIn("Holistic Trace Analysis 0.6.1", run.out)
+        self.assertIn("idle_time(us) 8780, compute_time(us) 96", " ".join(run.out.split()))
+        self.assertIn("idle_time_pctg 98.53", " ".join(run.out.split()))
+        self.assertEqual(read(result)["temporal_breakdown"][0]["idle_time_pctg"], 98.53)
+
+    def test_other_tools_and_runs_are_refused(self):
+        trace, _ = expected("hta.json")["amd_trace"]
+        run = self.tool("report", "--compat", "nsight", trace)
+        self.assertEqual(run.status, 2)
+        self.assertIn("expected hta|", run.err)
+
+
+del Compat
+
+if __name__ == "__main__":
+    unittest.main()
