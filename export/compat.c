@@ -2,6 +2,7 @@
 #include "export/compat.h"
 
 #include "core/peers/hta.h"
+#include "core/peers/plugin.h"
 #include "export/foreign.h"
 #include "export/report_json.h"
 
@@ -14,7 +15,7 @@ struct compat_peer {
 	int (*analyze)(struct peer_tables *to, const char *const *paths, size_t n, struct err *e);
 };
 
-const char compat_names[] = "hta|hta-last-step";
+const char compat_names[] = "hta|hta-last-step|tensorboard";
 
 static int analyze_hta(struct peer_tables *to, const char *const *paths, size_t n, struct err *e)
 {
@@ -31,6 +32,7 @@ static const struct compat_peer peers[] = {
 	{ "hta", "Holistic Trace Analysis 0.6.1", analyze_hta },
 	{ "hta-last-step", "Holistic Trace Analysis 0.6.1, include_last_profiler_step=True",
 	  analyze_hta_last },
+	{ "tensorboard", "torch-tb-profiler (its last version)", plugin_analyze },
 };
 
 const struct compat_peer *compat_find(const char *name)

@@ -111,6 +111,101 @@ class Hta(Compat):
         self.assertIn("expected hta|", run.err)
 
 
+def tb_costs(row):
+    return {name.replace("CpuOp", "CPU Exec"): value for name, value in row.items()}
+
+
+def known(row):
+    return [value for value in list(row.values())[1:] if value is not None]
+
+
+class TensorBoard(Compat):
+    """Trace by trace: the plugin's results of whole traces, and those of its own unit tests."""
+    maxDiff = None
+
+    def check_rows(self, ours, theirs):
+        """Ours have all columns of theirs, with the same values."""
+        self.assertEqual(len(ours), len(theirs))
+        for row, other in zip(ours, theirs):
+            self.assertEqual({name: row[name] for name in other}, other)
+
+    def check_steps(self, ours, theirs):
+        self.assertEqual([str(s["step"]) for s in ours["steps"]], theirs["steps_names"])
+        costs = [tb_costs(row) for row in theirs["steps_costs"]]
+        for row in costs:
+            if row["Total"] < -2 ** 63:  # no steps and no operators: the plugin's sentinels
+                self.assertLess(ours["steps"][0]["Total"], -2 ** 63)
+                row["Total"] = ours["steps"][0]["Total"]
+        self.check_rows(ours["steps"], costs)
+
+    def check_gpus(self, ours, theirs):
+        expected_gpus = [dict(row) for row in theirs["gpu"].values()]
+        for row in expected_gpus:
+            if "occ" in row:
+                row["est_achieved_occupancy_pct"] = row.pop("occ")
+        self.assertEqual([str(row["gpu"]) for row in ours["gpus"]], list(theirs["gpu"]))
+        self.check_rows(ours["gpus"], expected_gpus)
+        overview = ours["overview"][0]
+        for name in ("tc_used_ratio", "tc_eligible_ops_kernel_ratio"):
+            self.assertEqual(overview[name], theirs[name])
+
+    def check_advice(self, ours, theirs):
+        advice = [row["recommendation"] for row in ours.get("recommendations", [])]
+        self.assertEqual(len(advice), len(theirs["recommendations"]))
+        for said, expected_text in zip(advice, theirs["recommendations"]):
+            self.assertTrue(said.startswith(expected_text), said)
+
+    def check_trace(self, ours, theirs):
+        self.check_steps(ours, theirs)
+        self.check_gpus(ours, theirs)
+        self.check_advice(ours, theirs)
+        self.check_rows(ours["mean_step"], [tb_costs(theirs["avg_costs"])])
+        self.check_rows(ours["communication_overlap"], theirs["comm_overlap"])
+        self.assertEqual([known(k) for k in ours["kernels"]][:10],
+                         theirs["kernel_table_top10"] or [])
+        self.assertEqual(len(ours["kernels"]), theirs["n_kernels"])
+        self.assertEqual(len(ours["operators"]), theirs["n_ops"])
+        operators = [dict(row, has_call_stack=row["has_call_stack"] == "Yes")
+                     for row in ours["operators"][:10]]
+        self.check_rows(operators, theirs["op_table_top10"])
+        peaks = sorted(row["peak_bytes"] for row in ours["memory_peaks"])
+        self.assertEqual(peaks, sorted((theirs.get("memory_peaks") or {}).values()))
+        for device, rows in (theirs.get("memory_stats") or {}).items():
+            found = [known(row)[1:] for row in ours["memory_by_operator"]
+                     if row["device"] == device]
+            self.assertEqual(found[:len(rows)], rows)
+
+    def test_every_figure_of_a_trace_is_the_plugin_s(self):
+        found = expected(".tensorboard.json")
+        self.assertGreaterEqual(len(found), 7)
+        for name, (trace, result) in found.items():
+            with self.subTest(trace=name):
+                self.check_trace(self.compat("tensorboard", trace), read(result))
+
+    def test_every_figure_of_the_plugin_s_unit_tests_is_the_same(self):
+        results = glob.glob(os.path.join(HERE, "peers/tensorboard__unit_cases/*.expected.json.gz"))
+        self.assertEqual(len(results), 21)
+        for result in results:
+            with self.subTest(trace=os.path.basename(result)):
+                ours = self.compat("tensorboard", result.replace(".expected", ""))
+                theirs = read(result)
+                self.check_steps(ours, theirs)
+                self.check_gpus(ours, theirs)
+                self.check_advice(ours, theirs)
+                self.check_lists(ours, theirs)
+
+    def check_lists(self, ours, theirs):
+        names = {"calls": "calls", "host_total_duration": "host", "device_total_duration": "dev",
+                 "host_self_duration": "self_host", "device_self_duration": "self_dev"}
+        self.assertEqual({o["name"]: {n: o[n] for n in names} for o in ours["operators"]},
+                         {o["name"]: {n: o[their] for n, their in names.items()}
+                          for o in theirs["ops"]})
+        kernels = sorted((k["name"], k["operator"], k["calls"], k["sum (us)"])
+                         for k in ours["kernels_by_operator"])
+        self.assertEqual(kernels, sorted((k["name"], k["op"], k["calls"], k["total"])
+                                         for k in theirs["kernels"]))
+
+
 del Compat
 
 if __name__ == "__main__":
