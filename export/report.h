@@ -77,7 +77,15 @@ struct report_bound {
 struct report_gpu {
 	int64_t device;
 	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
+	double hidden_communication_pct;
 	double typical_busy_ms, typical_idle_ms, typical_kernels;
+};
+
+/* As struct finding_use. */
+struct report_use {
+	int64_t device;
+	const char *what;
+	double ms, pct;
 };
 
 struct report_idle {
@@ -134,6 +142,19 @@ struct report_operator {
 struct report_call {
 	const char *name;
 	double per_step, host_ms;
+};
+
+/* As struct finding_launches. */
+struct report_launches {
+	const char *name;
+	double per_step, short_pct;
+	struct sample_summary call_us, delay_us;
+};
+
+/* As struct finding_queue. */
+struct report_queue {
+	int64_t device, stream;
+	double per_step, mean, most, wait_us;
 };
 
 struct report_kernel {
@@ -307,10 +328,13 @@ struct report_process {
 	struct report_baseline baseline;
 	struct report_bound bound;
 	LIST(struct report_gpu) gpu;
+	LIST(struct report_use) use;
 	LIST(struct report_idle) idle;
 	LIST(struct report_sync) syncs;
 	LIST(struct report_operator) operators;
 	LIST(struct report_call) calls;
+	LIST(struct report_launches) launches;
+	LIST(struct report_queue) queues;
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_graph) graphs;
 	LIST(struct report_graph_steps) graph_steps;

@@ -177,10 +177,22 @@ static void fill_gpus(struct filler *x, struct report_process *p)
 			.late_ms = g->late_ms,
 			.kernels = g->kernels,
 			.tensor_core_pct = g->tensor_core_pct < 0 ? NAN : g->tensor_core_pct,
+			.hidden_communication_pct = g->hidden_pct < 0 ? NAN : g->hidden_pct,
 			.typical_busy_ms = typical(x, g->typical_busy_ms),
 			.typical_idle_ms = typical(x, g->typical_idle_ms),
 			.typical_kernels = typical(x, g->typical_kernels),
 		};
+	}
+}
+
+static void fill_use(struct filler *x, struct report_process *p)
+{
+	char name[120];
+	list_make(x->arena, &p->use, x->f->use.n);
+	for (size_t i = 0; i < p->use.n; i++) {
+		const struct finding_use *u = &x->f->use.at[i];
+		finding_use_name(name, sizeof(name), u->bits);
+		p->use.at[i] = (struct report_use){ u->device, fill_text(x, name), u->ms, u->pct };
 	}
 }
 
@@ -317,6 +329,24 @@ static void fill_calls(struct filler *x, struct report_process *p)
 		const struct finding_call *from = &x->f->calls.at[i];
 		p->calls.at[i] = (struct report_call){ fill_text(x, from->name), from->per_step,
 						       from->host_ms };
+	}
+}
+
+static void fill_launches(struct filler *x, struct report_process *p)
+{
+	list_make(x->arena, &p->launches, x->f->launches.n);
+	for (size_t i = 0; i < p->launches.n; i++) {
+		const struct finding_launches *from = &x->f->launches.at[i];
+		p->launches.at[i] = (struct report_launches){ fill_text(x, from->name),
+							      from->per_step, from->short_pct,
+							      from->call_us, from->delay_us };
+	}
+	list_make(x->arena, &p->queues, x->f->queues.n);
+	for (size_t i = 0; i < p->queues.n; i++) {
+		const struct finding_queue *from = &x->f->queues.at[i];
+		p->queues.at[i] =
+			(struct report_queue){ from->device, from->stream, from->per_step,
+					       from->mean,   from->most,   from->wait_us };
 	}
 }
 
@@ -644,10 +674,12 @@ void report_fill(struct report_process *p, const struct findings *f)
 	p->rank = rank_number(p->facts.rank);
 	fill_steps(&x, p);
 	fill_gpus(&x, p);
+	fill_use(&x, p);
 	fill_idle(&x, p);
 	fill_syncs(&x, p);
 	fill_operators(&x, p);
 	fill_calls(&x, p);
+	fill_launches(&x, p);
 	fill_kernels(&x, p);
 	fill_graphs(&x, p);
 	fill_graph_steps(&x, p);

@@ -273,6 +273,45 @@ static const struct list_column gpu_columns[] = {
 TABLE(gpu, report_gpu);
 
 #undef AT
+#define AT(m) offsetof(struct report_use, m)
+
+static const struct list_column use_columns[] = {
+	{ "GPU", COLUMN_NUMBER, cell_integer, AT(device) },
+	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
+	{ "of the steps", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "what runs", COLUMN_TEXT, cell_text, AT(what) },
+};
+TABLE(use, report_use);
+
+#undef AT
+#define AT(m) offsetof(struct report_launches, m)
+
+static const struct list_column launches_columns[] = {
+	{ "launches", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "call us", COLUMN_NUMBER, cell_number, AT(call_us.mean) },
+	{ "delay us", COLUMN_NUMBER, cell_number, AT(delay_us.p50) },
+	{ "95 %", COLUMN_NUMBER, cell_number, AT(delay_us.p95) },
+	{ "short", COLUMN_NUMBER, cell_percent, AT(short_pct) },
+	{ "function", COLUMN_NAME, cell_text, AT(name) },
+};
+TABLE(launches, report_launches,
+      .legend = "delay: from the end of the call to the begin of its work, the median and the 95th "
+		"percentile; short: launches whose work takes less time than the call");
+
+#undef AT
+#define AT(m) offsetof(struct report_queue, m)
+
+static const struct list_column queues_columns[] = {
+	{ "GPU", COLUMN_NUMBER, cell_integer, AT(device) },
+	{ "stream", COLUMN_NUMBER, cell_integer, AT(stream) },
+	{ "launches", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "mean length", COLUMN_NUMBER, cell_number, AT(mean) },
+	{ "longest", COLUMN_NUMBER, cell_number, AT(most) },
+	{ "wait us", COLUMN_NUMBER, cell_number, AT(wait_us) },
+};
+TABLE(queues, report_queue);
+
+#undef AT
 #define AT(m) offsetof(struct report_idle, m)
 
 static void cell_cause(const struct row *r, size_t member)

@@ -22,12 +22,15 @@ void findings_free(struct findings *f)
 	vec_free(&f->between);
 	vec_free(&f->savings);
 	vec_free(&f->gpus);
+	vec_free(&f->use);
 	vec_free(&f->idle);
 	vec_free(&f->gpu_steps);
 	vec_free(&f->syncs);
 	vec_free(&f->phases);
 	vec_free(&f->operators);
 	vec_free(&f->calls);
+	vec_free(&f->launches);
+	vec_free(&f->queues);
 	vec_free(&f->kernels);
 	vec_free(&f->graphs);
 	vec_free(&f->graph_steps);

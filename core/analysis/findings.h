@@ -90,6 +90,9 @@ struct finding_gpu {
 	double late_ms;
 	/* Percentage of the kernel time spent in kernels that use tensor cores; -1: not known. */
 	double tensor_core_pct;
+	/* Percentage of the communication during which the device also computed; -1: there was no
+	 * communication. */
+	double hidden_pct;
 	/*
 	 * Means over the typical steps only: those that take at most 1.5 times the median
 	 * (core/whatif/whatif_steps.c). Set only if some recorded steps are not typical
@@ -99,6 +102,13 @@ struct finding_gpu {
 	/* Sums over all recorded steps. busy_ns + idle_ns is exactly span_ns, the length of the
 	 * steps. */
 	uint64_t busy_ns, idle_ns, span_ns;
+};
+
+/* Time in which a device did the same things. */
+struct finding_use {
+	uint32_t device;
+	uint8_t bits;	/* what it did, see finding_use_name() */
+	double ms, pct; /* pct: of the steps */
 };
 
 struct finding_idle {
@@ -150,6 +160,23 @@ struct finding_operator {
 struct finding_call {
 	const char *name;
 	double per_step, host_ms; /* host_ms: from begin to end of its calls, waits included */
+};
+
+/* The launches by one CUDA function, those whose GPU work is known. */
+struct finding_launches {
+	const char *name;
+	double per_step;
+	/* Microseconds: of the call; from its end to the begin of the work, at least 0. */
+	struct sample_summary call_us, delay_us;
+	double short_pct; /* share of the launches whose work took less time than the call */
+};
+
+/* The launches that waited in a stream, from the call's begin to that of the work. */
+struct finding_queue {
+	uint32_t device, stream;
+	/* `mean`: over time, from the first launch to the begin of the last work; `most`: the
+	 * longest queue; `wait_us`: mean of the launches */
+	double per_step, mean, most, wait_us;
 };
 
 struct finding_phase_part {
@@ -416,6 +443,7 @@ struct findings {
 	VEC(struct { char text[EVIDENCE_BYTES]; }) evidence;
 	/* summaries */
 	VEC(struct finding_gpu) gpus;
+	VEC(struct finding_use) use; /* of each device, the largest first */
 	VEC(struct finding_idle) idle;
 	VEC(struct finding_gpu_step) gpu_steps;
 	VEC(struct finding_sync) syncs;
@@ -423,6 +451,8 @@ struct findings {
 	VEC(struct finding_phase) phases;
 	VEC(struct finding_operator) operators;
 	VEC(struct finding_call) calls;
+	VEC(struct finding_launches) launches; /* the most frequent first, as `queues` */
+	VEC(struct finding_queue) queues;
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_graph) graphs;
 	VEC(struct finding_graph_steps) graph_steps; /* the most frequent first */
@@ -477,6 +507,9 @@ void findings_free(struct findings *f);
  * printf format, gives the reason. */
 __attribute__((format(printf, 3, 4))) void
 findings_unavailable(struct findings *f, const char *what, const char *why, ...);
+
+/* Writes what a device did, such as "computation + copies". Returns `to`. */
+const char *finding_use_name(char *to, size_t bytes, uint8_t bits);
 
 /* Numbers of recorded steps by which sums are divided to get figures per step: all steps, and those
  * with GPU times. Both are at least 1. */

@@ -90,7 +90,10 @@ void summary_fill(struct findings *f, struct timeline *t)
 	f->timeline = t;
 	idle_fill(f);
 	syncs_fill(f, t->idle.of_call.at);
+	summary_fill_use(f);
 	summary_fill_calls(f);
+	summary_fill_launches(f);
+	summary_fill_queues(f);
 	summary_fill_kernels(f);
 	summary_fill_copies(f);
 	summary_fill_graphs(f);

@@ -5,9 +5,9 @@
 
 #include "core/analysis/findings.h"
 
-/* Sets f->timeline. Fills gpus, idle, gpu_steps, syncs, calls, kernels, copies, graphs,
- * graph_steps, lines, operators, modules, shapes, collectives, arrivals and phases, which must be
- * zero before. Adds to `unavailable`. */
+/* Sets f->timeline. Fills gpus, idle, gpu_steps, use, syncs, calls, launches, queues, kernels,
+ * copies, graphs, graph_steps, lines, operators, modules, shapes, collectives, arrivals and phases,
+ * which must be zero before. Adds to `unavailable`. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
@@ -19,6 +19,16 @@ void summary_fill_copies(struct findings *f);
 /* ---- summary_calls.c ---- */
 
 void summary_fill_calls(struct findings *f);
+
+/* ---- summary_use.c: needs f->gpus ---- */
+
+/* Fills f->use, and hidden_pct of f->gpus. */
+void summary_fill_use(struct findings *f);
+
+/* ---- summary_launches.c, summary_queues.c ---- */
+
+void summary_fill_launches(struct findings *f);
+void summary_fill_queues(struct findings *f);
 
 /* ---- summary_graphs.c ---- */
 

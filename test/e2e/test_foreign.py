@@ -70,6 +70,57 @@ class Figures(Foreign):
         run = self.tool("report", self.write(kineto.training()))
         self.assertRegex(run.out, r"\n  Net_0.Linear_0 +1 +2\.000")
 
+    def test_time_by_what_runs_at_once_adds_up(self):
+        """Per step of 1,000 us: 400 us computation, 300 us communication of which 200 us at the
+        same time, and a copy of 100 us at the end of the communication."""
+        t = kineto.Trace()
+        for i in range(3):
+            at = 10000 + 1000 * i
+            t.step(i, at, 1000)
+            t.launch("gemm", at + 10, at + 100, 400)
+            t.launch("ncclDevKernel_AllReduce_Sum_f32", at + 20, at + 300, 300)
+            t.events[-1]["args"]["stream"] = t.events[-1]["tid"] = 8
+            t.call("cudaMemcpyAsync", at + 30, 15)
+            t.gpu("gpu_memcpy", "Memcpy DtoD (Device -> Device)", at + 550, 100, bytes=4096)
+        p = self.process(t)
+        use = {row["what"]: (row["ms_per_step"], row["pct"]) for row in p["gpu_use"]}
+        self.assertEqual(use, {"computation": (0.2, 20), "computation + communication": (0.2, 20),
+                               "communication": (0.05, 5), "communication + copies": (0.05, 5),
+                               "copies": (0.05, 5)})
+        self.assertAlmostEqual(sum(ms for ms, _ in use.values()), p["gpu"][0]["busy_ms_per_step"])
+        self.assertAlmostEqual(p["gpu"][0]["hidden_communication_pct"], 66.67)
+
+    def test_launches_have_their_call_and_delay(self):
+        """Each call takes 5 us. The first kernel begins 85 us later, the second one at once."""
+        t = kineto.Trace()
+        for i in range(3):
+            at = 10000 + 1000 * i
+            t.step(i, at, 1000)
+            t.launch("long", at + 10, at + 100, 400)
+            t.launch("short", at + 600, at + 603, 2)
+        p = self.process(t)
+        (row,) = p["launches"]
+        self.assertEqual((row["name"], row["per_step"], row["short_pct"]),
+                         ("cudaLaunchKernel", 2, 50))
+        self.assertEqual((row["call_us"]["mean"], row["call_us"]["n"]), (5, 6))
+        self.assertEqual((row["delay_us"]["min"], row["delay_us"]["max"]), (0, 85))
+        (queue,) = p["queues"]
+        self.assertEqual((queue["per_step"], queue["max_length"]), (2, 1))
+        self.assertAlmostEqual(queue["wait_us"], (90 + 3) / 2)
+        self.assertAlmostEqual(queue["mean_length"], 3 * 93 / 2593, places=2)
+
+    def test_launches_wait_in_their_stream(self):
+        """Four launches while the first kernel runs: three wait."""
+        t = kineto.Trace()
+        t.step(0, 1000, 1000)
+        for i in range(4):
+            t.launch("k", 1010 + 10 * i, 1012 + 200 * i, 200)
+        t.step(1, 2000, 1000)
+        t.launch("k", 2010, 2012, 100)
+        (queue,) = self.process(t)["queues"]
+        self.assertEqual(queue["max_length"], 3)
+        self.assertAlmostEqual(queue["wait_us"], (2 + 192 + 382 + 572 + 2) / 5)
+
     def test_a_trace_of_few_steps_without_marks_is_one_unit(self):
         trace = kineto.training()
         trace.events = [e for e in trace.events if not e["name"].startswith("ProfilerStep")]
