@@ -29,6 +29,25 @@ static void add_overview(const struct plugin_view *v)
 	peer_number(overview, plugin_eligible_ratio(t));
 }
 
+/* With modules and arrows from forward to backward operators, the plugin moves backward operators
+ * to modules that it adds, and drops those whose forward operator is outside all modules. */
+static void note_backward(const struct plugin_view *v)
+{
+	static const char *const columns[] = { "worker", "tables", "why" };
+	const struct plugin_trace *t = v->trace;
+	bool has_modules = false;
+	for (size_t i = 0; !has_modules && i < t->nodes.n; i++)
+		has_modules = t->nodes.at[i].type == PLUGIN_MODULE;
+	if (!has_modules || !t->rows.arrows.n)
+		return;
+	struct peer_table *table = PLUGIN_TABLE(v, "may_differ", columns);
+	peer_number(table, v->worker);
+	peer_word(v->to, table, "operators, kernels_by_operator, memory_by_operator, overview");
+	peer_word(v->to, table,
+		  "the plugin drops backward operators whose forward operator is outside all "
+		  "modules; here they count");
+}
+
 static void add_views(const struct plugin_view *v)
 {
 	plugin_build_trees(v->trace);
@@ -39,7 +58,9 @@ static void add_views(const struct plugin_view *v)
 	plugin_add_advice(v);
 	plugin_add_kernels(v);
 	plugin_add_operators(v);
+	plugin_add_modules(v);
 	plugin_add_memory(v);
+	note_backward(v);
 }
 
 int plugin_analyze(struct peer_tables *to, const char *const *paths, size_t n, struct err *e)

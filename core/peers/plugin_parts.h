@@ -161,6 +161,7 @@ void plugin_add_steps(const struct plugin_view *v);
 void plugin_add_gpus(const struct plugin_view *v);
 void plugin_add_kernels(const struct plugin_view *v);
 void plugin_add_operators(const struct plugin_view *v);
+void plugin_add_modules(const struct plugin_view *v);
 void plugin_add_memory(const struct plugin_view *v);
 /* `costs` must be known. */
 void plugin_add_advice(const struct plugin_view *v);

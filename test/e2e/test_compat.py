@@ -194,6 +194,15 @@ class TensorBoard(Compat):
                 self.check_advice(ours, theirs)
                 self.check_lists(ours, theirs)
 
+    def test_modules_are_nested_as_in_the_plugin(self):
+        """The figures are those of the plugin's module_op.py for its own test."""
+        ours = self.compat("tensorboard", os.path.join(
+            HERE, "peers/tensorboard__unit_cases/test_build_module_hierarchy.0.json.gz"))
+        self.assertEqual([known(row) for row in ours["modules"]],
+                         [[0, "Conv2", 100, 1, 0, 211, 211, 0, 0, 211],
+                          [0, "MyModule", 0, 3, 0, 633, 447, 0, 0, 211],
+                          [1, "Linear", 1, 3, 3, 186, 90, 0, 0, 62]])
+
     def check_lists(self, ours, theirs):
         names = {"calls": "calls", "host_total_duration": "host", "device_total_duration": "dev",
                  "host_self_duration": "self_host", "device_self_duration": "self_dev"}
