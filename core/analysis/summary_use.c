@@ -28,11 +28,18 @@ static int by_device(const void *a, const void *b)
 	return (int)x->is_end - (int)y->is_end;
 }
 
+struct piece {
+	uint64_t begin_ns, end_ns;
+	uint32_t device;
+	uint8_t kind;
+	size_t first_step; /* it does not run before this step */
+};
+
 /* Adds the parts of a span that lie in recorded steps, which are sorted and do not overlap. */
-static void add_span(struct sweep *s, const struct timeline *t, uint32_t device, uint8_t kind,
-		     uint64_t begin_ns, uint64_t end_ns)
+static void add_span(struct sweep *s, const struct timeline *t, struct piece span)
 {
-	for (size_t i = 0; i < t->steps.n; i++) {
+	uint64_t begin_ns = span.begin_ns, end_ns = span.end_ns;
+	for (size_t i = span.first_step; i < t->steps.n; i++) {
 		const struct timeline_step *step = &t->steps.at[i];
 		uint64_t from = begin_ns > step->begin_ns ? begin_ns : step->begin_ns,
 			 to = end_ns < step->end_ns ? end_ns : step->end_ns;
@@ -40,8 +47,8 @@ static void add_span(struct sweep *s, const struct timeline *t, uint32_t device,
 			return;
 		if (from >= to)
 			continue;
-		vec_push(&s->edges, (struct edge){ from, device, kind, false });
-		vec_push(&s->edges, (struct edge){ to, device, kind, true });
+		vec_push(&s->edges, (struct edge){ from, span.device, span.kind, false });
+		vec_push(&s->edges, (struct edge){ to, span.device, span.kind, true });
 	}
 }
 
@@ -57,11 +64,13 @@ static void collect(struct sweep *s, const struct timeline *t)
 	for (size_t i = 0; i < t->works.n; i++) {
 		const struct timeline_work *w = &t->works.at[i];
 		if (w->kind != WORK_SYNC)
-			add_span(s, t, w->device, kind_of(t, w), w->begin_ns, w->end_ns);
+			add_span(s, t,
+				 (struct piece){ w->begin_ns, w->end_ns, w->device, kind_of(t, w),
+						 w->step });
 	}
 	for (size_t i = 0; i < t->earlier.n; i++) {
 		const struct timeline_earlier *e = &t->earlier.at[i];
-		add_span(s, t, e->device, 3, e->begin_ns, e->end_ns);
+		add_span(s, t, (struct piece){ e->begin_ns, e->end_ns, e->device, 3, 0 });
 	}
 	if (s->edges.n)
 		qsort(s->edges.at, s->edges.n, sizeof(*s->edges.at), by_device);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { INCREASE, ALLOCATION, COUNT, MEASURES };
+enum { DEVICES_MOST = 65 }; /* the plugin knows 64 GPUs, and the CPU */
 
 struct usage {
 	double self[MEASURES], total[MEASURES];
@@ -46,7 +47,7 @@ static void find_devices(struct walking *w)
 		int64_t device = device_of(&w->t->rows.memory.at[i]);
 		bool is_new;
 		map_at(&seen, (uint64_t)device, &is_new);
-		if (is_new && device != -2)
+		if (is_new && device != -2 && w->devices.n < DEVICES_MOST)
 			vec_push(&w->devices, device);
 	}
 	map_free(&seen);
@@ -81,6 +82,8 @@ static void take(struct walking *w, const struct peer_memory *m)
 	if (node == PLUGIN_NO_NODE || !t->nodes.at[node].is_operator || device == -2)
 		return;
 	struct usage *u = usage_of(w, node, device);
+	if (!u)
+		return;
 	u->self[INCREASE] += (double)m->bytes;
 	if (m->bytes > 0) {
 		u->self[ALLOCATION] += (double)m->bytes;

@@ -205,7 +205,7 @@ static void keep(struct peer_rows *r, struct reading *e)
 	}
 	if (!strcmp(peer_text(r, e->row.category), "fwdbwd"))
 		vec_push(&r->arrows, (struct peer_arrow){ e->row.ts, e->id, e->row.phase });
-	else if (e->row.category && !isnan(e->row.duration) && !isnan(e->row.ts))
+	else if (e->row.category && isfinite(e->row.duration) && isfinite(e->row.ts))
 		vec_push(&r->at, e->row);
 }
 
