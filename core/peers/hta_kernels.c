@@ -150,8 +150,10 @@ static void add_type(const struct hta_job *j, struct peer_table *t, enum hta_typ
 				vec_push(&values, (struct named){ hta_name(r, e), e->duration, 0 });
 		}
 		sums_list list = aggregate(&values, MOST_KERNELS);
-		for (size_t k = 0; k < list.n; k++)
-			vec_push(&rows, (struct kernel_row){ list.at[k], r->rank, rows.n });
+		for (size_t k = 0; k < list.n; k++) {
+			size_t number = rows.n;
+			vec_push(&rows, (struct kernel_row){ list.at[k], r->rank, number });
+		}
 		vec_free(&list);
 		vec_free(&values);
 	}

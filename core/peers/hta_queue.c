@@ -205,14 +205,16 @@ struct point {
 	const char *name;
 };
 
+/* Returns the kind of a copy; equal kinds have the same pointer. */
 static const char *copy_name(struct strtab *names, const char *kernel)
 {
 	char name[12];
 	if (!strncmp(kernel, "Memset", 6))
-		return "Memset";
-	if (strncmp(kernel, "Memcpy", 6) != 0)
-		return "Memcpy Unknown";
-	snprintf(name, sizeof(name), "%.11s", kernel);
+		snprintf(name, sizeof(name), "Memset");
+	else if (!strncmp(kernel, "Memcpy", 6))
+		snprintf(name, sizeof(name), "%.11s", kernel);
+	else
+		return strtab_text(names, strtab_intern(names, "Memcpy Unknown"));
 	return strtab_text(names, strtab_intern(names, name));
 }
 
@@ -224,7 +226,8 @@ static int by_text(const void *a, const void *b)
 static void add_rank(const struct hta_rank *r, struct peer_tables *to, struct peer_table *t)
 {
 	struct strtab texts = { 0 };
-	VEC(struct point) points = { 0 };
+	struct point *points = mem_zero(2 * r->events.n * sizeof(*points));
+	size_t n_points = 0;
 	VEC(const char *) names = { 0 };
 	doubles times = { 0 }, values = { 0 };
 	for (int is_end = 0; is_end < 2; is_end++)
@@ -233,27 +236,27 @@ static void add_rank(const struct hta_rank *r, struct peer_tables *to, struct pe
 			if (!hta_has_stream(e) || e->type != HTA_MEMORY)
 				continue;
 			double duration = e->duration == 0 ? 1 : e->duration;
-			vec_push(&points, (struct point){ is_end ? -e->bandwidth : e->bandwidth,
-							  copy_name(&texts, hta_name(r, e)) });
+			points[n_points++] = (struct point){ is_end ? -e->bandwidth : e->bandwidth,
+							     copy_name(&texts, hta_name(r, e)) };
 			vec_push(&times, is_end ? e->ts + duration : e->ts);
 		}
-	for (size_t i = 0; i < points.n; i++) {
+	for (size_t i = 0; i < n_points; i++) {
 		bool is_new = true;
 		for (size_t k = 0; is_new && k < names.n; k++)
-			is_new = strcmp(names.at[k], points.at[i].name) != 0;
+			is_new = names.at[k] != points[i].name;
 		if (is_new)
-			vec_push(&names, points.at[i].name);
+			vec_push(&names, points[i].name);
 	}
 	if (names.n)
 		qsort(names.at, names.n, sizeof(*names.at), by_text);
-	size_t *order = mem_resize(NULL, points.n * sizeof(*order));
-	numpy_argsort(order, times.at, points.n);
+	size_t *order = mem_zero(n_points * sizeof(*order));
+	numpy_argsort(order, times.at, n_points);
 	for (size_t k = 0; k < names.n; k++) {
 		double sum = 0;
 		values.n = 0;
-		for (size_t i = 0; i < points.n; i++) {
-			const struct point *p = &points.at[order[i]];
-			if (strcmp(p->name, names.at[k]) != 0)
+		for (size_t i = 0; i < n_points; i++) {
+			const struct point *p = &points[order[i]];
+			if (p->name != names.at[k])
 				continue;
 			sum += p->change;
 			if (sum > 0)
@@ -267,7 +270,7 @@ static void add_rank(const struct hta_rank *r, struct peer_tables *to, struct pe
 		hta_put_summary(t, &s);
 	}
 	free(order);
-	vec_free(&points);
+	free(points);
 	vec_free(&names);
 	vec_free(&times);
 	vec_free(&values);

@@ -87,8 +87,8 @@ static double efficiency(const struct plugin_trace *t, int64_t device)
 		double blocks = row->blocks_per_sm;
 		if (!is_kernel_of(&t->events.at[i], device) || !(blocks > 0))
 			continue;
-		vec_push(&edges, (struct edge){ row->ts, blocks, edges.n, false });
-		vec_push(&edges, (struct edge){ plugin_end(row), -blocks, edges.n, true });
+		vec_push(&edges, (struct edge){ row->ts, blocks, 2 * i, false });
+		vec_push(&edges, (struct edge){ plugin_end(row), -blocks, 2 * i + 1, true });
 	}
 	if (edges.n)
 		qsort(edges.at, edges.n, sizeof(*edges.at), by_time);

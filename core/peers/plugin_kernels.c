@@ -214,10 +214,11 @@ static void add_by_operator(const struct plugin_view *v, bool has_blocks, bool h
 		const struct plugin_work *w = &t->works.at[t->kernels.at[i]];
 		double us = plugin_end(w->row) - w->row->ts;
 		uint32_t key = key_of(&keys, w);
+		if (!key) /* the empty text; a key has numbers */
+			continue;
 		if (key > rows.n)
-			vec_push(&rows, (struct launched){ .first = w,
-							   .least = PLUGIN_NEVER,
-							   .number = rows.n });
+			vec_push(&rows, (struct launched){
+						.first = w, .least = PLUGIN_NEVER, .number = key });
 		struct launched *l = &rows.at[key - 1];
 		l->n++;
 		l->sum += us;

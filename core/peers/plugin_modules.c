@@ -211,7 +211,7 @@ static void put_roots(const struct plugin_view *v, struct peer_table *table,
 			vec_push(&roots,
 				 (struct root){ module,
 						short_name(v->trace, h->functions.at[module].row),
-						roots.n });
+						known });
 	}
 	if (roots.n)
 		qsort(roots.at, roots.n, sizeof(*roots.at), by_name);

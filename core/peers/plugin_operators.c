@@ -52,7 +52,7 @@ static rows collect(const struct plugin_trace *t, bool has_shapes)
 		uint64_t *at = map_at(&row_of, key, &is_new);
 		if (is_new) {
 			*at = found.n;
-			vec_push(&found, (struct row){ .first = node, .number = found.n });
+			vec_push(&found, (struct row){ .first = node, .number = *at });
 		}
 		take(&found.at[*at], node);
 	}
