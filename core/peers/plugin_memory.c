@@ -156,7 +156,7 @@ static row_list rows_of(const struct walking *w, size_t device)
 		if (!w->is_counted[node])
 			continue;
 		uint64_t *at = map_at(&row_of, name, &is_new);
-		if (is_new) {
+		if (is_new || !found.at) {
 			*at = found.n;
 			vec_push(&found, (struct row){ .name = peer_text(&t->rows, name) });
 		}

@@ -172,7 +172,7 @@ static void put(const struct plugin_view *v, struct peer_table *table, const str
 {
 	const struct peer_row *row = h->functions.at[module].row;
 	const uint64_t *at = map_find(&s->of_module, key_of(row));
-	if (!at)
+	if (!at || !s->at.at)
 		return;
 	const struct stats *m = &s->at.at[*at];
 	double mean = m->device > 0 ? m->device / m->n : m->host / m->n;

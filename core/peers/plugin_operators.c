@@ -50,7 +50,7 @@ static rows collect(const struct plugin_trace *t, bool has_shapes)
 			       (has_shapes ? node->row->shape : 0);
 		bool is_new;
 		uint64_t *at = map_at(&row_of, key, &is_new);
-		if (is_new) {
+		if (is_new || !found.at) {
 			*at = found.n;
 			vec_push(&found, (struct row){ .first = node, .number = *at });
 		}

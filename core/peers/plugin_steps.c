@@ -112,16 +112,13 @@ static void match(const struct plugin_trace *t, struct matching *m)
 	for (size_t i = 0; step < t->steps.n && i < calls.n;) {
 		double begin = calls.at[i]->row->ts, end = plugin_end(calls.at[i]->row);
 		const struct plugin_step *s = &t->steps.at[step];
-		if (begin < s->begin) {
-			i++;
-		} else if (end <= s->end) {
-			take_works(t, calls.at[i], m, &m->steps[step]);
-			i++;
-		} else if (begin < s->end) {
-			i++;
-		} else {
+		if (begin >= s->end && end > s->end) {
 			step++;
+			continue;
 		}
+		if (begin >= s->begin && end <= s->end)
+			take_works(t, calls.at[i], m, &m->steps[step]);
+		i++;
 	}
 	vec_free(&calls);
 }

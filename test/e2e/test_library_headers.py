@@ -214,10 +214,11 @@ class Headers(Case):
         self.check_family("DNN")
 
     def test_types_of_nccl(self):
-        """core/model/library.c's table has the order of ncclDataType_t."""
-        with open(os.path.join(ROOT, "core", "model", "library.c")) as file:
-            table = re.search(r"nccl_types\[\] = \{(.*?)\n\};", file.read(), re.S).group(1)
-        ours = re.findall(r'"(\w+)", (\d)', table)
+        """core/model/collective.c's table has the order of ncclDataType_t."""
+        with open(os.path.join(ROOT, "core", "model", "collective.c")) as file:
+            table = re.search(r" types\[\] = \{(.*?)\n\};", file.read(), re.S).group(1)
+        ours = re.findall(r'"(\w+)", "\w+", (\d)', table)
+        self.assertEqual(len(ours), len(NCCL_TYPES))
         for folders in self.sets_with("nccl.h"):
             lines = [f'printf("nccl{NCCL_TYPES[name]} %d\\n", (int)nccl{NCCL_TYPES[name]});'
                      for name, _ in ours]
