@@ -96,12 +96,17 @@ static int back_by_writing(int fd, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
-/* Allocates disk space for [offset, offset + bytes). Returns 0 or -errno. */
+/*
+ * Allocates disk space for [offset, offset + bytes). Returns 0 or -errno. If somebody truncated the
+ * file, KEEP_SIZE makes sure that it stays short, so that the collector notices. NFS supports only
+ * mode 0.
+ */
 static int back(int fd, uint64_t offset, uint64_t bytes)
 {
 	if (offset + bytes > file_size_limit())
 		return -EFBIG;
-	if (!fallocate(fd, 0, (off_t)offset, (off_t)bytes))
+	if (!fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) ||
+	    (errno == EOPNOTSUPP && !fallocate(fd, 0, (off_t)offset, (off_t)bytes)))
 		return 0;
 	if (errno == EOPNOTSUPP || errno == ENOSYS)
 		return back_by_writing(fd, offset, bytes);

@@ -33,7 +33,8 @@ static void prepare_space(struct ahead *a, const struct reader *r, uint32_t back
 	uint32_t end = at_most(backed + SPACE_CHUNKS, r->n_chunks);
 	if (r->n_reached + SPACE_NEAR < backed || a->spaced >= end)
 		return;
-	int error = fallocate(r->fd, 0,
+	/* without KEEP_SIZE, a file that was truncated would get its size back, with zeros */
+	int error = fallocate(r->fd, FALLOC_FL_KEEP_SIZE,
 			      (off_t)(r->chunks_offset + (uint64_t)backed * r->chunk_bytes),
 			      (off_t)(end - backed) * r->chunk_bytes);
 	a->spaced = error ? UINT32_MAX : end;
@@ -84,7 +85,6 @@ void ahead_prepare(struct ahead *a, const struct reader *r)
 {
 	uint32_t backed = at_most(
 		atomic_load_explicit(&r->header->chunks_backed, memory_order_acquire), r->n_chunks);
-	/* fallocate() would give a truncated file its size back, with zeros */
 	if (!r->n_reached || r->is_truncated)
 		return;
 	prepare_space(a, r, backed);
