@@ -228,6 +228,34 @@ static void test_some_of_what_is_between_is_gone(void **state)
 }
 
 /*
+ * Work of a call that was not recorded is left over, because the GPU was late when its step was
+ * passed on. The first call is not paired with it, though the same kernel comes first in each step
+ * and later calls fit all ids then.
+ */
+static void test_work_left_over_before_the_first_call(void **state)
+{
+	enum { CLOSED = 10, READ = 20, STEPS = 50, LATE = 15, N = 4 };
+	(void)state;
+	m.closed_seq = CLOSED * N;
+	m.threads[0].seq = CLOSED * N;
+	m.gone_id = CLOSED * N;
+	work(REC_KERNEL, CLOSED * N - N + 1, (CLOSED + LATE) * STEP_TICKS, 1);
+	for (uint32_t n = CLOSED; n < STEPS; n++) {
+		for (uint32_t k = 1; k <= N; k++) {
+			uint64_t done = (uint64_t)(n + LATE) * STEP_TICKS + k * STEP_TICKS / N;
+			call(HOOK_LAUNCH, (uint64_t)n * STEP_TICKS + k * CALL_TICKS, k);
+			if (n < READ)
+				work(REC_KERNEL, n * N + k, done, k)->end_ticks =
+					done + STEP_TICKS / N;
+		}
+	}
+	pair_all();
+	assert_int_equal(m.n_answers, (READ - CLOSED) * N);
+	for (uint32_t id = CLOSED * N + 1; id <= READ * N; id++)
+		assert_int_equal(found(id), id);
+}
+
+/*
  * A step's last calls are paired with the help of what follows: the third's work is lost, and the
  * next iteration's is not taken for it.
  */
@@ -457,6 +485,7 @@ int main(void)
 		CASE(test_unrecorded_work_comes_first),
 		CASE(test_as_many_calls_are_between),
 		CASE(test_some_of_what_is_between_is_gone),
+		CASE(test_work_left_over_before_the_first_call),
 		CASE(test_what_follows_counts),
 		CASE(test_lost_calls),
 		CASE(test_lost_work),

@@ -406,7 +406,11 @@ void pair_align(struct sides *s)
 {
 	struct align a = { .s = s, .n_paths = 1 };
 	gaps_learn(s);
-	a.paths[0] = (struct path){ NO_PAIR, 0, 0 };
+	/*
+	 * Groups with ids up to the last one that was paired are left over. Their calls were passed
+	 * on, or were not recorded.
+	 */
+	a.paths[0] = (struct path){ NO_PAIR, (uint32_t)s->first_left, 0 };
 	vec_reserve(&a.pairs, s->calls.n);
 	for (a.i = 0; a.i < s->calls.n; a.i++) {
 		if (a.n_paths == 1 && !a.n_parked && continues_exactly(&a, &a.paths[0]))
