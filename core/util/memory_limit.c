@@ -52,3 +52,8 @@ bool memory_limit_is_near(void)
 	}
 	return limit.is_near;
 }
+
+uint64_t memory_limit_part(unsigned share)
+{
+	return limit.bytes ? limit.bytes / share : UINT64_MAX;
+}

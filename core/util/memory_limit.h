@@ -18,4 +18,7 @@ void memory_limit_set(uint64_t bytes);
  */
 bool memory_limit_is_near(void);
 
+/* Returns one part of the limit in `share` parts, in bytes; UINT64_MAX without a limit. */
+uint64_t memory_limit_part(unsigned share);
+
 #endif

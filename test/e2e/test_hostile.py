@@ -386,22 +386,6 @@ class Collector(Case):
         self.assertEqual(run.err, f"profrun: collect: {folder} is not the folder of a run: no "
                                   "journal is in it\n")
 
-    @unsanitized("it keeps freed memory")
-    def test_its_memory_is_bounded(self):
-        """Of 1.2 million records the same collector takes less with a lower limit."""
-        peaks = {}
-        for mb in 64, 512:
-            folder = self.preloaded([prog("loop"), "150000", "bare"], PROF_STEP="kernel:first",
-                                    **EVERYTHING).folder
-            child = subprocess.Popen([TOOL, "collect", folder],
-                                     env=environment(PROF_COLLECTOR_MB=mb, PROF_KEEP_TRACES=10))
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-            self.assertEqual(child.returncode, 0)
-            peaks[mb] = usage.ru_maxrss
-        self.assertGreater(peaks[512], 200 << 10, "too small a load to test anything")
-        self.assertLess(peaks[64], 100 << 10)
-
     def test_sigterm_ends_it_with_what_has_been_read(self):
         line, folder, env = self.launched([prog("loop"), "150000", "bare"], **EVERYTHING)
         child = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
