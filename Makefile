@@ -71,10 +71,11 @@ LIB_LDFLAGS := $(WRAPPED) -shared -Wl,-soname,libprofrun.so \
 # core/util/demangle.c says why it does not link libstdc++.so.
 TOOL_LIBS := -ljansson -lz -ldw -lelf -lcapstone -l:libstdc++.a -lpthread -lm
 
-.PHONY: all lib tool sim prog unit bench-programs tests help
-all: lib tool sim ## build libprofrun.so, profrun and the simulated GPU
+.PHONY: all lib tool sim share prog unit bench-programs tests help
+all: lib tool sim share ## build libprofrun.so, profrun and the simulated GPU
 lib: $(LIB) $(BUILD)/hooks.txt $(BUILD)/libraries.txt
 tool: $(TOOL)
+share: $(BUILD)/share/stamp
 unit: $(UNIT)
 tests: all prog unit
 sim prog bench-programs:
@@ -91,6 +92,14 @@ ifneq ($(strip $(FLAGS_NOW)),$(strip $(file <$(FLAGS_FILE))))
 $(shell mkdir -p $(BUILD)/obj)
 $(file >$(FLAGS_FILE),$(FLAGS_NOW))
 endif
+
+# Changes with each commit, and so is kept out of the flags. export/version.c alone includes it.
+BUILD_ID := \#define PROFRUN_BUILD "$(shell scripts/build-id)"
+ifneq ($(BUILD_ID),$(strip $(file <$(BUILD)/gen/build_id.h)))
+$(shell mkdir -p $(BUILD)/gen)
+$(file >$(BUILD)/gen/build_id.h,$(BUILD_ID))
+endif
+$(BUILD)/obj/tool/export/version.o: $(BUILD)/gen/build_id.h
 
 $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
 	$(need_cuda)$(call say,CC,$< (library))
@@ -132,6 +141,12 @@ SAN_STATIC := $(if $(findstring clang,$(CC)),,$(if $(findstring address,$(SAN)),
 $(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $(SAN_STATIC) $^ $(TOOL_LIBS) -o $@
+
+# Man pages and shell completions, from the tables of the tool.
+$(BUILD)/share/stamp: $(TOOL) scripts/gen-man scripts/gen-completion scripts/tables.py CHANGELOG.md
+	$(call say,GEN,$(@D))
+	$(Q)rm -rf $(@D) && scripts/gen-man $(TOOL) $(@D)/man && \
+		scripts/gen-completion $(TOOL) $(@D) && touch $@
 
 # The symbol, entry point and category of each row of preload/hooks.def as text, for scripts and
 # tests.
@@ -185,7 +200,7 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 # make looks for headers and compilers only when it starts.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: setup demo test test-torch bench bench-peers soak torture check check-san check-san-e2e \
-	install clean
+	install uninstall dist clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
@@ -249,6 +264,15 @@ check-san-e2e: ## end-to-end tests with AddressSanitizer and UBSan in the tool
 
 install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)scripts/install '$(BUILD)' '$(DESTDIR)$(PREFIX)'
+
+uninstall: ## remove what `make install` put to $(DESTDIR)$(PREFIX)
+	$(Q)scripts/uninstall '$(DESTDIR)$(PREFIX)'
+
+VERSION = $(shell sed -n 's/.*PROFRUN_VERSION "\(.*\)"/\1/p' core/runtime/version.h)
+dist: ## write dist/profrun-VERSION.tar.gz, the source of the last commit
+	$(Q)mkdir -p dist && git archive --format=tar --prefix=profrun-$(VERSION)/ HEAD | \
+		gzip -9n >dist/profrun-$(VERSION).tar.gz
+	@ls -l dist/profrun-$(VERSION).tar.gz
 
 clean: ## remove what was built, keep downloads (build/cuda, build/*-venv)
 	$(Q)[ ! -d build ] || \

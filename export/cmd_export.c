@@ -43,6 +43,7 @@ static const struct command_option options[] = {
 	  .argument = "F[,F...]",
 	  .help = "perfetto (default), chrome, kineto, sqlite, csv, pprof, folded, "
 		  "memory\n(PyTorch memory snapshots)",
+	  .values = FORMATS_WORDS,
 	  .offset = offsetof(struct request, formats) },
 	{ .name = "-o",
 	  .argument = "PATH",

@@ -58,6 +58,7 @@ static const struct command_option options[] = {
 	{ .name = "--compat",
 	  .argument = "TOOL",
 	  .help = "print what another tool computes from a trace: hta, tensorboard",
+	  .values = compat_names,
 	  .take = take_compat },
 	{ .name = "--step",
 	  .argument = "loop:FILE:LINE",

@@ -59,6 +59,8 @@ static int take_path(void *request, const char *word)
 	return 0;
 }
 
+#define FREE_WORD(id, name, text) name "|"
+
 static const struct command_option options[] = {
 	{ .name = "--without",
 	  .argument = "FILE:LINE",
@@ -74,6 +76,7 @@ static const struct command_option options[] = {
 	{ .name = "--free",
 	  .argument = "WHAT",
 	  .help = "WHAT costs nothing: launch, host, input, alloc, copy, collective or sync",
+	  .values = WHATIF_FREES(FREE_WORD),
 	  .repeats = true,
 	  .take = take_free },
 	{ .name = "--json",

@@ -3,7 +3,6 @@
 #include "export/command.h"
 
 #include "core/runtime/spelling.h"
-#include "core/runtime/version.h"
 #include "export/latest_run.h"
 #include "export/print.h"
 
@@ -288,9 +287,4 @@ void command_list_options(const struct command *c)
 		putchar('\n');
 	}
 	printf("%s\t%s\t\t%s\n", c->name, help_option.name, help_option.help);
-}
-
-void command_print_version(void)
-{
-	puts("profrun " PROFRUN_VERSION);
 }

@@ -34,6 +34,7 @@ struct command_option {
 	const char *argument; /* name of the value in the help, "N"; NULL: a flag without a value */
 	const char *help;     /* one or more lines; NULL: an internal option, which is not shown */
 	const char *setting;  /* the PROF_ variable that the option sets, shown after the help */
+	const char *values;   /* words that the value can be, separated by '|'; NULL: any text */
 	bool repeats;	      /* may be given more than once */
 	unsigned most;	      /* largest value of a number; 0: not a number */
 	size_t offset;
@@ -79,8 +80,8 @@ void command_print_options(const struct command *c);
 void command_print_help(const struct command *c);
 void command_print_version(void);
 
-/* Prints a line for each option: command, option, argument, help, separated by tabs. For tests and
- * shell completions. */
+/* Prints a line for each option: command, option, argument, help, separated by tabs
+ * (export/listing.h). */
 void command_list_options(const struct command *c);
 
 /* Writes " (did you mean report?)" if `text` is a mistyped command, else "". Returns `to`. */

@@ -1,6 +1,7 @@
 /* `profrun [COMMAND] ...`: finds the command and runs it. Users call profrun.sh, which starts this
  * program. */
 #include "export/command.h"
+#include "export/listing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,14 +56,6 @@ static int help(const char *name)
 	return EXIT_DONE;
 }
 
-/* --list-options: for tests and for authors of shell completions. Not in the help. */
-static int list_options(void)
-{
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		command_list_options(commands[i]);
-	return EXIT_DONE;
-}
-
 static int print_version(void)
 {
 	command_print_version();
@@ -76,8 +69,8 @@ int main(int argc, char **argv)
 		return help(argc > 2 ? argv[2] : NULL);
 	if (!strcmp(word, "--version"))
 		return print_version();
-	if (!strcmp(word, "--list-options"))
-		return list_options();
+	if (listing_print(word))
+		return EXIT_DONE;
 	const struct command *c = find(word);
 	if (!c) /* options of a run, or the application's command */
 		return command_run.run(argc, argv);

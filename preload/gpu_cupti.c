@@ -1,5 +1,6 @@
 #include "preload/gpu_cupti.h"
 
+#include "core/runtime/cupti_places.h"
 #include "preload/lookup.h"
 
 #include <dlfcn.h>
@@ -47,13 +48,11 @@ static void *open_near(const char *library, const char *relative, const char *fi
  */
 static void *open_cupti(const char *library)
 {
-	static const char *const files[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-					     "libcupti.so" };
+	static const char *const files[] = { CUPTI_FILES };
 	static const char *const near_runtime[] = { "", "../../cuda_cupti/lib/",
 						    "../extras/CUPTI/lib64/",
 						    "../../../extras/CUPTI/lib64/" };
-	static const char *const toolkit[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
-					       "/usr/local/cuda/lib64/" };
+	static const char *const toolkit[] = { CUPTI_TOOLKIT };
 	struct mapped m = { 0 };
 	if (strcmp(library, "auto"))
 		return dlopen(library, RTLD_NOW | RTLD_LOCAL);

@@ -21,4 +21,8 @@
 #define FORMAT_MEANING(name, what) "; " #name ": " what
 #define FORMATS_MEANING		   FORMATS(FORMAT_MEANING)
 
+/* Makes the text "perfetto|memory|...|". */
+#define FORMAT_WORD(name, what) #name "|"
+#define FORMATS_WORDS		FORMATS(FORMAT_WORD)
+
 #endif

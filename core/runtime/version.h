@@ -1,6 +1,7 @@
 #ifndef CORE_VERSION_H
 #define CORE_VERSION_H
 
-#define PROFRUN_VERSION "0.1.0"
+/* The only place of the version: the Makefile and scripts read this line. */
+#define PROFRUN_VERSION "0.2.0"
 
 #endif

@@ -17,7 +17,6 @@ from harness import (
     LAUNCHER,
     LIBRARY,
     PATIENCE_S,
-    ROOT,
     Case,
     applications,
     children,
@@ -76,20 +75,6 @@ class Transparent(Case):
         line, folder, env = self.launched([sys.executable, "-c", code])
         env["LD_PRELOAD"] = os.path.join(os.path.dirname(LIBRARY), "sim", "libcudart.so.13")
         self.assertIn(env["LD_PRELOAD"], self.execute(line, folder, env).out)
-
-    def test_the_installation_is_complete(self):
-        target = os.path.join(self.base, "usr")
-        subprocess.run([os.path.join(ROOT, "scripts", "install"), os.path.dirname(LIBRARY), target],
-                       check=True)
-        folder = os.path.join(target, "share", "doc", "profrun")
-        with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
-            links = [link for link in re.findall(r"\]\(([^)#]+)", file.read()) if "://" not in link]
-        self.assertGreater(len(links), 10)
-        self.assertEqual([link for link in links if not os.path.exists(os.path.join(folder, link))],
-                         [])
-        run = subprocess.run([os.path.join(target, "bin", "profrun.sh"), "env"],
-                             stdout=subprocess.PIPE, text=True, check=True)
-        self.assertIn("PROF_SCHEDULE", run.stdout)
 
     def test_quiet(self):
         self.assertEqual(self.profiled([prog("loop"), "30"], ["--quiet"]).err, "")
