@@ -93,13 +93,14 @@ $(shell mkdir -p $(BUILD)/obj)
 $(file >$(FLAGS_FILE),$(FLAGS_NOW))
 endif
 
-# Changes with each commit, and so is kept out of the flags. export/version.c alone includes it.
-BUILD_ID := \#define PROFRUN_BUILD "$(shell scripts/build-id)"
-ifneq ($(BUILD_ID),$(strip $(file <$(BUILD)/gen/build_id.h)))
+# Changes with each commit, so it is a flag of one file only.
+BUILD_ID := $(shell scripts/build-id)
+ifneq ($(BUILD_ID),$(strip $(file <$(BUILD)/gen/build-id)))
 $(shell mkdir -p $(BUILD)/gen)
-$(file >$(BUILD)/gen/build_id.h,$(BUILD_ID))
+$(file >$(BUILD)/gen/build-id,$(BUILD_ID))
 endif
-$(BUILD)/obj/tool/export/version.o: $(BUILD)/gen/build_id.h
+$(BUILD)/obj/tool/export/version.o: $(BUILD)/gen/build-id
+$(BUILD)/obj/tool/export/version.o: CPPFLAGS_ALL += -DPROFRUN_BUILD='"$(BUILD_ID)"'
 
 $(BUILD)/obj/lib/%.o: %.c $(FLAGS_FILE)
 	$(need_cuda)$(call say,CC,$< (library))
@@ -141,6 +142,26 @@ SAN_STATIC := $(if $(findstring clang,$(CC)),,$(if $(findstring address,$(SAN)),
 $(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $(SAN_STATIC) $^ $(TOOL_LIBS) -o $@
+
+# What the wheel contains, for machines without profrun's dependencies: a tool that is linked
+# statically, libunwind, and libraries without debug information. The list of archives is for their
+# licences.
+PORTABLE := $(BUILD)/portable
+PORTABLE_OBJ := $(BUILD)/obj/tool/export/portable/no_libraries.o
+$(PORTABLE)/profrun: $(filter-out %/sqlite_load.o,$(EXPORT_OBJ)) $(PORTABLE_OBJ) \
+		$(BUILD)/obj/libcore.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -static -s -Wl,-t $(LDFLAGS) \
+		$(addprefix -Wl$(comma)--wrap=,dlopen dlsym dlclose dlerror) $^ \
+		$(TOOL_LIBS) -llzma -lbz2 -lsqlite3 -lm -o $@ >$(PORTABLE)/inputs.txt
+$(PORTABLE)/libprofrun.so: $(LIB)
+	$(Q)mkdir -p $(@D) && strip --strip-debug -o $@ $<
+.PHONY: portable
+portable: $(PORTABLE)/stamp
+$(PORTABLE)/stamp: $(PORTABLE)/profrun $(PORTABLE)/libprofrun.so $(SIM_LIBRARIES) \
+		$(BUILD)/share/stamp
+	$(Q)scripts/portable-libunwind $(PORTABLE)
+	$(Q)ln -sfn ../sim ../share $(PORTABLE) && touch $@
 
 # Man pages and shell completions, from the tables of the tool.
 $(BUILD)/share/stamp: $(TOOL) scripts/gen-man scripts/gen-completion scripts/tables.py CHANGELOG.md
@@ -200,7 +221,7 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/obj/tool/%.o)
 # make looks for headers and compilers only when it starts.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: setup demo test test-torch bench bench-peers soak torture check check-san check-san-e2e \
-	install uninstall dist clean
+	install uninstall dist wheel deb clean
 setup: ## install what building and testing need
 	$(Q)scripts/setup
 
@@ -214,6 +235,7 @@ test: ## build and run all tests
 	$(Q)scripts/setup test
 	@echo "Building profrun and its tests (V=1 shows the commands)"
 	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) tests
+	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) portable || echo "the tests of the wheel are skipped"
 	$(Q)python3 test/run.py
 
 TORCH_TIERS := torch,torch-timed
@@ -273,6 +295,11 @@ dist: ## write dist/profrun-VERSION.tar.gz, the source of the last commit
 	$(Q)mkdir -p dist && git archive --format=tar --prefix=profrun-$(VERSION)/ HEAD | \
 		gzip -9n >dist/profrun-$(VERSION).tar.gz
 	@ls -l dist/profrun-$(VERSION).tar.gz
+
+wheel: ## write dist/profrun-VERSION-py3-none-manylinux_2_28_x86_64.whl
+	$(Q)scripts/setup package
+	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) portable
+	$(Q)scripts/wheel $(PORTABLE) dist
 
 clean: ## remove what was built, keep downloads (build/cuda, build/*-venv)
 	$(Q)[ ! -d build ] || \

@@ -2,41 +2,15 @@
 #include "export/sqlite_db.h"
 
 #include "core/util/vec.h"
+#include "export/sqlite_load.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 
-#define LIBRARY "libsqlite3.so.0"
-
 enum { SQLITE_OK = 0, SQLITE_DONE = 101, SQL_BYTES = 2048 };
 
-struct sqlite3;
-struct sqlite3_stmt;
-
-/* The functions of the library that are used. The declarations are those of sqlite3.h. */
-#define FUNCTIONS(X)                                                                         \
-	X(int, open, (const char *, struct sqlite3 **))                                      \
-	X(int, close, (struct sqlite3 *))                                                    \
-	X(int, exec, (struct sqlite3 *, const char *, void *, void *, char **))              \
-	X(int, prepare_v2,                                                                   \
-	  (struct sqlite3 *, const char *, int, struct sqlite3_stmt **, const char **))      \
-	X(int, bind_int64, (struct sqlite3_stmt *, int, long long))                          \
-	X(int, bind_text, (struct sqlite3_stmt *, int, const char *, int, void (*)(void *))) \
-	X(int, bind_null, (struct sqlite3_stmt *, int))                                      \
-	X(int, step, (struct sqlite3_stmt *))                                                \
-	X(int, reset, (struct sqlite3_stmt *))                                               \
-	X(int, clear_bindings, (struct sqlite3_stmt *))                                      \
-	X(int, finalize, (struct sqlite3_stmt *))                                            \
-	X(const char *, errmsg, (struct sqlite3 *))
-
-static struct {
-	void *library;
-#define X(type, name, arguments) type(*name) arguments;
-	FUNCTIONS(X)
-#undef X
-} lib;
+static struct sqlite_functions lib;
 
 struct sqlite_db {
 	struct sqlite3 *db;
@@ -45,29 +19,6 @@ struct sqlite_db {
 	struct err trouble;
 	bool has_failed;
 };
-
-static int load(struct err *e)
-{
-	if (lib.library)
-		return 0;
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return err_set(e, -ENOENT,
-			       "the format sqlite needs " LIBRARY ", which is not installed "
-			       "(Debian: libsqlite3-0)");
-	bool has_all = true;
-#define X(type, name, arguments)                                \
-	*(void **)&lib.name = dlsym(library, "sqlite3_" #name); \
-	has_all &= lib.name != NULL;
-	FUNCTIONS(X)
-#undef X
-	if (!has_all) {
-		dlclose(library);
-		return err_set(e, -ENOENT, LIBRARY " lacks functions that profrun needs");
-	}
-	lib.library = library;
-	return 0;
-}
 
 static void fail(struct sqlite_db *db, const char *what)
 {
@@ -107,7 +58,7 @@ static void create(struct sqlite_db *db, const struct sqlite_table *t, struct sq
 int sqlite_db_open(struct sqlite_db **to, const char *path, const struct sqlite_table *tables,
 		   size_t n, struct err *e)
 {
-	int error = load(e);
+	int error = sqlite_load(&lib, e);
 	if (error)
 		return error;
 	struct sqlite_db *db = mem_zero(sizeof(*db));

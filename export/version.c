@@ -1,6 +1,5 @@
 /* `profrun --version`: the version, the build, and the CUPTI that is found from here. */
 #include "core/runtime/version.h"
-#include "build_id.h"
 #include "core/runtime/cupti_places.h"
 #include "export/command.h"
 #include "export/print.h"
@@ -12,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef PROFRUN_BUILD /* the Makefile sets it */
+#define PROFRUN_BUILD "unknown"
+#endif
 
 static bool is_readable(char *path, const char *folder, const char *file)
 {

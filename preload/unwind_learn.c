@@ -205,7 +205,10 @@ bool learn_start(void)
 			} };
 	if (g.space)
 		return true;
-	void *library = dlopen(UNWIND_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	/* the file that was installed with this library, if there is one (the wheel has one) */
+	void *library = dlopen("$ORIGIN/" UNWIND_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		library = dlopen(UNWIND_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		log_once(LOG_WARN, UNWIND_LIBRARY
 			 " cannot be opened: CUDA calls are recorded without native stacks");

@@ -25,7 +25,7 @@ _profrun
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
-# An interactive zsh in which the Tab key completes, writes the words to $FOUND, and clears the line.
+# In an interactive zsh, the Tab key completes, writes the words to $FOUND, and clears the line.
 ZSHRC = """
 PS1=
 fpath=(%s $fpath)

@@ -7,7 +7,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define WRAPPER_MAGIC 0x466243b1u
@@ -234,15 +233,15 @@ CUresult image_read(const void *code, struct image *out)
 
 char *image_load(const char *path, size_t *bytes)
 {
-	struct stat facts;
 	char *data = NULL;
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &facts)) {
-		*bytes = (size_t)facts.st_size;
+	off_t size = lseek(fd, 0, SEEK_END);
+	if (size >= 0) {
+		*bytes = (size_t)size;
 		data = calloc(1, *bytes + sizeof(uint64_t));
-		if (read(fd, data, *bytes) != facts.st_size) {
+		if (pread(fd, data, *bytes, 0) != size) {
 			free(data);
 			data = NULL;
 		}

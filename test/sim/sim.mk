@@ -9,12 +9,16 @@ SIM_PYTHON ?= python3
 
 # -fno-strict-aliasing: generated code reads the runtime's arguments as driver types of the same
 # layout. -O1 -g0 halves the compile time; speed and debug information are not needed here.
-SIM_CFLAGS := $(if $(SAN),,-O1 -g0) -fPIC -fno-strict-aliasing -D_GNU_SOURCE= -I. -I$(SIM_GEN) \
-	-isystem $(CUDA_INCLUDE) -MMD -MP
+SIM_CFLAGS := $(if $(SAN),,-O1 -g0 -include scripts/old_glibc.h) -fPIC -fno-strict-aliasing \
+	-D_GNU_SOURCE= -I. -I$(SIM_GEN) -isystem $(CUDA_INCLUDE) -MMD -MP
 # No debug information, as in NVIDIA's libraries: the lines of these libraries must not look like
 # the user's lines.
 SIM_LDFLAGS := $(if $(SAN),,-Wl$(comma)--strip-debug) -shared -Wl,-Bsymbolic -Wl,-z,now \
 	$(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+
+# Before glibc 2.34, functions of scripts/old_glibc.h are in these libraries.
+SIM_LDLIBS := -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -l:librt.so.1 \
+	-Wl,--pop-state
 
 SIM_COMMON := sim_common sim_errors
 SIM_ENGINE := $(patsubst test/sim/%.c,%,$(wildcard test/sim/engine_*.c))
@@ -54,12 +58,12 @@ $(eval $(call sim_objects,cupti12,-DSIM_CUPTI=12))
 $(SIM)/libcuda.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) $(SIM_ENGINE) driver_wrappers)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
-		-lpthread -ldl -o $@
+		$(SIM_LDLIBS) -o $@
 
 $(SIM)/libcudart.so.%:
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) \
-		-Wl,--version-script=$(SIM_GEN)/$(@F).map $(filter %.o,$^) -lpthread -ldl -o $@
+		-Wl,--version-script=$(SIM_GEN)/$(@F).map $(filter %.o,$^) $(SIM_LDLIBS) -o $@
 $(SIM)/libcudart.so.13: $(patsubst %,$(SIM_OBJ)/cudart13/%.o, \
 		$(SIM_COMMON) $(SIM_RT) rt_forward runtime13_wrappers)
 $(SIM)/libcudart.so.12: $(patsubst %,$(SIM_OBJ)/cudart12/%.o, \
@@ -68,7 +72,7 @@ $(SIM)/libcudart.so.12: $(patsubst %,$(SIM_OBJ)/cudart12/%.o, \
 $(SIM)/libcupti.so.%:
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) \
-		-Wl,--version-script=$(SIM_GEN)/$(@F).map $(filter %.o,$^) -lpthread -ldl -o $@
+		-Wl,--version-script=$(SIM_GEN)/$(@F).map $(filter %.o,$^) $(SIM_LDLIBS) -o $@
 $(SIM)/libcupti.so.13: $(patsubst %,$(SIM_OBJ)/cupti13/%.o, \
 		$(SIM_COMMON) $(SIM_CUPTI) cupti13_wrappers)
 $(SIM)/libcupti.so.12: $(patsubst %,$(SIM_OBJ)/cupti12/%.o, \
@@ -80,12 +84,12 @@ $(SIM)/libprofsim_libs.so: $(patsubst %,$(SIM_OBJ)/cuda/%.o, \
 		$(SIM_COMMON) $(SIM_LIBS) libs_stubs)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
-		-lpthread -ldl -o $@
+		$(SIM_LDLIBS) -o $@
 
 $(SIM)/libnvidia-ml.so.1: $(patsubst %,$(SIM_OBJ)/cuda/%.o,$(SIM_COMMON) nvml)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SIM_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) $^ \
-		-lpthread -o $@
+		$(SIM_LDLIBS) -o $@
 
 # Tests of the simulated libraries (run-tests.sh). They are linked with these libraries as a program
 # is with the real ones.
