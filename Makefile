@@ -301,6 +301,10 @@ wheel: ## write dist/profrun-VERSION-py3-none-manylinux_2_28_x86_64.whl
 	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) portable
 	$(Q)scripts/wheel $(PORTABLE) dist
 
+deb: dist ## write dist/profrun_VERSION_amd64.deb
+	$(Q)scripts/setup package
+	$(Q)scripts/deb $(VERSION)
+
 clean: ## remove what was built, keep downloads (build/cuda, build/*-venv)
 	$(Q)[ ! -d build ] || \
 		find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name '*-venv*' -exec rm -rf {} +

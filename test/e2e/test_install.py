@@ -162,6 +162,7 @@ class Version(Case):
         self.assertRegex(run.out, rf"\Aprofrun {re.escape(version)} \(build (dist|[0-9a-f]+\+?)\)\n"
                                   r"CUPTI: .+\n\Z")
         self.assertIn(f"\n## [{version}] - ", read(os.path.join(ROOT, "CHANGELOG.md")))
+        self.assertIn(f"profrun ({version}) ", read(os.path.join(ROOT, "debian", "changelog")))
         self.assertIn(f"profrun {version}", read(os.path.join(SHARE, "man", "man1", "profrun.1")))
 
     def test_cupti_that_is_found(self):
