@@ -567,7 +567,7 @@ static bool is_done(struct collector *c)
 	size_t n_running = count_running(c) + count_left(c);
 	if (stopping.is_needed)
 		say(c, "stopped by SIGTERM before all records were read: the figures are those of "
-		       "the records read so far; `profrun.sh export` reads what the journal still "
+		       "the records read so far; `profrun export` reads what the journal still "
 		       "has");
 	report_settled(c, n_running);
 	return !n_running || stopping.is_needed;

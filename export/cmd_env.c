@@ -9,7 +9,7 @@ static int take_nothing(void *request, const char *word)
 {
 	(void)request;
 	return usage_error("env takes no arguments, got '%s'; to profile the program env: "
-			   "profrun.sh -- env ...",
+			   "profrun -- env ...",
 			   word);
 }
 

@@ -79,7 +79,7 @@ static int add_folder(struct asking *a, const char *folder, uint32_t pid)
 	return 0;
 }
 
-/* Adds the process and its descendants: a shell, a launcher or profrun.sh may have started the
+/* Adds the process and its descendants: a shell, a launcher or profrun may have started the
  * job. */
 static int add_process(struct asking *a, uint32_t pid)
 {
@@ -141,7 +141,7 @@ static bool can_be_asked(struct asking *a, const struct asked *t)
 	if (target_has_collector(t->target))
 		return true;
 	a->status = data_error("%s: no traces are written, because its collector has ended; start "
-			       "another with `profrun.sh collect %s &`%s",
+			       "another with `profrun collect %s &`%s",
 			       who(t), t->folder, is_learning ? ", then run trigger again" : "");
 	return !is_learning;
 }

@@ -119,7 +119,7 @@ static int refuse_option(const struct command *c, const char *word)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	spelling_did_you_mean(meant, sizeof(meant), name, known);
 	if (is_run(c))
-		return usage_error("no option '%s'%s; profrun.sh --help lists them", word, meant);
+		return usage_error("no option '%s'%s; profrun --help lists them", word, meant);
 	return usage_error("%s: no option '%s'%s; %s", c->name, word, meant, command_usage(c));
 }
 
@@ -215,7 +215,7 @@ const char *command_usage(const struct command *c)
 {
 	static char text[240];
 	size_t used = (size_t)snprintf(text, sizeof(text), "usage: %s%s%s",
-				       is_run(c) ? "profrun.sh" : c->name, *c->operands ? " " : "",
+				       is_run(c) ? "profrun" : c->name, *c->operands ? " " : "",
 				       c->operands);
 	for (const struct command_option *o = c->options; o && o->name && !is_run(c); o++) {
 		if (o->help && used < sizeof(text))
@@ -228,7 +228,7 @@ const char *command_usage(const struct command *c)
 void command_print_usage(const struct command *c)
 {
 	const char *at = command_usage(c) + strlen("usage: ");
-	int column = printf("%s", is_run(c) ? "" : "profrun.sh ");
+	int column = printf("%s", is_run(c) ? "" : "profrun ");
 	while (*at) { /* up to the next option */
 		const char *next = strstr(at + 1, " [");
 		int n = next ? (int)(next - at) : (int)strlen(at);

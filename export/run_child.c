@@ -153,7 +153,7 @@ void run_start_collector(struct run *r)
 		become_collector(r, control, status);
 	if (pid < 0) {
 		print_err("profrun: cannot start the collector (%s): no traces are written during "
-			  "the run; write them later with `profrun.sh export %s`\n",
+			  "the run; write them later with `profrun export %s`\n",
 			  strerror(errno), r->folder);
 		close_pipe(control);
 		close_pipe(status);

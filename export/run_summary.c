@@ -411,7 +411,7 @@ static void say_not_waited(const struct run *r)
 {
 	if (!r->is_quiet)
 		print_err("profrun: interrupted; traces are still being written. To see the report "
-			  "later: profrun.sh report %s\n",
+			  "later: profrun report %s\n",
 			  r->folder);
 }
 
@@ -425,7 +425,7 @@ static void say_running(long running)
 
 static void say_collector_died(const struct run *r)
 {
-	print_err("profrun: the collector died; write the traces with `profrun.sh export %s "
+	print_err("profrun: the collector died; write the traces with `profrun export %s "
 		  "--format "
 		  "perfetto`\n",
 		  r->folder);

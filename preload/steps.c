@@ -199,7 +199,7 @@ void steps_write(enum step_event event, uint64_t number, uint64_t ticks)
 /* Answers all requests with steps from `next` on. Step `next` begins at `ticks`. */
 static void answer_triggers(uint64_t next, uint64_t ticks)
 {
-	static const char *const causes[TRIGGER_CAUSES] = { "", "profrun.sh trigger", "SIGUSR2",
+	static const char *const causes[TRIGGER_CAUSES] = { "", "profrun trigger", "SIGUSR2",
 							    "a slow step" };
 	struct trigger_ask ask;
 	while (trigger_take(&ask)) {

@@ -66,7 +66,7 @@ static void install_handler(void)
 	stop_accepting(TRIGGER_SIGNAL);
 	log_line(LOG_WARN,
 		 "PROF_TRIGGER=signal is ignored because the application handles SIGUSR2 itself; "
-		 "use `profrun.sh trigger %d`",
+		 "use `profrun trigger %d`",
 		 (int)getpid());
 }
 
@@ -79,7 +79,7 @@ void trigger_check_signal(void)
 	stop_accepting(TRIGGER_SIGNAL);
 	log_line(LOG_WARN,
 		 "PROF_TRIGGER=signal no longer works because the application has replaced the "
-		 "SIGUSR2 handler; use `profrun.sh trigger %d`",
+		 "SIGUSR2 handler; use `profrun trigger %d`",
 		 (int)getpid());
 }
 

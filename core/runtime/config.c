@@ -230,7 +230,7 @@ static void complain_unknown(const char *entry, size_t length, config_complain *
 	snprintf(name, sizeof(name), "%.*s", (int)length, entry);
 	const struct config_row *near = config_nearest(name);
 	snprintf(line, sizeof(line),
-		 "unknown setting %s is ignored%s%s%s; `profrun.sh env` lists the settings", name,
+		 "unknown setting %s is ignored%s%s%s; `profrun env` lists the settings", name,
 		 near ? " (did you mean " : "", near ? near->name : "", near ? "?)" : "");
 	complain(context, line);
 }

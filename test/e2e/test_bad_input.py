@@ -65,13 +65,13 @@ class Commands(Case):
         whole = self.tool("--help")
         self.assertEqual((whole.status, whole.err), (0, ""))
         names = [line.split()[1] for line in whole.out.splitlines()
-                 if line.startswith("profrun.sh ") and line.split()[1][0] != "["]
+                 if line.startswith("profrun ") and line.split()[1][0] != "["]
         self.assertLessEqual({"report", "whatif", "export", "info", "trigger", "env"}, set(names))
         for name in names:
             with self.subTest(command=name):
                 run, same = self.tool(name, "--help"), self.tool("help", name)
                 self.assertEqual((run.status, run.err), (0, ""))
-                self.assertTrue(run.out.startswith(f"profrun.sh {name}"), run.out)
+                self.assertTrue(run.out.startswith(f"profrun {name}"), run.out)
                 self.assertEqual((same.status, same.out, same.err), (0, run.out, ""))
                 self.assertEqual(self.tool(name, "-h").out, run.out)
                 self.assertEqual(
@@ -129,7 +129,7 @@ class Commands(Case):
         seen = set()
         for page in pages:
             with open(page, encoding="utf-8") as file:
-                lines = re.findall(r"profrun\.sh ([^`\n]*)", file.read())
+                lines = re.findall(r"profrun ([^`\n]*)", file.read())
             for words in (line.split() for line in lines):
                 command = words[0] if words and words[0] in known else "run"
                 for word in words:
@@ -140,7 +140,7 @@ class Commands(Case):
                     if re.fullmatch(r"--[a-z-]+|-[a-z]", word):
                         seen.add((command, word))
                         self.assertIn(word, known[command],
-                                      f"{os.path.basename(page)}: profrun.sh {' '.join(words)}")
+                                      f"{os.path.basename(page)}: profrun {' '.join(words)}")
         self.assertLessEqual({("run", "--sim"), ("report", "--top"), ("whatif", "--without")}, seen)
 
     def test_bad_settings_are_named_once_and_the_run_goes_on(self):

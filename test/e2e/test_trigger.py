@@ -247,7 +247,7 @@ class Triggers(TriggerCase):
         asked = self.trigger(live.pid())
         self.assertEqual(asked.status, 1)
         self.assertIn("no traces are written, because its collector has ended; start another with "
-                      f"`profrun.sh collect {folder} &`",
+                      f"`profrun collect {folder} &`",
                       asked.err)
         live.stop()
         live.do(20)
