@@ -129,7 +129,7 @@ class Commands(Case):
         seen = set()
         for page in pages:
             with open(page, encoding="utf-8") as file:
-                lines = re.findall(r"profrun ([^`\n]*)", file.read())
+                lines = re.findall(r"(?:(?<![\w/.-])|(?<=/bin/))profrun ([^`\n]*)", file.read())
             for words in (line.split() for line in lines):
                 command = words[0] if words and words[0] in known else "run"
                 for word in words:
