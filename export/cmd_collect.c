@@ -434,8 +434,6 @@ static void tell_progress(struct collector *c)
 		process_describe(w->process, &facts, &arena);
 		state.facts = &facts;
 		state.report = w->keep.report;
-		state.action = driver_action(w->process->driver);
-		state.first_scheduled = driver_first_scheduled(w->process->driver);
 	}
 	progress_answer_make(text, &state);
 	if (write(c->status, text, strlen(text)) < 0 && errno != EPIPE)

@@ -11,26 +11,23 @@
 
 enum { NUMBER_BYTES = 32, NUMBERS_BYTES = 80 };
 
-static void add_state(char *to, size_t bytes, const struct progress_state *s)
+char *progress_action(char *to, size_t bytes, const struct facts_steps *steps)
 {
 	char numbers[NUMBERS_BYTES];
-	const struct facts_steps *steps = &s->facts->steps;
-	bool is_recording = s->action == SCHED_RECORD || s->action == SCHED_RECORD_AND_SAVE;
 	if (steps->last < 0)
-		text_append(to, bytes, "detecting steps");
-	else if (is_recording)
-		text_append(to, bytes, "recording");
-	else if (s->action == SCHED_WARMUP)
-		text_append(to, bytes, "warming up");
+		snprintf(to, bytes, "detecting steps");
+	else if (*steps->action && strcmp(steps->action, FACTS_SKIPS) != 0)
+		snprintf(to, bytes, "%s", steps->action);
 	else if (steps->recorded.n)
-		text_append(to, bytes, "recorded %s",
-			    report_numbers(numbers, sizeof(numbers), steps->recorded.at,
-					   steps->recorded.n));
-	else if (s->first_scheduled > steps->last)
-		text_append(to, bytes, "recording starts at step %lld",
-			    (long long)s->first_scheduled);
+		snprintf(to, bytes, "recorded %s",
+			 report_numbers(numbers, sizeof(numbers), steps->recorded.at,
+					steps->recorded.n));
+	else if (steps->first_scheduled > steps->last)
+		snprintf(to, bytes, "recording starts at step %lld",
+			 (long long)steps->first_scheduled);
 	else
-		text_append(to, bytes, "not recording");
+		snprintf(to, bytes, "%s", FACTS_SKIPS);
+	return to;
 }
 
 static void add_steps(char *to, size_t bytes, const struct progress_state *s)
@@ -63,6 +60,7 @@ static void add_losses(char *to, size_t bytes, const struct facts_losses *l)
 
 char *progress_words(char *to, size_t bytes, const struct progress_state *s)
 {
+	char action[NUMBERS_BYTES + NUMBER_BYTES];
 	to[0] = 0;
 	if (!s->facts) {
 		snprintf(to, bytes, "no CUDA call yet");
@@ -72,7 +70,7 @@ char *progress_words(char *to, size_t bytes, const struct progress_state *s)
 		text_append(to, bytes, "rank %s: ", s->facts->rank);
 	else if (s->n_processes > 1)
 		text_append(to, bytes, "process %lld: ", (long long)s->facts->pid);
-	add_state(to, bytes, s);
+	text_append(to, bytes, "%s", progress_action(action, sizeof(action), &s->facts->steps));
 	add_steps(to, bytes, s);
 	add_gpu(to, bytes, s->report);
 	add_losses(to, bytes, &s->facts->losses);

@@ -2,7 +2,6 @@
 #ifndef EXPORT_PROGRESS_WORDS_H
 #define EXPORT_PROGRESS_WORDS_H
 
-#include "core/runtime/kinds.h"
 #include "export/report.h"
 
 enum { PROGRESS_BYTES = 400 }; /* of an answer; a pipe takes as many at once */
@@ -13,10 +12,12 @@ enum { PROGRESS_BYTES = 400 }; /* of an answer; a pipe takes as many at once */
 struct progress_state {
 	const struct process_facts *facts;   /* NULL: no process has used CUDA yet */
 	const struct report_process *report; /* the latest report; NULL: none was made yet */
-	enum sched_action action;	     /* of the newest step */
-	int64_t first_scheduled;	     /* as driver_first_scheduled() returns */
 	size_t n_processes;		     /* number of processes that use CUDA */
 };
+
+/* Writes what the process does now: "recording", "recorded 12-14", "detecting steps". Returns `to`.
+ */
+char *progress_action(char *to, size_t bytes, const struct facts_steps *steps);
 
 /* Writes "recording; step 13; 12.40 ms; GPU utilization 43 %; 0 dropped". Omits what is not
  * known. Returns `to`. */

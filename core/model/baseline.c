@@ -15,6 +15,7 @@ static void note_longest(struct baseline *b, uint64_t number, double ms)
 void baseline_add(struct baseline *b, uint64_t number, double ms, bool is_recorded)
 {
 	note_longest(b, number, ms);
+	b->recent_ms[b->n % BASELINE_RECENT] = (float)ms;
 	if (!b->n)
 		b->first = number;
 	b->n++;

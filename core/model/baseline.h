@@ -16,6 +16,8 @@ enum { BASELINE_KEPT = 1000000, BASELINE_ORDERED = 10000 };
 
 enum { BASELINE_LONGEST = 64 };
 
+enum { BASELINE_RECENT = 64 }; /* step times that are kept of the newest steps */
+
 /* One of the longest steps. */
 struct baseline_long {
 	uint64_t number; /* of the step */
@@ -30,7 +32,9 @@ struct baseline {
 	/* The BASELINE_LONGEST longest steps, longest first. */
 	struct baseline_long longest[BASELINE_LONGEST];
 	size_t n_longest;
-	uint64_t random; /* state of sample_next_random() */
+	float recent_ms
+		[BASELINE_RECENT]; /* a ring; the newest time is at (n - 1) % BASELINE_RECENT */
+	uint64_t random;	   /* state of sample_next_random() */
 	/* time of step 0, which includes the start-up and is not in `ms` or `n`; 0: unknown */
 	double first_ms;
 	uint64_t last_recorded; /* value of `n` after the last recorded step; 0: no step recorded */

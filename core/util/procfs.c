@@ -166,6 +166,20 @@ void procfs_family(uint32_t pid, struct procfs_family *family)
 	vec_free(&all);
 }
 
+/* The owner of /proc/PID is the process's effective user. */
+void procfs_of_user(uint32_t uid, struct procfs_family *family)
+{
+	DIR *d = opendir("/proc");
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		struct stat status;
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		if (pid && !fstatat(dirfd(d), entry->d_name, &status, 0) && status.st_uid == uid)
+			vec_push(&family->pids, pid);
+	}
+	if (d)
+		closedir(d);
+}
+
 /*
  * The path of a journal in /proc/PID/maps is DIR/journal/PID.TIME.journal. It may also be the
  * temporary name under which the library created the file:

@@ -38,6 +38,10 @@ struct procfs_family {
  * ended are not found. The caller frees `pids`. */
 void procfs_family(uint32_t pid, struct procfs_family *family);
 
+/* Adds all processes of the user `uid` to `family`, which must be empty. The caller frees `pids`.
+ */
+void procfs_of_user(uint32_t uid, struct procfs_family *family);
+
 /* Finds the run's folder from the journal that the process has mapped, and copies it to `to`.
  * Returns false if the process has no journal mapped. */
 bool procfs_journal_folder(uint32_t pid, char *to, size_t bytes);

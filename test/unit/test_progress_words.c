@@ -26,9 +26,10 @@ static void make(struct made *m)
 			    .times = { .n = 10, .p50 = 12.4 },
 			    .gpu = { .busy_pct = 42.7 },
 			    .recorded = { 12, 13, 14 } };
-	m->facts = (struct process_facts){
-		.pid = 77, .rank = "", .records = &m->records, .steps = { .last = -1 }
-	};
+	m->facts = (struct process_facts){ .pid = 77,
+					   .rank = "",
+					   .records = &m->records,
+					   .steps = { .last = -1, .action = FACTS_SKIPS } };
 	m->state = (struct progress_state){ .facts = &m->facts, .n_processes = 1 };
 }
 
@@ -55,15 +56,15 @@ static void steps_in_their_order(void **state)
 	make(&m);
 	m.facts.steps.last = 9;
 	m.facts.steps.step_ms = &m.times;
-	m.state.first_scheduled = 12;
+	m.facts.steps.first_scheduled = 12;
 	assert_words(&m, "recording starts at step 12; step 9; 12.40 ms; 0 dropped");
-	m.state.action = SCHED_WARMUP;
+	m.facts.steps.action = FACTS_WARMS_UP;
 	assert_words(&m, "warming up; step 9; 12.40 ms; 0 dropped");
-	m.state.action = SCHED_RECORD;
+	m.facts.steps.action = FACTS_RECORDS;
 	m.facts.losses.dropped = 1000;
 	m.facts.losses.dropped_by_cupti = 5;
 	assert_words(&m, "recording; step 9; 12.40 ms; 1,005 dropped");
-	m.state.action = SCHED_NONE;
+	m.facts.steps.action = FACTS_SKIPS;
 	m.facts.steps.last = 15;
 	assert_words(&m, "not recording; step 15; 12.40 ms; 1,005 dropped");
 	m.facts.steps.recorded.at = m.recorded;

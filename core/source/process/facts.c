@@ -165,6 +165,32 @@ static void fill_around_unit(struct facts_steps *to, const struct ingest *f)
 		to->after_last_s = fmax(0, (double)timebase_ns(&f->time, ended) / 1e9 - end_s);
 }
 
+static const char *action_of(const struct driver *d)
+{
+	switch (driver_action(d)) {
+	case SCHED_RECORD:
+	case SCHED_RECORD_AND_SAVE:
+		return FACTS_RECORDS;
+	case SCHED_WARMUP:
+		return FACTS_WARMS_UP;
+	default:
+		return FACTS_SKIPS;
+	}
+}
+
+/* Fills what is of interest only as long as the process runs. */
+static void fill_now(struct facts_steps *to, const struct driver *d, struct arena *a)
+{
+	const struct baseline *b = &d->ingest->run.baseline;
+	to->action = action_of(d);
+	to->first_scheduled = driver_first_scheduled(d);
+	list_make(a, &to->recent_ns, b->n < BASELINE_RECENT ? b->n : BASELINE_RECENT);
+	for (size_t i = 0; i < to->recent_ns.n; i++) {
+		uint64_t number = b->n - to->recent_ns.n + i;
+		to->recent_ns.at[i] = llround((double)b->recent_ms[number % BASELINE_RECENT] * 1e6);
+	}
+}
+
 static void fill_steps(struct facts_steps *to, const struct driver *d, struct arena *a)
 {
 	const struct ingest *f = d->ingest;
@@ -193,6 +219,8 @@ static void fill_steps(struct facts_steps *to, const struct driver *d, struct ar
 	fill_corrected(to, shared, a);
 	if (has_steps)
 		fill_found_steps(to, d, a);
+	if (d->state == PROCESS_RUNS)
+		fill_now(to, d, a);
 	if (d->n_triggers)
 		fill_triggers(to, d, a);
 	if (f->schedule.flight)

@@ -50,6 +50,11 @@ struct facts_loops {
 	LIST(struct facts_loop) others; /* before, after or between the steps; heaviest first */
 };
 
+/* What a running process does with the current step. */
+#define FACTS_RECORDS  "recording"
+#define FACTS_WARMS_UP "warming up"
+#define FACTS_SKIPS    "not recording"
+
 struct facts_steps {
 	int64_t count;
 	const char *detector;
@@ -62,6 +67,12 @@ struct facts_steps {
 	 * its last CUDA call or GPU work to its end. NAN: not known. */
 	double start_up_s, after_last_s;
 	struct sample_summary *step_ms, *recorded_step_ms;
+	/* Of a running process: what it does with the current step (FACTS_RECORDS, ...; "": not
+	 * known), the first step that the schedule records (-1: none), and the times of the newest
+	 * steps, oldest first, as far as all are known. */
+	const char *action;
+	int64_t first_scheduled;
+	LIST(int64_t) recent_ns;
 	int64_t slices;
 	struct facts_corrected *corrected;
 	int64_t last, trains_from; /* numbers of the newest step, and of the first training step */

@@ -58,6 +58,12 @@ void target_read_facts(struct target *t)
 		dict_add(&t->dict, entry);
 }
 
+const char *target_fact(const struct target *t, const char *name)
+{
+	const char *text = tables_fact(&t->dict.t, name);
+	return text ? text : "";
+}
+
 static bool accepts(const struct target *t, enum trigger_cause cause)
 {
 	return atomic_load(&t->reader.header->trigger.accepts) & 1u << cause;

@@ -25,6 +25,9 @@ bool target_is_alive(const struct target *t);
 /* Reads the facts that the journal holds so far. Call it before the functions below. */
 void target_read_facts(struct target *t);
 
+/* Returns a fact about the process, such as "rank" or "command"; "": not known (yet). */
+const char *target_fact(const struct target *t, const char *name);
+
 /* Returns whether PROF_TRIGGER allows requests by file, or by signal. */
 bool target_accepts_file(const struct target *t);
 bool target_accepts_signal(const struct target *t);
