@@ -1,271 +1,122 @@
 /*
- * `profrun trigger PID|DIR [--steps N]`: requests that a running job records steps. Writes the
- * request into the job's journals (core/source/process/target.h). Waits up to 2 s for the answer,
- * which names the steps.
+ * `profrun trigger [PID|DIR] [--steps N]`: requests that a running job records steps. Waits up to
+ * 2 s for the answer, which names the steps. Without an operand, lists the running jobs.
  */
-#include "core/source/process/target.h"
-#include "core/util/procfs.h"
 #include "export/command.h"
+#include "export/live.h"
 #include "export/print.h"
-#include "export/ranks_meet.h"
-#include "export/run_journals.h"
+#include "export/report_head.h"
+#include "export/report_words.h"
+#include "export/textout.h"
+#include "export/trigger_ask.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-enum {
-	STEPS_MOST = 1000000,
-	ANSWER_WITHIN_MS = 2000,
-	LOOK_EVERY_MS = 5,
-	WATCH_MS = 50, /* how long the speed of ranks is measured; 50 ms contain a hundred steps
-		        * of 0.4 ms */
-};
+enum { STEPS_MOST = 1000000, LOOK_EVERY_MS = 5, NUMBER_BYTES = 32 };
 
-/* A running process that is asked to record steps. */
-struct asked {
-	struct target *target;
-	char folder[PATH_MAX];
-	bool can_be_asked;
-};
-
-struct asking {
+struct request {
 	unsigned n_steps; /* 0: the number in the schedule */
-	const char *what; /* PID or DIR */
-	VEC(struct asked) targets;
-	VEC(struct rank_look) looks; /* one for each of `targets`, in the same order */
-	size_t n_over;		     /* number of journals of ended processes */
-	int status;
+	const char *what; /* PID or DIR; NULL: not given */
 };
-
-/* ---- Which processes to ask ---- */
-
-/*
- * Adds the journal's process if it is running. `pid`: only if it is that process; 0: any process.
- */
-static void add_journal(struct asking *a, const char *folder, const char *path, uint32_t pid)
-{
-	struct asked added = { 0 };
-	struct err e;
-	if (target_open(&added.target, path, &e)) {
-		a->status = data_error("%s", e.text);
-		return;
-	}
-	bool is_wanted = !pid || target_pid(added.target) == pid;
-	if (is_wanted && target_is_alive(added.target)) {
-		target_read_facts(added.target);
-		snprintf(added.folder, sizeof(added.folder), "%s", folder);
-		vec_push(&a->targets, added);
-		return;
-	}
-	a->n_over += is_wanted;
-	target_close(added.target);
-}
-
-static int add_folder(struct asking *a, const char *folder, uint32_t pid)
-{
-	struct journals j;
-	struct err e;
-	if (run_journals(&j, folder, &e))
-		return data_error("%s", e.text);
-	for (size_t i = 0; i < j.paths.n; i++)
-		add_journal(a, folder, j.paths.at[i], pid);
-	journals_free(&j);
-	return 0;
-}
-
-/* Adds the process and its descendants: a shell, a launcher or profrun may have started the
- * job. */
-static int add_process(struct asking *a, uint32_t pid)
-{
-	struct procfs_family family = { 0 };
-	char folder[PATH_MAX];
-	if (!procfs_start(pid))
-		return data_error("there is no process %u", pid);
-	procfs_family(pid, &family);
-	for (size_t i = 0; i < family.pids.n; i++)
-		if (procfs_journal_folder(family.pids.at[i], folder, sizeof(folder)))
-			add_folder(a, folder, family.pids.at[i]);
-	vec_free(&family.pids);
-	if (!a->targets.n && !a->n_over)
-		return data_error("process %u is not profiled, and neither is any process that it "
-				  "started: none has a journal. Either none has made a CUDA call "
-				  "yet, or PROF_RANKS excludes this process",
-				  pid);
-	return 0;
-}
-
-static int find_targets(struct asking *a, const char *what)
-{
-	struct stat status;
-	bool is_number = what[strspn(what, "0123456789")] == 0;
-	int error;
-	if (!stat(what, &status) && S_ISDIR(status.st_mode))
-		error = add_folder(a, what, 0);
-	else if (is_number && strlen(what) < 10)
-		error = add_process(a, (uint32_t)atol(what));
-	else
-		return data_error("%s: no such run: neither a run's folder nor a process ID", what);
-	if (!error && !a->targets.n && !a->status)
-		return data_error("%s: the run has ended: there is no process left to record",
-				  what);
-	return error ? error : a->status;
-}
-
-/* ---- Asking ---- */
-
-static const char *who(const struct asked *t)
-{
-	static char text[32];
-	snprintf(text, sizeof(text), "process %u", target_pid(t->target));
-	return text;
-}
-
-/* Returns whether the process can be asked; otherwise prints why not. Without a collector, step
- * boundaries cannot be learned. If they are known, steps can be recorded, and exported later. */
-static bool can_be_asked(struct asking *a, const struct asked *t)
-{
-	bool is_learning = target_is_learning(t->target);
-	if (!target_accepts_file(t->target)) {
-		a->status = data_error(
-			"%s cannot be triggered: its PROF_TRIGGER does not include file%s", who(t),
-			target_accepts_signal(t->target) ? "; it includes signal, so use kill -USR2"
-							 : "");
-		return false;
-	}
-	if (target_has_collector(t->target))
-		return true;
-	a->status = data_error("%s: no traces are written, because its collector has ended; start "
-			       "another with `profrun collect %s &`%s",
-			       who(t), t->folder, is_learning ? ", then run trigger again" : "");
-	return !is_learning;
-}
-
-/* ---- Several ranks ---- */
-
-/* Notes each rank's current step. Returns the number of ranks. */
-static size_t look_at_ranks(struct asking *a)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < a->targets.n; i++) {
-		const struct asked *t = &a->targets.at[i];
-		struct rank_look *look = &a->looks.at[i];
-		look->was_one = look->is_one;
-		look->then = look->now;
-		look->is_one = t->can_be_asked && target_is_rank(t->target);
-		look->now = target_step(t->target);
-		n += look->is_one;
-	}
-	return n;
-}
-
-/* Returns the step with which all ranks can begin. 0: each rank begins when it sees the request. */
-static uint64_t common_step(struct asking *a)
-{
-	const struct timespec pause = { .tv_nsec = WATCH_MS * 1000000L };
-	if (look_at_ranks(a) < 2)
-		return 0;
-	nanosleep(&pause, NULL);
-	look_at_ranks(a);
-	return ranks_meet(a->looks.at, a->looks.n);
-}
-
-static void ask(struct asking *a)
-{
-	/* Check all processes before reading the ranks' steps: a check may wait for a collector,
-	 * and meanwhile the ranks would advance. */
-	for (size_t i = 0; i < a->targets.n; i++) {
-		a->targets.at[i].can_be_asked = can_be_asked(a, &a->targets.at[i]);
-		vec_push(&a->looks, (struct rank_look){ 0 });
-	}
-	uint64_t from = common_step(a);
-	for (size_t i = 0; i < a->targets.n; i++)
-		if (a->targets.at[i].can_be_asked)
-			target_request(a->targets.at[i].target, a->n_steps,
-				       a->looks.at[i].is_one ? from : 0);
-}
-
-static bool is_awaited(const struct asked *t)
-{
-	return target_was_requested(t->target) && !target_has_answered(t->target);
-}
 
 static void wait_for_answers(const struct asking *a)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
-	for (int waited = 0; waited < ANSWER_WITHIN_MS; waited += LOOK_EVERY_MS) {
-		bool are_all = true;
-		for (size_t i = 0; i < a->targets.n; i++)
-			are_all &= !is_awaited(&a->targets.at[i]);
-		if (are_all)
-			return;
+	for (int waited = 0; waited < TRIGGER_ANSWER_MS && asking_is_awaited(a);
+	     waited += LOOK_EVERY_MS)
 		nanosleep(&pause, NULL);
+}
+
+static int ask_all(const struct jobs *jobs, unsigned n_steps)
+{
+	struct asking a = { .n_steps = n_steps };
+	char answer[TRIGGER_WORDS_BYTES];
+	int status = jobs->status;
+	for (size_t i = 0; i < jobs->all.n; i++)
+		asking_add(&a, &jobs->all.at[i]);
+	asking_send(&a);
+	for (size_t i = 0; i < a.all.n; i++)
+		if (*a.all.at[i].why)
+			status = data_error("%s", a.all.at[i].why);
+	wait_for_answers(&a);
+	for (size_t i = 0; i < a.all.n; i++)
+		if (a.all.at[i].is_asked)
+			print_out("%s\n", asking_answer(answer, &a.all.at[i]));
+	asking_free(&a);
+	return status;
+}
+
+static int trigger(const struct request *r)
+{
+	struct jobs jobs = { 0 };
+	int error = jobs_add(&jobs, r->what);
+	if (!error && !jobs.all.n && !jobs.status)
+		error = data_error("%s: the run has ended: there is no process left to record",
+				   r->what);
+	error = error || !jobs.all.n ? error | jobs.status : ask_all(&jobs, r->n_steps);
+	jobs_free(&jobs);
+	return error;
+}
+
+/* ---- The list of running jobs ---- */
+
+static void add_row(struct text_table *t, const struct live *live, const struct job *job)
+{
+	struct live_process p = live_process(live, job);
+	char count[NUMBER_BYTES], ms[NUMBER_BYTES];
+	table_cell(t, "%u", p.pid);
+	table_cell(t, "%s", *p.rank ? p.rank : "-");
+	table_cell(t, "%s", p.steps >= 0 ? report_count(count, sizeof(count), p.steps) : "-");
+	table_cell(t, "%s", report_ms_or_dash(ms, sizeof(ms), p.step_ms));
+	table_cell(t, "%s", *p.command ? report_own_command(p.command) : "-");
+}
+
+/* The folder is printed whole, because users copy it. */
+static void list_run(const struct live *live, const struct jobs *jobs, const char *folder)
+{
+	static const struct text_column columns[] = {
+		{ "PID", COLUMN_NUMBER },   { "rank", COLUMN_NUMBER },
+		{ "steps", COLUMN_NUMBER }, { "step ms", COLUMN_NUMBER },
+		{ "command", COLUMN_NAME },
+	};
+	struct textout o = { .to = stdout, .has_colour = text_wants_colour(STDOUT_FILENO) };
+	struct text_table t;
+	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < jobs->all.n; i++)
+		if (!strcmp(jobs->all.at[i].folder, folder))
+			add_row(&t, live, &jobs->all.at[i]);
+	print_out("%s\n", folder);
+	table_end(&t, &o);
+}
+
+static int list(void)
+{
+	struct jobs jobs = { .is_silent = true };
+	struct live live = { 0 };
+	jobs_add_user(&jobs);
+	live_read(&live, &jobs);
+	for (size_t i = 0; i < live.runs.n; i++)
+		list_run(&live, &jobs, live.runs.at[i].folder);
+	int status = jobs.all.n ? EXIT_DONE : live_say_none();
+	if (!status) {
+		print_out("\nTo record the next steps of a process: profrun trigger PID\n");
+		print_out("To record those of all processes of a run: profrun trigger DIR\n");
 	}
-}
-
-/* ---- The answer ---- */
-
-static void say_window(const struct asked *t, const struct target_window *w, const char *what)
-{
-	unsigned long long first = w->first, n = w->n;
-	print_out("%s: %s", who(t), what);
-	if (n == 1)
-		print_out(" %llu is recorded", first);
-	else
-		print_out("s %llu to %llu are recorded", first, first + n - 1);
-	if (w->n_warmup)
-		print_out(", after %u warm-up step%s", w->n_warmup, w->n_warmup == 1 ? "" : "s");
-	print_out("; traces go to %s/traces\n", t->folder);
-}
-
-static void say_kept(const struct asked *t, unsigned long long n)
-{
-	print_out("%s: the steps kept by the flight recorder are written", who(t));
-	if (n)
-		print_out(", and the next %llu", n);
-	print_out("; traces go to %s/traces\n", t->folder);
-}
-
-static void say_unanswered(const struct asked *t)
-{
-	print_out("%s: the request was sent, but within %d s %s; %s, and traces go to "
-		  "%s/traces\n",
-		  who(t), ANSWER_WITHIN_MS / 1000,
-		  target_is_learning(t->target) ? "no step was detected" : "no new step began",
-		  target_has_flight(t->target) ? "the steps kept by the flight recorder are written"
-					       : "recording starts with the next step",
-		  t->folder);
-}
-
-static void say(const struct asked *t)
-{
-	if (!target_has_answered(t->target)) {
-		say_unanswered(t);
-		return;
-	}
-	struct target_window w = target_window(t->target);
-	if (w.answer == TARGET_KEPT)
-		say_kept(t, w.n);
-	else
-		say_window(t, &w,
-			   w.answer == TARGET_SLICES ? "no steps detected yet: time slice"
-						     : "step");
+	live_free(&live);
+	jobs_free(&jobs);
+	return status;
 }
 
 /* ---- The command ---- */
 
 static int take_what(void *request, const char *word)
 {
-	struct asking *a = request;
-	if (a->what)
+	struct request *r = request;
+	if (r->what)
 		return usage_error("trigger takes one process or folder, got '%s' too; %s", word,
 				   command_usage(&command_trigger));
-	a->what = word;
+	r->what = word;
 	return 0;
 }
 
@@ -274,37 +125,28 @@ static const struct command_option options[] = {
 	  .argument = "N",
 	  .help = "record N steps instead of the number in the schedule",
 	  .most = STEPS_MOST,
-	  .offset = offsetof(struct asking, n_steps) },
+	  .offset = offsetof(struct request, n_steps) },
 	{ 0 },
 };
 
 static int run(int argc, char **argv)
 {
-	struct asking a = { 0 };
+	struct request r = { 0 };
 	int error;
-	if (!command_parse(&command_trigger, &a, argc, argv, NULL, &error))
+	if (!command_parse(&command_trigger, &r, argc, argv, NULL, &error))
 		return error;
-	error = find_targets(&a, a.what);
-	if (!error) {
-		ask(&a);
-		wait_for_answers(&a);
-	}
-	for (size_t i = 0; i < a.targets.n; i++) {
-		if (target_was_requested(a.targets.at[i].target))
-			say(&a.targets.at[i]);
-		target_close(a.targets.at[i].target);
-	}
-	vec_free(&a.targets);
-	vec_free(&a.looks);
-	return error ? error : a.status;
+	if (!r.what && r.n_steps)
+		return usage_error("which process or run's folder? profrun trigger lists the "
+				   "running ones; %s",
+				   command_usage(&command_trigger));
+	return r.what ? trigger(&r) : list();
 }
 
 const struct command command_trigger = {
 	.name = "trigger",
-	.operands = "PID|DIR",
-	.summary = "record the next steps of a running job",
+	.operands = "[PID|DIR]",
+	.summary = "record the next steps of a running job, or list the running jobs",
 	.options = options,
-	.wanted = "which process or run's folder?",
 	.operand = take_what,
 	.run = run,
 };

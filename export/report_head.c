@@ -23,10 +23,9 @@ char *report_name_of(char *to, size_t bytes, const struct report_process *p)
 	return to;
 }
 
-/* Returns the process's own command, without the folder of its program. */
-static const char *own_command(const struct report_process *p)
+const char *report_own_command(const char *command)
 {
-	const char *command = p ? p->facts.command : "", *base = command;
+	const char *base = command;
 	for (const char *c = command; *c && *c != ' '; c++)
 		base = *c == '/' ? c + 1 : base;
 	return base;
@@ -47,7 +46,7 @@ static void write_command(char *to, size_t bytes, const struct report *r,
 		snprintf(to + used, bytes - used, "%s%s", i ? " " : "", word);
 	}
 	if (!*to)
-		snprintf(to, bytes, "%s", own_command(p));
+		snprintf(to, bytes, "%s", p ? report_own_command(p->facts.command) : "");
 }
 
 /* Writes ": exit 0 after 12.3 s", as far as it is known. A status other than 0 is said to be the

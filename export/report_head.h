@@ -9,6 +9,9 @@
  * line or two. `p`: NULL: no process has figures. */
 void report_head_say(struct textout *o, const struct report *r, const struct report_process *p);
 
+/* Returns the command without the folder of its program. */
+const char *report_own_command(const char *command);
+
 /* Writes "rank 3" or "process 123". Returns `to`. */
 char *report_name_of(char *to, size_t bytes, const struct report_process *p);
 

@@ -162,10 +162,8 @@ static void say_peak(const struct report_view *v)
 	char bytes[NUMBER_BYTES], title[120];
 	const struct report_memory *m = &v->process->memory;
 	/* a trace of another tool has only what PyTorch's allocator did */
-	bool is_device = m->device_peak_bytes > 0;
-	int64_t peak_bytes = is_device	    ? m->device_peak_bytes
-			     : m->allocator ? m->allocator->peak_reserved_bytes
-					    : 0;
+	bool is_device;
+	int64_t peak_bytes = report_peak_bytes(m, &is_device);
 	if (peak_bytes <= 0)
 		return;
 	snprintf(title, sizeof(title), "Peak %s: %s%s",

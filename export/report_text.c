@@ -39,10 +39,6 @@ enum {
 	NAME_BYTES = 40,
 };
 
-/* With less confidence, another resource may limit the job. One recorded step gives up to 0.5
- * (core/verdict/judge.c), so less than this comes from other load or from a replay that is off. */
-#define DOUBTFUL 0.4
-
 static bool has_figures(const struct report_process *p)
 {
 	return report_step_ms(p) > 0 || p->gpu.n;
@@ -244,7 +240,7 @@ static void say_bound(struct textout *o, const struct report_process *p, const c
 		load[SLOW_BYTES] = "";
 	const char *words = report_verdict_words(b->verdict);
 	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
-	bool is_doubtful = !b->between.n && *title && b->confidence < DOUBTFUL;
+	bool is_doubtful = !b->between.n && *title && b->confidence < REPORT_DOUBTFUL;
 	if (b->between.n) {
 		snprintf(text, sizeof(text), "unclear: %s",
 			 report_between(between, sizeof(between), b));

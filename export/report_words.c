@@ -302,6 +302,22 @@ const char *report_verdict_or_unclear(const char *verdict)
 	return *title ? title : "unclear";
 }
 
+char *report_limit(char *to, size_t bytes, const struct report_bound *b)
+{
+	const char *noun = report_resource_noun(b->verdict);
+	snprintf(to, bytes, "%s%s", b->between.n ? "unclear" : noun,
+		 !b->between.n && *noun && b->confidence < REPORT_DOUBTFUL ? "?" : "");
+	return to;
+}
+
+int64_t report_peak_bytes(const struct report_memory *m, bool *is_device)
+{
+	*is_device = m->device_peak_bytes > 0;
+	return *is_device     ? m->device_peak_bytes
+	       : m->allocator ? m->allocator->peak_reserved_bytes
+			      : 0;
+}
+
 const char *report_resource_noun(const char *verdict)
 {
 	return LOOK_UP(resources, verdict)->noun;

@@ -51,6 +51,9 @@ char *report_called_from(char *to, size_t bytes, const struct report_place *from
 char *report_ms(char *to, size_t bytes, double ms);
 /* Like report_ms(), but writes "-" if `ms` is not known. */
 char *report_ms_or_dash(char *to, size_t bytes, double ms);
+/* Returns the peak of the device memory, or of what PyTorch's allocator reserved if only that is
+ * known (`is_device` false); 0: neither is known. */
+int64_t report_peak_bytes(const struct report_memory *m, bool *is_device);
 char *report_bytes(char *to, size_t bytes, double value);
 /* Writes "12,340". Returns `to`. */
 char *report_count(char *to, size_t bytes, int64_t n);
@@ -83,6 +86,12 @@ char *report_death(char *to, size_t bytes, const struct report_run *run,
  * for the verdicts "unclear" and "unknown". */
 const char *report_verdict_noun(const char *verdict);
 const char *report_verdict_words(const char *verdict);
+/* With less confidence, another resource may limit the job. One recorded step gives up to 0.5
+ * (core/verdict/judge.c), so less than this comes from other load or from a replay that is off. */
+#define REPORT_DOUBTFUL 0.4
+/* Writes the verdict in a few words: "data loading", "data loading?" if it is doubtful, "unclear",
+ * or "" if there is none. Returns `to`. */
+char *report_limit(char *to, size_t bytes, const struct report_bound *b);
 /* Returns the verdict's noun, or "unclear" if it has none. */
 const char *report_verdict_or_unclear(const char *verdict);
 /* Returns "launch overhead" for the verdict "launch", and "" for an unknown verdict. */

@@ -92,9 +92,7 @@ static bool is_before_unit(const char *text, size_t i)
 	return false;
 }
 
-/* Returns how many bytes of `text` fit on a line of `columns`: up to the last blank that fits and
- * is not between a number and its unit, or a part of a word that is too long for the line. */
-static size_t line_bytes(const char *text, size_t columns)
+size_t text_line_bytes(const char *text, size_t columns)
 {
 	size_t fits = text_head_bytes(text, columns);
 	if (!text[fits])
@@ -113,7 +111,7 @@ void text_wrap(struct textout *o, enum text_style style, const char *lead, const
 	const char *at = all;
 	text_clean(all, sizeof(all), text);
 	for (unsigned i = 0; i < most && (*at || !i); i++) {
-		size_t n = i + 1 < most ? line_bytes(at, columns) : strlen(at);
+		size_t n = i + 1 < most ? text_line_bytes(at, columns) : strlen(at);
 		snprintf(line, sizeof(line), "%*s%.*s", i ? (int)indent : 0, i ? "" : lead, (int)n,
 			 at);
 		put(o, style, line);

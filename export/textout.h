@@ -34,6 +34,10 @@ __attribute__((format(printf, 2, 3))) void text_title(struct textout *o, const c
 /* Returns how many columns a title may have. */
 size_t text_title_columns(const struct textout *o);
 
+/* Returns how many bytes of the cleaned text fit on a line of `columns`: up to the last blank that
+ * fits and is not between a number and its unit, or a part of a word that is too long. */
+size_t text_line_bytes(const char *text, size_t columns);
+
 /* Prints words on as many lines as they need, up to `most`. The first line begins with `lead`, the
  * others with blanks of the same width. */
 void text_wrap(struct textout *o, enum text_style style, const char *lead, const char *text,

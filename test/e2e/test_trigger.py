@@ -262,7 +262,6 @@ class Triggers(TriggerCase):
         cases = (([run.folder], 1, "the run has ended"), ([os.getpid()], 1, "is not profiled"),
                  (["999999999"], 1, "there is no process 999999999"),
                  (["/nonexistent"], 1, "no such run"), ([self.base], 1, "not the folder of a run"),
-                 ([], 2, "which process or run's folder?"),
                  ([run.folder, "--steps", "0"], 2, "--steps takes a number from 1"),
                  ([run.folder, "--steps"], 2, "needs a number"),
                  ([run.folder, "--now"], 2, "no option '--now'"),
