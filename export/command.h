@@ -21,6 +21,7 @@ enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 	X(export)   \
 	X(info)     \
 	X(trigger)  \
+	X(top)      \
 	X(env)      \
 	X(collect)
 

@@ -1,4 +1,5 @@
 """A small terminal: shows what a user sees of the bytes that were written to a pseudo-terminal."""
+import codecs
 import fcntl
 import os
 import pty
@@ -8,11 +9,12 @@ import struct
 import termios
 import time
 
-ESCAPE = re.compile(r"\x1b(?:\[([0-9;]*)([A-Za-z])|([78DM]))")
+ESCAPE = re.compile(r"\x1b(?:\[(\??[0-9;]*)([A-Za-z])|([78DM]))")
 
 
 class Screen:
-    """Knows cursor movement, the scrolling region, and erasing a line; nothing else is written."""
+    """Knows cursor movement, the scrolling region, erasing, and private modes; nothing else is
+    written."""
 
     def __init__(self, rows=24, columns=80):
         self.rows, self.columns = rows, columns
@@ -21,6 +23,7 @@ class Screen:
         self.row = self.column = 0
         self.bottom = rows - 1  # of the scrolling region
         self.saved = (0, 0)
+        self.modes = {"25"}  # private modes that are on; 25: the cursor is visible
 
     def write(self, text):
         at = 0
@@ -52,6 +55,10 @@ class Screen:
 
     def escape(self, match):
         numbers, letter, single = match.groups()
+        if numbers and numbers.startswith("?"):
+            assert letter in "hl", match.group()
+            change = self.modes.add if letter == "h" else self.modes.discard
+            return change(numbers[1:])
         values = [int(word) for word in numbers.split(";")] if numbers else []
         if single == "7":
             self.saved = (self.row, self.column)
@@ -63,6 +70,9 @@ class Screen:
             self.row = max(0, self.row - (values or [1])[0])
         elif letter == "H":
             self.row, self.column = [value - 1 for value in values or [1, 1]]
+        elif letter == "J":
+            assert values == [2]
+            self.lines = [[" "] * self.columns for _ in range(self.rows)]
         elif letter == "K":
             assert values == [2]
             self.lines[self.row] = [" "] * self.columns
@@ -90,6 +100,7 @@ class Terminal:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.execve(command[0], command, env)
         self.shown = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()  # a read may split a character
 
     def read(self, seconds=0.1):
         """Returns whether the command still holds the terminal."""
@@ -99,7 +110,7 @@ class Terminal:
             piece = os.read(self.fd, 65536)
         except OSError:  # the other end is closed
             return False
-        self.shown += piece.decode()
+        self.shown += self.decoder.decode(piece)
         return bool(piece)
 
     def read_until(self, condition, within_s):
@@ -107,9 +118,15 @@ class Terminal:
         while not condition(self.shown):
             assert self.read() and time.monotonic() < until, self.shown[-2000:]
 
+    def close(self):
+        """Takes the terminal away from the command, which ends it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
     def end(self):
         """Reads to the end; returns the exit status."""
         while self.read():
             pass
-        os.close(self.fd)
+        self.close()
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
