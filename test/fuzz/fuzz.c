@@ -24,6 +24,7 @@ static const struct reader {
 	{ "words", "words", fuzz_words, false },
 	{ "stored", "stored", fuzz_stored, false },
 	{ "trace", "trace", fuzz_trace, false },
+	{ "http", "http", fuzz_http, false },
 	{ "kineto", "kineto", fuzz_kineto, false },
 	{ "python", "python", fuzz_python, false },
 	{ "machine", "machine", fuzz_machine, false },

@@ -14,6 +14,9 @@ fuzz_reader fuzz_report, fuzz_export, fuzz_collect;
 /* fuzz_text.c */
 fuzz_reader fuzz_settings, fuzz_changes, fuzz_names, fuzz_words, fuzz_stored, fuzz_trace;
 
+/* fuzz_http.c. The input is what a client sends to `profrun open`. */
+fuzz_reader fuzz_http;
+
 /* fuzz_kineto.c. The input is a trace of torch.profiler. */
 fuzz_reader fuzz_kineto;
 
