@@ -6,6 +6,7 @@
 #include "core/analysis/summary.h"
 #include "core/analysis/summary_failure.h"
 #include "core/analysis/summary_run.h"
+#include "core/util/work.h"
 #include "core/verdict/judge.h"
 #include "export/report_fill.h"
 
@@ -107,8 +108,10 @@ void analysis_report(struct analysis *a, struct report_process *to)
 {
 	mind_training(a);
 	struct findings f = { .timeline = analysis_timeline(a), .verdict = VERDICT_UNKNOWN };
+	work_begin("summarizing", 0);
 	if (a->analyzer.timeline.steps.n)
 		summary_fill(&f, &a->analyzer.timeline);
+	work_begin("estimating savings", 0);
 	block_summary_fill(&a->blocks, &f, a->run);
 	summary_fill_run(&f, a->run);
 	summary_fill_failure(&f, a->run);

@@ -4,6 +4,7 @@
 #include "export/fields.h"
 #include "export/print.h"
 #include "export/report_text.h"
+#include "export/work_progress.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -122,10 +123,12 @@ static int compare_paths(const struct request *r)
 {
 	struct diff_side sides[DIFF_SIDES] = { 0 };
 	int bad = EXIT_DONE, status = EXIT_DONE;
+	work_progress_start();
 	for (int i = 0; i < DIFF_SIDES; i++) {
 		int opened = open_side(&sides[i], r->paths[i]);
 		bad = opened ? opened : bad;
 	}
+	work_progress_end();
 	if (sides[DIFF_A].is_opened && sides[DIFF_B].is_opened)
 		status = compare(r, sides);
 	for (int i = 0; i < DIFF_SIDES; i++)

@@ -9,6 +9,7 @@
 #include "export/process.h"
 #include "export/run_journals.h"
 #include "export/runfile.h"
+#include "export/work_progress.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -90,6 +91,7 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 	for (size_t i = 0; i < j->paths.n; i++) {
 		struct process p;
 		struct err e;
+		work_progress_about(j->paths.at[i], i, j->paths.n);
 		if (process_export(&p, out, j->paths.at[i], &e)) {
 			status = data_error("%s", e.text);
 			continue;
@@ -174,6 +176,7 @@ static int export_traces(const struct request *r, const struct output *as)
 		return data_error("%s", e.text);
 	foreign_list(&files, r->folder);
 	for (size_t i = 0; i < files.paths.n; i++) {
+		work_progress_about(files.paths.at[i], i, files.paths.n);
 		int one = export_trace(files.paths.at[i], &out);
 		status = one ? one : status;
 	}
@@ -181,42 +184,51 @@ static int export_traces(const struct request *r, const struct output *as)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int export(const struct request *r)
 {
-	struct request r = { .formats = "perfetto" };
 	struct output out = { .n_formats = 0 };
 	struct journals journals;
 	struct err e;
 	int status;
-	if (!command_parse(&command_export, &r, argc, argv, NULL, &status))
-		return status;
-	out.n_formats = exporters_parse(r.formats, out.formats, &e);
+	out.n_formats = exporters_parse(r->formats, out.formats, &e);
 	if (out.n_formats < 0)
 		return usage_error("export: %s", e.text);
-	out.steps = r.steps;
-	if (foreign_is_at(r.folder))
-		return export_traces(&r, &out);
-	if (run_journals(&journals, r.folder, &e))
+	out.steps = r->steps;
+	if (foreign_is_at(r->folder))
+		return export_traces(r, &out);
+	if (run_journals(&journals, r->folder, &e))
 		return data_error("%s", e.text);
-	out.is_plain = r.path != NULL;
-	snprintf(out.folder, sizeof(out.folder), "%s", r.path ? r.path : r.folder);
+	out.is_plain = r->path != NULL;
+	snprintf(out.folder, sizeof(out.folder), "%s", r->path ? r->path : r->folder);
 	if (make_folders(out.folder, &e)) {
 		journals_free(&journals);
 		return data_error("%s", e.text);
 	}
 	json_t *processes = json_array();
 	status = export_all(&journals, &out, processes);
-	if (!r.path) {
-		json_t *root = runfile_load(r.folder);
+	if (!r->path) {
+		json_t *root = runfile_load(r->folder);
 		keep_versions(root, processes);
 		json_object_set(root, "processes", processes);
-		if (runfile_save(r.folder, root, &e))
+		if (runfile_save(r->folder, root, &e))
 			status = data_error("%s", e.text);
 		json_decref(root);
 	}
 	json_decref(processes);
 	output_free(&out);
 	journals_free(&journals);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = { .formats = "perfetto" };
+	int status;
+	if (!command_parse(&command_export, &r, argc, argv, NULL, &status))
+		return status;
+	work_progress_start();
+	status = export(&r);
+	work_progress_end();
 	return status;
 }
 

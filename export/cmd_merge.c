@@ -5,6 +5,7 @@
 #include "export/report_text.h"
 #include "export/report_words.h"
 #include "export/textout.h"
+#include "export/work_progress.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -60,10 +61,12 @@ static int merge(const struct request *r)
 	struct err e;
 	int error = 0;
 	is_incomplete = false;
+	work_progress_start();
 	for (size_t i = 0; i < r->paths.n && !error; i++)
 		error = merge_add(&m, r->paths.at[i], &e);
 	if (!error)
 		error = merge_write(&m, r->file, complain, &e);
+	work_progress_end();
 	int status = error ? data_error("%s", e.text) : is_incomplete ? EXIT_DATA : EXIT_DONE;
 	if (!error) {
 		struct textout o = { .to = stdout, .has_colour = text_wants_colour(STDOUT_FILENO) };

@@ -6,6 +6,7 @@
 #include "export/report_json.h"
 #include "export/report_make.h"
 #include "export/report_text.h"
+#include "export/work_progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,10 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 	int status = EXIT_DONE;
 	if (r->compat)
 		return report_compat(r, path, list);
-	if (report_make_any(path, r->step_loop, &made, &e))
+	work_progress_start();
+	int error = report_make_any(path, r->step_loop, &made, &e);
+	work_progress_end();
+	if (error)
 		return data_error("%s", e.text);
 	for (size_t i = 0; i < made.diagnostics.n; i++)
 		print_err("profrun: %s\n", made.diagnostics.at[i]);

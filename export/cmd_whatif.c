@@ -7,6 +7,7 @@
 #include "export/report_json.h"
 #include "export/report_words.h"
 #include "export/run_journals.h"
+#include "export/work_progress.h"
 
 #include <errno.h>
 #include <math.h>
@@ -139,6 +140,7 @@ static struct subject choose_journal(const struct journals *j, struct output *ou
 	for (size_t i = 0; i < j->paths.n; i++) {
 		struct process *p = mem_zero(sizeof(*p));
 		struct err e;
+		work_progress_about(j->paths.at[i], i, j->paths.n);
 		if (process_export(p, out, j->paths.at[i], &e)) {
 			data_error("%s", e.text);
 			free(p);
@@ -160,6 +162,7 @@ static struct subject choose_trace(const char *path, int *status)
 	for (size_t i = 0; i < files.paths.n; i++) {
 		struct subject s = { 0 };
 		struct err e;
+		work_progress_about(files.paths.at[i], i, files.paths.n);
 		if (foreign_open(&s.trace, files.paths.at[i], NULL, &e)) {
 			data_error("%s", e.text);
 			continue;
@@ -288,11 +291,14 @@ static void print_text(const struct answer *a)
 		  report_ms(measured, sizeof(measured), x->measured_ms), fabs(x->error_pct));
 }
 
+/* Ends the work that answer_for() has started. */
 static int answer(const struct request *r, struct analysis *of)
 {
 	struct answer a = { 0 };
 	struct err e;
-	if (ask(r, of, &a, &e))
+	int error = ask(r, of, &a, &e);
+	work_progress_end();
+	if (error)
 		return data_error("%s", e.text);
 	if (r->is_json)
 		print_answer(r, &a);
@@ -303,18 +309,23 @@ static int answer(const struct request *r, struct analysis *of)
 
 static int answer_for(const struct request *r)
 {
-	struct subject s;
+	struct subject s = { 0 };
 	struct journals j = { 0 };
 	struct output out = { .analyses = true };
 	struct err e;
 	int status = EXIT_DONE;
+	work_progress_start();
 	if (foreign_is_at(r->path))
 		s = choose_trace(r->path, &status);
 	else if (run_journals(&j, r->path, &e))
-		return data_error("%s", e.text);
+		data_error("%s", e.text);
 	else
 		s = choose_journal(&j, &out, &status);
-	int answered = s.analysis ? answer(r, s.analysis) : EXIT_DATA;
+	int answered = EXIT_DATA;
+	if (s.analysis)
+		answered = answer(r, s.analysis);
+	else
+		work_progress_end();
 	drop(&s);
 	journals_free(&j);
 	output_free(&out);

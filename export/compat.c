@@ -5,6 +5,7 @@
 #include "core/peers/plugin.h"
 #include "export/foreign.h"
 #include "export/report_json.h"
+#include "export/work_progress.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -189,7 +190,9 @@ int compat_report(const struct compat_peer *peer, const char *path, json_t *list
 			       "kineto` writes them",
 			       path);
 	foreign_list(&files, path);
+	work_progress_start();
 	int error = peer->analyze(&tables, (const char *const *)files.paths.at, files.paths.n, e);
+	work_progress_end();
 	if (!error && list) {
 		json_array_append_new(list, tables_json(peer, &tables));
 	} else if (!error) {

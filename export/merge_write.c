@@ -5,6 +5,7 @@
 #include "export/json_text.h"
 #include "export/outfile.h"
 #include "export/perfetto_as.h"
+#include "export/work_progress.h"
 #include "export/zip.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ static void read_all(struct merge *m, const struct pass *pass, void (*complain)(
 		struct err e;
 		if (pass->begin)
 			pass->begin(pass->sink->context, i);
+		work_progress_about(m->ranks.at[i].path, i, m->ranks.n);
 		int error = merge_read(m, i, pass->sink, &e);
 		if (pass->end)
 			pass->end(pass->sink->context, !error);

@@ -4,6 +4,7 @@
 #include "core/util/text.h"
 #include "core/util/vec.h"
 #include "export/json_text.h"
+#include "export/work_progress.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -26,7 +27,9 @@ __attribute__((format(printf, 2, 0))) static int print(FILE *to, const char *for
 	if (ends)
 		text[length - 1] = 0;
 	text_clean(clean, (size_t)length + SLACK, text + begins);
+	work_progress_hold();
 	int printed = fprintf(to, "%s%s%s", begins ? "\n" : "", clean, ends ? "\n" : "");
+	work_progress_release();
 	free(text);
 	free(clean);
 	return printed > 0 ? printed : 0;

@@ -11,6 +11,7 @@
 #include "export/report_json.h"
 #include "export/report_ranks.h"
 #include "export/run_journals.h"
+#include "export/work_progress.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -151,8 +152,10 @@ int report_make_from_traces(const char *path, struct report_made *r, struct err 
 	struct foreign_files files;
 	bool is_any = foreign_list(&files, path);
 	start(r);
-	for (size_t i = 0; i < files.paths.n; i++)
+	for (size_t i = 0; i < files.paths.n; i++) {
+		work_progress_about(files.paths.at[i], i, files.paths.n);
 		add_trace(r, files.paths.at[i], e);
+	}
 	foreign_files_free(&files);
 	if (is_any && r->report.processes.n) {
 		report_compare(&r->report);
@@ -233,8 +236,10 @@ int report_make(const char *folder, const char *step_loop, struct report_made *r
 	start(r);
 	report_read_run(&r->report, folder);
 	collected_load(&m.collected, folder);
-	for (size_t i = 0; i < j.paths.n; i++)
+	for (size_t i = 0; i < j.paths.n; i++) {
+		work_progress_about(j.paths.at[i], i, j.paths.n);
 		add_journal(&m, j.paths.at[i]);
+	}
 	journals_free(&j);
 	collected_free(&m.collected);
 	report_compare(&r->report);

@@ -11,12 +11,12 @@
 #include "core/runtime/ranks.h"
 #include "core/util/path.h"
 #include "core/util/text.h"
+#include "export/foreground.h"
 #include "export/print.h"
 #include "export/progress_words.h"
 #include "export/report_words.h"
 #include "export/run.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,13 +62,6 @@ static bool has_escapes(void)
 {
 	const char *term = getenv("TERM");
 	return term && *term && strcmp(term, "dumb") != 0;
-}
-
-/* If stderr is not the controlling terminal of this session, there is no background. */
-static bool is_in_foreground(void)
-{
-	pid_t foreground = tcgetpgrp(STDERR_FILENO);
-	return foreground >= 0 ? foreground == getpgrp() : errno == ENOTTY;
 }
 
 static bool reads_keys(void)

@@ -1,5 +1,6 @@
 /* See reader.h. Opens, validates and reads a journal. Used only by the tools. */
 #include "core/source/journal/reader.h"
+#include "core/util/work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -273,6 +274,8 @@ void reader_begin_pass(struct reader *r)
 	note_truncation(r);
 	find_new_chunks(r);
 	r->next = 0;
+	if (!r->is_live)
+		work_begin("reading", r->open.n);
 }
 
 /*
@@ -354,6 +357,8 @@ bool reader_next_batch(struct reader *r, struct reader_batch *batch)
 		if (got < wanted)
 			note_cut(r, c);
 		c->offset += wanted;
+		if (!r->is_live)
+			work_add(1);
 		if (is_sealed) {
 			vec_push(&r->finished, (struct reader_finished){ .index = c->index });
 			drop_open(r, r->next);

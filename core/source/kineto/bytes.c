@@ -2,6 +2,7 @@
 #include "core/source/kineto/bytes.h"
 
 #include "core/util/vec.h"
+#include "core/util/work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,7 @@ static void note_trouble(struct bytes *b)
 static bool fill(struct bytes *b, struct block *to)
 {
 	int n = gzread(b->file, to->at, BLOCK_BYTES);
+	work_reach((uint64_t)gzoffset(b->file));
 	to->n = n > 0 ? (size_t)n : 0;
 	if (n == BLOCK_BYTES)
 		return true;
@@ -92,6 +94,7 @@ static gzFile open_file(const char *path, struct err *e)
 		err_set(e, 0, "%.150s: not a file", path);
 	} else {
 		gzFile opened = gzdopen(file, "r");
+		work_begin("reading", (uint64_t)status.st_size);
 		mem_check(opened, 0);
 		gzbuffer(opened, 1 << 17);
 		return opened;

@@ -6,6 +6,7 @@
 #include "core/source/kineto/trace.h"
 #include "core/symbols/frames.h"
 #include "core/util/path.h"
+#include "core/util/work.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -124,12 +125,14 @@ const struct run *kineto_run(const struct kineto *k)
 void kineto_steps(struct kineto *k, void (*take)(void *context, const struct model_step *m),
 		  void *context)
 {
+	work_begin("analyzing steps", k->cutting.cuts.n);
 	for (size_t i = 0; i < k->cutting.cuts.n && !*k->diagnostic; i++) {
 		struct model_step m;
 		cutting_build(&k->cutting, i, &m);
 		completeness_add(&k->completeness, m.number, &m.launches, &m.graphs);
 		take(context, &m);
 		model_free(&m);
+		work_add(1);
 	}
 	cutting_end(&k->cutting);
 	trace_free_events(k->trace);

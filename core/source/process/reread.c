@@ -7,6 +7,7 @@
 #include "core/source/process/driver_flight.h"
 #include "core/source/process/driver_parts.h"
 #include "core/steps/launch_log.h"
+#include "core/util/work.h"
 
 #include <errno.h>
 
@@ -78,6 +79,7 @@ static bool conclude(struct reread *r)
 {
 	struct driver *d = r->d;
 	const struct level_choice *choice = &r->learn->choice;
+	work_begin("detecting steps", 0);
 	r->learn->keeps_numbers = r->log.has_triggers || d->ingest->schedule.flight;
 	bool is_known = learn_conclude(r->learn, d->ingest);
 	d->n_function_calls = r->learn->function.n_calls;
