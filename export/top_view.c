@@ -202,12 +202,12 @@ static void draw_gpus(struct picture *p, const struct report_process *r)
 	char text[TEXT_BYTES] = "", numbers[WORDS_BYTES], of[2 * WORDS_BYTES] = "";
 	const struct facts_steps *s = &r->facts.steps;
 	for (size_t i = 0; i < r->gpu.n; i++)
-		text_append(text, sizeof(text), "%sGPU %lld %.0f %%", i ? ", " : "",
+		text_append(text, sizeof(text), "%sGPU %lld %.0f %%", i ? ", " : "utilization ",
 			    (long long)r->gpu.at[i].device, r->gpu.at[i].busy_pct);
 	if (s->recorded.n)
 		snprintf(of, sizeof(of), " (recorded steps %s)",
 			 report_numbers(numbers, sizeof(numbers), s->recorded.at, s->recorded.n));
-	picture_line(p, TEXT_PLAIN, "  busy      %s%s", *text ? text : "-", of);
+	picture_line(p, TEXT_PLAIN, "  GPU       %s%s", *text ? text : "-", of);
 }
 
 static void draw_limit(struct picture *p, const struct report_process *r)
