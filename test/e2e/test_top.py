@@ -94,7 +94,8 @@ class Top(TopCase):
         self.assertRegex(row[3], "^[▁▂▃▄▅▆▇█]{11}$")
         self.assertEqual(int(row[4]), round(report["gpu"][0]["busy_pct"]))
         for line in (rf"  run +{re.escape(live.folder)}", "  now +recorded 2-4",
-                     r"  GPU +utilization GPU 0 \d+ % \(recorded steps 2-4\)", "  memory +peak .* of device"):
+                     r"  GPU +utilization GPU 0 \d+ % \(recorded steps 2-4\)",
+                     "  memory +peak .* of device"):
             self.assertRegex(top.out, line)
         self.assertEqual(run.json["processes"][0]["steps"]["action"], "not recording")
 
