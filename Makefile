@@ -130,6 +130,17 @@ $(BUILD)/obj/tool/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS_ALL) -c $< -o $@
 
+# The style and the script of report.html as texts in C. export/html_assets.h declares them.
+HTML_SCRIPT := $(sort $(wildcard export/html/*.js))
+html_text = printf 'const char $(1)[] =\n' && \
+	sed -e 's/[\\"]/\\&/g' -e 's/^[[:blank:]]*/"/' -e 's/$$/\\n"/' $(2) && echo ';'
+$(BUILD)/gen/html_assets.c: export/html/report.css $(HTML_SCRIPT) Makefile
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && { $(call html_text,html_style,$<) && \
+		$(call html_text,html_script,$(HTML_SCRIPT)); } >$@
+$(BUILD)/gen/html_assets.o: $(BUILD)/gen/html_assets.c $(FLAGS_FILE)
+	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+
 $(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
 	$(call say,LD,$@)
 	$(Q)# replace the library, because a running program may have mapped the old one
@@ -139,7 +150,7 @@ $(BUILD)/libprofrun.so: $(LIB_OBJ) preload/profrun.map
 # statically, they are one.
 SAN_STATIC := $(if $(findstring clang,$(CC)),,$(if $(findstring address,$(SAN)),-static-libasan) \
 	$(if $(findstring undefined,$(SAN)),-static-libubsan))
-$(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/obj/libcore.a
+$(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/gen/html_assets.o $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $(SAN_STATIC) $^ $(TOOL_LIBS) -o $@
 
@@ -190,7 +201,7 @@ $(BUILD)/libraries.txt: preload/libs.def
 # A unit test links archives, so that it contains only the modules that it uses. A test called
 # test_preload_* also links the library's objects.
 $(BUILD)/obj/libcore.a: $(CORE_OBJ)
-$(BUILD)/obj/libexport.a: $(filter-out %/main.o,$(EXPORT_OBJ))
+$(BUILD)/obj/libexport.a: $(filter-out %/main.o,$(EXPORT_OBJ)) $(BUILD)/gen/html_assets.o
 # The runtime of a sanitizer calls dlsym before the library can answer. So in a unit test that is
 # built with a sanitizer, the library's dlsym has another name.
 OWN_DLSYM := $(BUILD)/obj/lib/preload/lookup_dlsym.o

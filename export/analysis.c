@@ -9,6 +9,7 @@
 #include "core/util/work.h"
 #include "core/verdict/judge.h"
 #include "export/report_fill.h"
+#include "export/views.h"
 
 #include <string.h>
 
@@ -16,8 +17,9 @@ struct analysis {
 	const struct run *run;
 	struct analyzer analyzer;
 	struct block_summary blocks;
-	bool is_reported;  /* recorded steps are kept for a report */
-	uint32_t training; /* run->training when the last step was added */
+	struct views *views; /* of the recorded steps that are kept; NULL: no report is wanted */
+	bool is_reported;    /* recorded steps are kept for a report */
+	uint32_t training;   /* run->training when the last step was added */
 };
 
 struct analysis *analysis_new(const struct run *run, bool is_reported)
@@ -25,6 +27,7 @@ struct analysis *analysis_new(const struct run *run, bool is_reported)
 	struct analysis *a = mem_zero(sizeof(*a));
 	a->run = run;
 	a->is_reported = is_reported;
+	a->views = is_reported ? views_new() : NULL;
 	analyzer_start(&a->analyzer, run->tables, run->frames);
 	a->analyzer.timeline.pid = run->pid;
 	a->training = run->training;
@@ -37,6 +40,7 @@ void analysis_free(struct analysis *a)
 		return;
 	analyzer_free(&a->analyzer);
 	block_summary_free(&a->blocks);
+	views_free(a->views);
 	free(a);
 }
 
@@ -48,6 +52,8 @@ static void mind_training(struct analysis *a)
 		return;
 	analyzer_restart(&a->analyzer);
 	block_summary_free(&a->blocks);
+	views_free(a->views);
+	a->views = a->is_reported ? views_new() : NULL;
 	a->training = a->run->training;
 }
 
@@ -75,6 +81,8 @@ const struct analyzed_step *analysis_step(struct analysis *a, const struct model
 	 * killed process held counts. */
 	if (counts && (is_kept || m->is_cut))
 		block_summary_add(&a->blocks, m, step->phases, a->analyzer.timeline.frames);
+	if (counts && is_kept)
+		views_add(a->views, step);
 	return step;
 }
 
@@ -121,4 +129,11 @@ void analysis_report(struct analysis *a, struct report_process *to)
 		replay_fill(&f);
 	report_fill(to, &f);
 	findings_free(&f);
+}
+
+void analysis_report_views(struct analysis *a, struct report_process *to)
+{
+	mind_training(a);
+	json_decref(to->views);
+	to->views = views_json(a->views, a->run);
 }

@@ -27,6 +27,9 @@ size_t analysis_n_steps(struct analysis *a);
  */
 void analysis_report(struct analysis *a, struct report_process *to);
 
+/* Fills to->views, which report.html shows. The analysis must be for a report. */
+void analysis_report_views(struct analysis *a, struct report_process *to);
+
 /* Returns the steps so far for a what-if replay. The analysis owns the steps. The result is valid
  * until the next call. */
 struct timeline *analysis_timeline(struct analysis *a);

@@ -232,7 +232,7 @@ static void save_report_if_due(struct collector *c, bool is_last)
 		return;
 	struct report r;
 	make_report(c, &r);
-	if (report_save(c->folder, &r, &e))
+	if (report_save(c->folder, &r, &e) || (is_last && report_save_html(c->folder, &r, &e)))
 		print_err("profrun: %s\n", e.text);
 	report_free(&r);
 }

@@ -1,11 +1,13 @@
-/* `profrun report DIR|TRACE... [--json] [--top N] [--compat PEER]`: prints the report as text or
- * JSON. */
+/* `profrun report DIR|TRACE... [--json] [--html FILE] [--top N] [--compat PEER]`: prints the report
+ * as text or JSON, or writes it as HTML. */
 #include "export/command.h"
 #include "export/compat.h"
 #include "export/print.h"
+#include "export/report_html.h"
 #include "export/report_json.h"
 #include "export/report_make.h"
 #include "export/report_text.h"
+#include "export/runfile.h"
 #include "export/work_progress.h"
 
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 struct request {
 	bool is_json;
 	unsigned top;
+	const char *html;		  /* path of the page to write; NULL: none */
 	const char *step_loop;		  /* of --step loop:FILE:LINE; NULL: not given */
 	const struct compat_peer *compat; /* NULL: profrun's own report */
 	VEC(const char *) paths;
@@ -51,6 +54,10 @@ static const struct command_option options[] = {
 	{ .name = "--json",
 	  .help = "print JSON, the same as in DIR/report.json",
 	  .offset = offsetof(struct request, is_json) },
+	{ .name = "--html",
+	  .argument = "FILE",
+	  .help = "write the report as one HTML page, the same as DIR/report.html",
+	  .offset = offsetof(struct request, html) },
 	{ .name = "--top",
 	  .argument = "N",
 	  .help = "show N rows of each list",
@@ -83,6 +90,15 @@ static int report_compat(const struct request *r, const char *path, json_t *list
 	return EXIT_DONE;
 }
 
+static int write_html(const struct request *r, const char *path, const struct report *report)
+{
+	struct err e;
+	json_t *runfile = runfile_load(path);
+	int error = report_html_save(r->html, report, runfile, &e);
+	json_decref(runfile);
+	return error ? data_error("%s", e.text) : EXIT_DONE;
+}
+
 static int report_one(const struct request *r, const char *path, json_t *list)
 {
 	struct report_made made = { 0 };
@@ -99,9 +115,11 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 		print_err("profrun: %s\n", made.diagnostics.at[i]);
 	if (made.has_bad_journal)
 		status = EXIT_DATA;
+	if (r->html && write_html(r, path, &made.report))
+		status = EXIT_DATA;
 	if (r->is_json)
 		json_array_append_new(list, report_to_json(&made.report));
-	else
+	else if (!r->html)
 		print_text(r, &made);
 	report_made_free(&made);
 	return status;
@@ -124,6 +142,10 @@ static int run(int argc, char **argv)
 	if (!command_parse(&command_report, &r, argc, argv, NULL, &status)) {
 		vec_free(&r.paths);
 		return status;
+	}
+	if (r.html && (r.paths.n > 1 || r.compat)) {
+		vec_free(&r.paths);
+		return usage_error("report --html FILE takes one run or trace, and no --compat");
 	}
 	json_t *list = json_array();
 	for (size_t i = 0; !status && i < r.paths.n; i++) {

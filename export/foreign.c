@@ -248,6 +248,7 @@ struct report_process *foreign_report(const char *path, struct report_run *run, 
 	struct report_process *p = report_process_new();
 	foreign_describe(f, &p->facts, &p->arena);
 	analysis_report(f->analysis, p);
+	analysis_report_views(f->analysis, p);
 	add_unavailable(p, f->trace);
 	if (run)
 		describe_run(run, f->trace, path, arena);

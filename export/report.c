@@ -30,6 +30,7 @@ void report_process_drop(struct report_process *p)
 	if (!p || --p->n_holders)
 		return;
 	arena_free(&p->arena);
+	json_decref(p->views);
 	free(p);
 }
 

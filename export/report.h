@@ -357,6 +357,7 @@ struct report_process {
 	LIST(struct report_gap) unavailable;
 	LIST(struct report_arrival) arrivals;
 	double n_gpu_steps; /* number of recorded steps that the arrivals cover */
+	json_t *views;	    /* owned; see views.h. Not in report.json. NULL: not available */
 	struct arena arena; /* owns all texts and lists of the process */
 	unsigned n_holders; /* the last holder's report_process_drop() frees the struct */
 };

@@ -3,6 +3,7 @@
 
 #include "export/json_text.h"
 #include "export/outfile.h"
+#include "export/report_html.h"
 #include "export/report_json.h"
 #include "export/report_text.h"
 #include "export/runfile.h"
@@ -56,6 +57,17 @@ int report_save(const char *folder, const struct report *r, struct err *e)
 	int error = save(folder, "report.json", text, e);
 	free(text);
 	return error ? error : save_text(folder, r, e);
+}
+
+int report_save_html(const char *folder, const struct report *r, struct err *e)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s/report.html", folder) >= (int)sizeof(path))
+		return err_set(e, -ENAMETOOLONG, "%.100s...: the path is too long", folder);
+	json_t *runfile = runfile_load(folder);
+	int error = report_html_save(path, r, runfile, e);
+	json_decref(runfile);
+	return error;
 }
 
 bool report_load(struct report *r, const char *folder)

@@ -12,6 +12,10 @@ void report_read_run(struct report *r, const char *folder);
 /* Writes both files, each completely or not at all. Returns 0, or -errno with one line in `e`. */
 int report_save(const char *folder, const struct report *r, struct err *e);
 
+/* Writes report.html, completely or not at all. Only at the end of a run, because the page is
+ * large. Returns 0, or -errno with one line in `e`. */
+int report_save_html(const char *folder, const struct report *r, struct err *e);
+
 /* Reads report.json. Returns false and an empty report if the file is missing, or if this version
  * does not understand it. The caller frees the report in both cases. */
 bool report_load(struct report *r, const char *folder);

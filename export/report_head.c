@@ -31,10 +31,8 @@ const char *report_own_command(const char *command)
 	return base;
 }
 
-/* Writes the command that the user typed. If there are several processes that are not ranks, writes
- * the process's own command, because each process may run another program. */
-static void write_command(char *to, size_t bytes, const struct report *r,
-			  const struct report_process *p)
+void report_head_command(char *to, size_t bytes, const struct report *r,
+			 const struct report_process *p)
 {
 	bool is_own = p && r->processes.n > 1 && p->rank < 0;
 	to[0] = 0;
@@ -100,7 +98,7 @@ void report_head_say(struct textout *o, const struct report *r, const struct rep
 {
 	char command[TEXT_BYTES], fitted[TEXT_BYTES], name[NAME_BYTES], end[120], steps[160];
 	char first[2 * TEXT_BYTES];
-	write_command(command, sizeof(command), r, p);
+	report_head_command(command, sizeof(command), r, p);
 	write_end(end, sizeof(end), &r->run);
 	if (p && !strcmp(p->facts.cupti.state, CUPTI_EMPTY))
 		snprintf(end, sizeof(end), ": %s", CUPTI_EMPTY);

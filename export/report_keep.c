@@ -43,6 +43,8 @@ bool report_keep_update(struct report_keep *k, struct process *p, uint64_t now_m
 	k->report = report_process_new();
 	process_describe(p, &k->report->facts, &k->report->arena);
 	analysis_report(p->analysis, k->report);
+	if (driver_is_finished(p->driver) || is_last)
+		analysis_report_views(p->analysis, k->report);
 	k->n_steps = analysis_n_steps(p->analysis);
 	k->training = driver_run(p->driver)->training;
 	k->n_boundaries = driver_boundaries(p->driver);

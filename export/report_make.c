@@ -97,6 +97,7 @@ static struct report_process *analyse(struct report_made *made, const char *path
 		report = report_process_new();
 		process_describe(p, &report->facts, &report->arena);
 		analysis_report(p->analysis, report);
+		analysis_report_views(p->analysis, report);
 		if (!*made->by_journal.start)
 			read_run(&made->by_journal, p, &made->report.arena);
 		process_close(p);

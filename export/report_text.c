@@ -2,6 +2,7 @@
 #include "export/report_text.h"
 
 #include "export/print.h"
+#include "export/report_bound.h"
 #include "export/report_exit.h"
 #include "export/report_figures.h"
 #include "export/report_gains.h"
@@ -28,11 +29,6 @@ enum {
 	GAPS_SAID = 3,
 	NUMBER_BYTES = 32,
 	MEAN_BYTES = 64,
-	BETWEEN_BYTES = 400,
-	SLOW_BYTES = 80,
-	BETWEEN_LINES = 3,
-	SLOW_PCT = 50,	  /* share of the time from which the verdict names the slow steps */
-	LOAD_PCT = 50,	  /* the same of other load on the machine */
 	STALL_PLACE = 26, /* columns; so that the line mostly fits */
 	HOST_LINES_SAID = 2,
 	PLACE_BYTES = 600,
@@ -141,57 +137,6 @@ static void say_host_lines(struct textout *o, const struct report_process *p, co
 	}
 }
 
-/* Returns whether samples show the line. Without a sampled line, idle time has the line of the next
- * CUDA call. */
-static bool is_sampled(const struct report_process *p, const struct report_place *place)
-{
-	for (size_t i = 0; i < p->host.n; i++)
-		if (p->host.at[i].place.line == place->line &&
-		    !strcmp(p->host.at[i].place.file, place->file))
-			return true;
-	return false;
-}
-
-/*
- * What the CPU does between its calls instead of working, by the idle cause in report.json. Fills
- * `text` with the cause that takes more than half of this time, and its line: "mostly sleeping at
- * train.py:12". Returns `words`, which say no cause, if there is none.
- */
-static const char *what_host_does(const struct report_process *p, const char *cwd,
-				  const char *words, char *text, size_t bytes)
-{
-	static const struct {
-		const char *cause, *words;
-	} does[] = {
-		{ "host", "" },
-		{ "gc", "garbage collection" },
-		{ "lock", "waiting for a lock or another thread" },
-		{ "sleep", "sleeping" },
-		{ "io", "waiting for a file, a pipe or a socket" },
-		{ "child", "waiting for a child process" },
-	};
-	char place[PLACE_BYTES];
-	const struct report_idle *most = NULL;
-	double all_ms = 0;
-	size_t of_most = 0;
-	for (size_t i = 0; i < p->idle.n; i++)
-		for (size_t k = 0; k < sizeof(does) / sizeof(*does); k++) {
-			const struct report_idle *x = &p->idle.at[i];
-			if (strcmp(x->cause, does[k].cause) != 0)
-				continue;
-			all_ms += x->ms;
-			of_most = !most || x->ms > most->ms ? k : of_most;
-			most = !most || x->ms > most->ms ? x : most;
-		}
-	if (!most || most->ms * 2 < all_ms || !*most->where)
-		return words;
-	report_place_short(place, sizeof(place), &most->place, cwd);
-	snprintf(text, bytes, "mostly %s%s%s %s", does[of_most].words,
-		 *does[of_most].words ? " " : "", is_sampled(p, &most->place) ? "at" : "before",
-		 place);
-	return text;
-}
-
 /* Prints that a run without steps spends most of its time before its first CUDA call. Returns
  * whether it does. */
 static bool say_start_up(struct textout *o, const struct report_process *p)
@@ -205,63 +150,21 @@ static bool say_start_up(struct textout *o, const struct report_process *p)
 	return true;
 }
 
-/* The verdict is of typical steps. Writes so if slow steps take most of the time, or "". */
-static const char *without_slow(const struct report_process *p, char *text, size_t bytes)
-{
-	const struct report_slow_steps *slow = p->baseline.slow_steps;
-	if (!slow || slow->time_pct < SLOW_PCT || report_runs_ahead(p))
-		return "";
-	snprintf(text, bytes, "; without the slow steps, which take %.0f %% of the time",
-		 slow->time_pct);
-	return text;
-}
-
-/* Writes for how much of the time other load had the CPUs, if that is so much that it lowers the
- * confidence (core/verdict/judge.c), or "". */
-static const char *despite_load(const struct report_process *p, char *text, size_t bytes)
-{
-	double pct = p->replay ? 100 * p->replay->contention_ms / p->replay->measured_ms : 0;
-	*text = '\0';
-	if (!(pct > LOAD_PCT))
-		return text;
-	snprintf(text, bytes, "; other load had the CPUs for %.0f %% of the time", pct);
-	return text;
-}
-
 static void say_bound(struct textout *o, const struct report_process *p, const char *cwd)
 {
 	const struct report_bound *b = &p->bound;
-	const char *title = report_verdict_noun(b->verdict);
 	/* The first line after an unclear verdict says what would settle it. The title has the
 	 * savings already. */
 	size_t said = EVIDENCE_SAID > o->terse ? EVIDENCE_SAID - o->terse : 0,
 	       most = b->between.n ? 1 : said;
-	char text[2 * TEXT_BYTES], between[BETWEEN_BYTES], does[TEXT_BYTES], slow[SLOW_BYTES],
-		load[SLOW_BYTES] = "";
-	const char *words = report_verdict_words(b->verdict);
+	char text[2 * TEXT_BYTES];
 	const char *head = say_start_up(o, p) ? "After it: " : "Limited by: ";
-	bool is_doubtful = !b->between.n && *title && b->confidence < REPORT_DOUBTFUL;
-	if (b->between.n) {
-		snprintf(text, sizeof(text), "unclear: %s",
-			 report_between(between, sizeof(between), b));
-		text_wrap(o, TEXT_BOLD, head, text, BETWEEN_LINES);
-	} else if (*title) {
-		if (!strcmp(b->verdict, "host"))
-			words = what_host_does(p, cwd, words, does, sizeof(does));
-		if (!strcmp(b->input_source, "queue"))
-			words = "an empty queue; a server waits for requests here";
-		snprintf(text, sizeof(text), "%s%s (confidence %.0f %%%s%s)%s%s",
-			 is_doubtful ? "unclear: probably " : "", report_resource_noun(b->verdict),
-			 b->confidence * 100, without_slow(p, slow, sizeof(slow)),
-			 despite_load(p, load, sizeof(load)), report_is_unit(p) ? "" : ": ",
-			 report_is_unit(p) ? "" : words);
+	if (*report_bound_line(text, sizeof(text), p, cwd))
 		text_wrap(o, TEXT_BOLD, head, text, VERDICT_LINES);
-	} else {
+	else
 		say_why_unknown(o, p);
-	}
-	if (is_doubtful && *load && most) {
-		text_say(o, REPORT_UNDER "- ",
-			 "to settle it, run again while nothing else loads the machine");
+	if (report_bound_needs_quiet(p) && most) {
+		text_say(o, REPORT_UNDER "- ", "%s", report_bound_quiet);
 		most--;
 	}
 	for (size_t i = 0; i < b->evidence.n && i < most; i++)

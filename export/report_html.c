@@ -1,0 +1,445 @@
+/*
+ * See report_html.h. The page contains report.json, and its tables are made from it, so that both
+ * have the same figures. Tables and charts work without the script, which adds sorting, searching
+ * and zooming.
+ */
+#include "export/report_html.h"
+
+#include "core/analysis/idle_causes.h"
+#include "core/util/text.h"
+#include "export/html_about.h"
+#include "export/html_assets.h"
+#include "export/html_cell.h"
+#include "export/html_charts.h"
+#include "export/html_lists.h"
+#include "export/html_overview.h"
+#include "export/outfile.h"
+#include "export/report_head.h"
+#include "export/report_json.h"
+#include "export/report_text.h"
+#include "export/report_words.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* When the page is this large, further processes get no details, only their row in the table of
+ * processes. */
+enum { DETAILS_BYTES = 3 << 19, NAME_BYTES = 40 };
+
+struct page {
+	struct html_out *out;
+	const struct report *report;
+	const json_t *root; /* report.json */
+	const json_t *runfile;
+	VEC(size_t) shown; /* processes with details: indexes in report.json */
+};
+
+static struct html_view view_of(const struct page *p, size_t process)
+{
+	const json_t *list = json_object_get(p->root, "processes");
+	return (struct html_view){ .out = p->out,
+				   .process = json_array_get(list, process),
+				   .cwd = p->report->run.cwd,
+				   .number = (unsigned)process };
+}
+
+/* ---- A process ---- */
+
+static size_t write_lists(const struct html_view *v, const struct html_list *lists)
+{
+	size_t n = 0;
+	for (; lists->path; lists++)
+		n += html_list_write(v, lists);
+	return n;
+}
+
+static void begin_group(const struct html_view *v, const char *id, const char *title)
+{
+	html_raw(v->out, "<section class=\"group\">");
+	html_heading(v, "h2", id, title);
+}
+
+static void end_group(const struct html_view *v)
+{
+	html_raw(v->out, "</section>\n");
+}
+
+static void write_idle(const struct html_view *v)
+{
+	if (!json_array_size(json_object_get(v->process, "gpu")))
+		return;
+	begin_group(v, "idle", "GPU time");
+	write_lists(v, html_lists_idle);
+	end_group(v);
+}
+
+static void write_syncs(const struct html_view *v)
+{
+	begin_group(v, "syncs", "Synchronization");
+	if (!write_lists(v, html_lists_syncs))
+		html_raw(v->out, "<p>No call waits for the GPU.</p>");
+	end_group(v);
+}
+
+static void write_timeline(const struct html_view *v, const json_t *views)
+{
+	const json_t *timeline = json_object_get(views, "timeline");
+	double ns = html_number_at(timeline, "ns"), shown = html_number_at(timeline, "shown_ns");
+	char title[80];
+	if (!timeline)
+		return;
+	if (json_array_size(html_at(v->process, "steps.recorded")))
+		snprintf(title, sizeof(title), "Timeline of step %.0f",
+			 html_number_at(timeline, "step"));
+	else
+		snprintf(title, sizeof(title), "Timeline");
+	begin_group(v, "timeline", title);
+	html_raw(v->out, "<p class=\"note\">A recorded step near the median: ");
+	html_number(v->out, HTML_MS, ns / 1e6);
+	html_raw(v->out, " ms.");
+	if (shown < ns) {
+		html_raw(v->out, " It has too many calls for this page: these are its first ");
+		html_number(v->out, HTML_MS, shown / 1e6);
+		html_raw(v->out, " ms. The traces have all of it.");
+	}
+	html_raw(v->out, "</p>\n");
+	html_chart_timeline(v, views);
+	end_group(v);
+}
+
+static void write_flames(const struct html_view *v, const json_t *views)
+{
+	if (!json_array_size(json_object_get(views, "flame")))
+		return;
+	begin_group(v, "flame", "Flame graphs");
+	html_raw(v->out,
+		 "<p class=\"note\">Sums over all recorded steps, per step. GPU time counts "
+		 "work that overlaps twice.</p>\n");
+	html_chart_flames(v, views);
+	end_group(v);
+}
+
+static void write_memory_pair(const struct html_view *v, const char *name, const char *path)
+{
+	double bytes = html_number_at(v->process, path);
+	if (!(bytes > 0))
+		return;
+	html_rawf(v->out, "<div><dt>%s</dt><dd data-path=\"%s\" data-v=\"%.9g\">", name, path,
+		  bytes);
+	html_number(v->out, HTML_BYTES, bytes);
+	html_raw(v->out, "</dd></div>");
+}
+
+static void write_memory(const struct html_view *v, const json_t *views)
+{
+	bool has_peak = html_number_at(v->process, "memory.device_peak_bytes") > 0 ||
+			json_is_object(html_at(v->process, "memory.allocator"));
+	if (!has_peak)
+		return;
+	begin_group(v, "memory", "Memory");
+	html_raw(v->out, "<dl class=\"figures\">");
+	write_memory_pair(v, "peak device memory", "memory.device_peak_bytes");
+	write_memory_pair(v, "peak allocated by PyTorch", "memory.allocator.peak_bytes");
+	write_memory_pair(v, "peak reserved by PyTorch", "memory.allocator.peak_reserved_bytes");
+	write_memory_pair(v, "growth per step", "memory.growth.bytes_per_step");
+	html_raw(v->out, "</dl>\n");
+	html_chart_memory(v, views);
+	write_lists(v, html_lists_memory);
+	end_group(v);
+}
+
+/* Returns the phases, each followed by its named parts. The caller owns the reference. */
+static json_t *phases_with_parts(const json_t *phases)
+{
+	json_t *rows = json_array();
+	const json_t *phase, *part;
+	size_t i, k;
+	char name[120];
+	json_array_foreach(phases, i, phase)
+	{
+		json_array_append(rows, (json_t *)phase);
+		json_array_foreach(json_object_get(phase, "parts"), k, part)
+		{
+			json_t *row = json_copy((json_t *)part);
+			snprintf(name, sizeof(name), "%.40s: %.70s", html_text_at(phase, "name"),
+				 html_text_at(part, "name"));
+			json_object_set_new(row, "name", json_string(name));
+			json_array_append_new(rows, row);
+		}
+	}
+	return rows;
+}
+
+static void write_phases(const struct html_view *v)
+{
+	json_t *rows = phases_with_parts(json_object_get(v->process, "phases"));
+	if (json_array_size(rows)) {
+		html_raw(v->out, "<section class=\"list\">");
+		html_heading(v, "h3", html_list_phases.id, html_list_phases.title);
+		html_rawf(v->out, "<p class=\"note\">%s</p>", html_list_phases.note);
+		html_rows_write(v, &html_list_phases, rows);
+		html_raw(v->out, "</section>\n");
+	}
+	json_decref(rows);
+}
+
+/* Writes the statistics of the step times, one row for each kind of step. */
+static void write_step_times(const struct html_view *v)
+{
+	static const struct {
+		const char *path, *name;
+	} kinds[] = { { "baseline.step_ms", "without warm-up" },
+		      { "baseline.warm_up_ms", "warm-up" },
+		      { "baseline.recorded_ms", "recorded" } };
+	json_t *rows = json_array();
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const json_t *lengths = html_at(v->process, kinds[i].path);
+		if (!json_is_object(lengths))
+			continue;
+		json_t *row = json_copy((json_t *)lengths);
+		json_object_set_new(row, "name", json_string(kinds[i].name));
+		json_array_append_new(rows, row);
+	}
+	if (json_array_size(rows)) {
+		html_raw(v->out, "<section class=\"list\">");
+		html_heading(v, "h3", html_list_steps.id, html_list_steps.title);
+		html_rows_write(v, &html_list_steps, rows);
+		html_raw(v->out, "</section>\n");
+	}
+	json_decref(rows);
+}
+
+static void write_tables(const struct html_view *v)
+{
+	begin_group(v, "tables", "Tables");
+	write_step_times(v);
+	write_phases(v);
+	write_lists(v, html_lists_tables);
+	end_group(v);
+}
+
+static void write_trust(const struct html_view *v, const struct report_process *p)
+{
+	begin_group(v, "trust", "How far to trust it");
+	html_raw(v->out, "<div class=\"columns\">");
+	html_self(v, p);
+	html_unavailable(v, p);
+	html_raw(v->out, "</div>");
+	end_group(v);
+}
+
+static void write_process(const struct page *page, size_t i)
+{
+	const struct html_view v = view_of(page, i);
+	const struct report_process *p = page->report->processes.at[i];
+	char name[NAME_BYTES];
+	html_rawf(v.out, "<article id=\"p%zu\" class=\"process\" data-name=\"%s\">", i,
+		  report_name_of(name, sizeof(name), p));
+	if (page->report->processes.n > 1)
+		html_rawf(v.out, "<h2 class=\"process-name\">%c%s</h2>", name[0] - 'a' + 'A',
+			  name + 1);
+	html_overview(&v, page->report, p);
+	write_idle(&v);
+	write_syncs(&v);
+	write_timeline(&v, p->views);
+	write_flames(&v, p->views);
+	write_memory(&v, p->views);
+	write_tables(&v);
+	write_trust(&v, p);
+	html_raw(v.out, "</article>\n");
+}
+
+/* ---- The run ---- */
+
+static void write_straggler(const struct page *p)
+{
+	const json_t *straggler = html_at(p->root, "ranks.straggler");
+	const char *phase = html_text_at(straggler, "phase");
+	if (!json_is_object(straggler))
+		return;
+	html_rawf(p->out, "<p class=\"alert\">The other ranks wait for rank %.0f, ",
+		  html_number_at(straggler, "rank"));
+	html_number(p->out, HTML_MS, html_number_at(straggler, "ms_per_step"));
+	html_raw(p->out, " ms per step.");
+	if (*phase) {
+		html_raw(p->out, " Its ");
+		html_text(p->out, phase);
+		html_raw(p->out, " phase takes ");
+		html_number(p->out, HTML_MS, html_number_at(straggler, "phase_ms"));
+		html_raw(p->out, " ms longer than on the other ranks.");
+	}
+	html_raw(p->out, "</p>\n");
+}
+
+/* Writes the ranks side by side, or the processes of a run without ranks. */
+static void write_processes(const struct page *p)
+{
+	const struct html_view v = view_of(p, 0);
+	bool has_ranks = p->report->ranks;
+	const struct html_list *list = has_ranks ? &html_list_ranks : &html_list_processes;
+	if (p->report->processes.n < 2)
+		return;
+	html_rawf(p->out, "<section class=\"group\"><h2 id=\"%s\">%s</h2>", list->id, list->title);
+	write_straggler(p);
+	html_rows_write(&v, list, html_at(p->root, list->path));
+	html_raw(p->out, "</section>\n");
+}
+
+static void write_nav(const struct page *p, size_t first)
+{
+	static const struct {
+		const char *id, *title;
+	} links[] = { { "bound", "Overview" },	      { "idle", "GPU time" },
+		      { "syncs", "Synchronization" }, { "timeline", "Timeline" },
+		      { "flame", "Flame graphs" },    { "memory", "Memory" },
+		      { "tables", "Tables" },	      { "trust", "Trust" } };
+	html_raw(p->out, "<nav aria-label=\"Parts of the report\">");
+	if (p->report->processes.n > 1)
+		html_rawf(p->out, "<a href=\"#%s\">%s</a>",
+			  p->report->ranks ? "ranks" : "processes",
+			  p->report->ranks ? "Ranks" : "Processes");
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		html_rawf(p->out, "<a href=\"#p%zu-%s\">%s</a>", first, links[i].id,
+			  links[i].title);
+	html_raw(p->out, "<a href=\"#settings\">Settings</a></nav>\n");
+}
+
+static void write_end(struct html_out *o, const struct report_run *run)
+{
+	if (run->signal >= 0)
+		html_rawf(o, "<span class=\"bad\">ended by signal %lld</span>",
+			  (long long)run->signal);
+	else if (run->exit_status >= 0)
+		html_rawf(o, "<span%s>exit status %lld</span>",
+			  run->exit_status ? " class=\"bad\"" : "", (long long)run->exit_status);
+	if (run->wall_s > 0)
+		html_rawf(o, "<span>%.1f s</span>", run->wall_s);
+}
+
+static void write_head(const struct page *p, const struct report_process *main_one)
+{
+	char command[TEXT_BYTES];
+	struct html_out *o = p->out;
+	report_head_command(command, sizeof(command), p->report, main_one);
+	html_raw(o, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+		    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+		    "<link rel=\"icon\" href=\"data:,\">\n<title>");
+	html_text(o, command);
+	html_raw(o, " - profrun</title>\n<style>\n");
+	html_raw(o, html_style);
+	html_raw(o, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the report"
+		    "</a>\n<header><div><h1>");
+	html_text(o, command);
+	html_raw(o, "</h1><p class=\"facts\">");
+	write_end(o, &p->report->run);
+	if (*p->report->run.host) {
+		html_raw(o, "<span>");
+		html_text(o, p->report->run.host);
+		html_raw(o, "</span>");
+	}
+	if (*p->report->run.start) {
+		html_raw(o, "<span>");
+		html_text(o, p->report->run.start);
+		html_raw(o, "</span>");
+	}
+	if (p->report->run.simulated_gpu)
+		html_raw(o, "<span>simulated GPU</span>");
+	html_raw(o, "</p></div><div class=\"tools\"><select id=\"process\" class=\"js\" "
+		    "aria-label=\"Process\"></select><button id=\"theme\" class=\"js\" "
+		    "type=\"button\">Dark</button></div></header>\n");
+}
+
+/* Returns the names of idle causes by their nouns, which the timeline shows. The caller owns the
+ * reference. */
+static json_t *causes_by_noun(void)
+{
+	json_t *causes = json_object();
+	for (size_t i = 0; i < IDLE_CAUSES_N; i++)
+		json_object_set_new(causes, idle_causes[i].noun, json_string(idle_causes[i].name));
+	return causes;
+}
+
+/* Writes what the script reads: report.json, and the views of the processes with details. */
+static void write_data(const struct page *p)
+{
+	json_t *views = json_object();
+	char key[24];
+	for (size_t i = 0; i < p->shown.n; i++) {
+		json_t *of = p->report->processes.at[p->shown.at[i]]->views;
+		snprintf(key, sizeof(key), "%zu", p->shown.at[i]);
+		json_object_set(views, key, of ? of : json_null());
+	}
+	json_object_set_new(views, "causes", causes_by_noun());
+	html_raw(p->out, "<script type=\"application/json\" id=\"report-json\">");
+	html_json(p->out, p->root);
+	html_raw(p->out, "</script>\n<script type=\"application/json\" id=\"views-json\">");
+	html_json(p->out, views);
+	html_raw(p->out, "</script>\n<script>\n");
+	html_raw(p->out, html_script);
+	html_raw(p->out, "</script>\n");
+	json_decref(views);
+}
+
+/* Writes the process that the first screen is about, then the others while there is room. */
+static void write_details(struct page *p, size_t first)
+{
+	size_t n = p->report->processes.n;
+	for (size_t i = 0; i < n; i++) {
+		size_t process = i == 0 ? first : i <= first ? i - 1 : i;
+		if (i && p->out->text.n > DETAILS_BYTES)
+			break;
+		write_process(p, process);
+		vec_push(&p->shown, process);
+	}
+	if (p->shown.n < n)
+		html_rawf(p->out,
+			  "<p class=\"note\">This page has the details of %zu of %zu processes. "
+			  "report.json has all of them.</p>\n",
+			  p->shown.n, n);
+}
+
+static size_t index_of(const struct report *r, const struct report_process *p)
+{
+	for (size_t i = 0; i < r->processes.n; i++)
+		if (r->processes.at[i] == p)
+			return i;
+	return 0;
+}
+
+void report_html(struct html_out *o, const struct report *r, const json_t *runfile)
+{
+	const struct report_process *main_one = report_main_process(r);
+	json_t *root = report_to_json(r);
+	struct page p = { .out = o, .report = r, .root = root, .runfile = runfile };
+	size_t first = index_of(r, main_one);
+	write_head(&p, main_one);
+	write_nav(&p, first);
+	html_raw(o, "<main id=\"main\">\n");
+	write_processes(&p);
+	if (r->processes.n)
+		write_details(&p, first);
+	else
+		html_raw(o, "<p>No process of this run has figures to report.</p>\n");
+	html_settings(o, r, runfile);
+	html_raw(o, "</main>\n");
+	write_data(&p);
+	html_raw(o, "</body>\n</html>\n");
+	vec_free(&p.shown);
+	json_decref(root);
+}
+
+int report_html_save(const char *path, const struct report *r, const json_t *runfile, struct err *e)
+{
+	struct html_out page = { { 0 } };
+	struct outfile out;
+	int error = outfile_open(&out, path, 0, e);
+	if (error)
+		return error;
+	report_html(&page, r, runfile);
+	outfile_write(&out, page.text.at, page.text.n);
+	html_free(&page);
+	return outfile_refresh(&out, e);
+}
