@@ -79,8 +79,9 @@ void html_self(const struct html_view *v, const struct report_process *p)
 	write_pair(v->out, "CUPTI", self->cupti.state);
 	write_pair(v->out, "CUPTI: reason", self->cupti.reason);
 	if (self->cupti.own_ms >= REPORT_LEAST_MS) {
-		report_ms(words, sizeof(words) - 20, self->cupti.own_ms);
-		strcat(words, " ms per step");
+		report_ms(words, sizeof(words) - 40, self->cupti.own_ms);
+		strcat(words, " ms ");
+		strcat(words, html_per_step(v));
 		write_pair(v->out, "CUPTI's own overhead", words);
 	}
 	write_pair(v->out, "captured",

@@ -20,6 +20,8 @@ void html_number(struct html_out *o, enum html_cell kind, double value)
 	}
 	if (kind == HTML_MS || kind == HTML_BAR_MS)
 		report_ms(text, sizeof(text), value);
+	else if (kind == HTML_ID)
+		snprintf(text, sizeof(text), "%.0f", value);
 	else if (kind == HTML_BYTES)
 		report_bytes(text, sizeof(text), value);
 	else if (value == round(value) && fabs(value) < 1e15)

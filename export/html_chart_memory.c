@@ -14,10 +14,11 @@ static int64_t integer_at(const json_t *list, size_t i)
 
 static double most_of(const json_t *series)
 {
-	const json_t *points = json_object_get(series, "points");
+	const json_t *value;
 	double most = 0;
-	for (size_t k = 1; k < json_array_size(points); k += 2)
-		most = fmax(most, (double)integer_at(points, k));
+	size_t i;
+	json_array_foreach(json_object_get(series, "high"), i, value)
+		most = fmax(most, json_number_value(value));
 	return most;
 }
 
@@ -30,20 +31,26 @@ static double most_of_all(const json_t *list)
 	return most;
 }
 
-static void write_series(struct html_out *o, const json_t *points, double ns, double top,
+/* Draws the band between the least and the largest value of each span. */
+static void write_series(struct html_out *o, const json_t *series, double ns, double top,
 			 size_t colour)
 {
-	double x = 0, y = 200;
-	html_rawf(o, "<path class=\"memory m%zu\" d=\"", colour % COLOURS);
-	for (size_t k = 0; k + 1 < json_array_size(points); k += 2) {
-		x = (double)integer_at(points, k) / ns * 1000;
-		y = 200 - (double)integer_at(points, k + 1) / top * 200;
-		if (k)
-			html_rawf(o, "H%.1fV%.1f", x, y);
-		else
-			html_rawf(o, "M%.1f %.1f", x, y);
-	}
-	html_raw(o, "H1000\"/>");
+	const json_t *low = json_object_get(series, "low"), *high = json_object_get(series, "high");
+	double width = html_number_at(series, "span_ns") / ns * 1000;
+	size_t n = json_array_size(high), first = 0;
+	while (first < n && json_is_null(json_array_get(high, first)))
+		first++;
+	if (first == n)
+		return;
+	html_rawf(o, "<path class=\"memory m%zu\" d=\"M%.1f %.1f", colour % COLOURS,
+		  (double)first * width, 200 - (double)integer_at(high, first) / top * 200);
+	for (size_t i = first; i < n; i++)
+		html_rawf(o, "V%.1fH%.1f", 200 - (double)integer_at(high, i) / top * 200,
+			  fmin((double)(i + 1) * width, 1000));
+	for (size_t i = n; i-- > first;)
+		html_rawf(o, "V%.1fH%.1f", 200 - (double)integer_at(low, i) / top * 200,
+			  (double)i * width);
+	html_raw(o, "Z\"/>");
 }
 
 static void write_unrecorded(struct html_out *o, const json_t *windows, double ns)
@@ -98,8 +105,7 @@ void html_chart_memory(const struct html_view *v, const json_t *views)
 		    "aria-label=\"Memory over time\"><svg viewBox=\"0 0 1000 200\" "
 		    "preserveAspectRatio=\"none\" aria-hidden=\"true\">");
 	write_unrecorded(o, json_object_get(memory, "windows"), ns);
-	json_array_foreach(series, i, one)
-		write_series(o, json_object_get(one, "points"), ns, top, i);
+	json_array_foreach(series, i, one) write_series(o, one, ns, top, i);
 	html_rawf(o,
 		  "</svg></div><div class=\"xaxis\"><span>0 s</span><span>%.3g s</span></div>"
 		  "</figure>\n",

@@ -142,7 +142,7 @@ static void write_flame(const struct html_view *v, const json_t *graph, const ch
 		html_number(o, HTML_BYTES, total);
 	else
 		html_number(o, HTML_MS, total / 1e6);
-	html_raw(o, strcmp(what, "bytes") ? " ms per step" : " per step");
+	html_rawf(o, "%s %s", strcmp(what, "bytes") ? " ms" : "", html_per_step(v));
 	html_raw(o, "</span></h4><div class=\"frames\">");
 	write_frames(v, graph);
 	html_raw(o, "</div></div>\n");

@@ -122,7 +122,8 @@ void html_chart_step(const struct html_view *v)
 	    !json_array_size(json_object_get(v->process, "phases")))
 		return;
 	html_raw(v->out, "<section class=\"card wide\">");
-	html_heading(v, "h3", "step-bar", "Where a step goes");
+	html_heading(v, "h3", "step-bar",
+		     v->is_unit ? "Where the time of the run goes" : "Where a step goes");
 	json_array_foreach(json_object_get(v->process, "gpu"), i, gpu) write_gpu(v, gpu);
 	write_phases(v);
 	html_raw(v->out, "</section>\n");

@@ -55,7 +55,7 @@ const struct html_list html_lists_idle[] = {
 		"save by removing the cause, because another cause may take its place.",
 		{
 			{ "cause", "cause", HTML_CAUSE, NULL },
-			{ "device", "GPU", HTML_NUMBER, NULL },
+			{ "device", "GPU", HTML_ID, NULL },
 			{ "ms_per_step", "ms", HTML_BAR_MS, "per step" },
 			{ "pct", "of step", HTML_PERCENT, NULL },
 			PLACE,
@@ -70,7 +70,7 @@ const struct html_list html_lists_idle[] = {
 		"GPU utilization",
 		NULL,
 		{
-			{ "device", "GPU", HTML_NUMBER, NULL },
+			{ "device", "GPU", HTML_ID, NULL },
 			{ "busy_pct", "utilization", HTML_PERCENT, NULL },
 			{ "busy_ms_per_step", "busy ms", HTML_MS, "per step" },
 			{ "idle_ms_per_step", "idle ms", HTML_MS, "per step" },
@@ -91,7 +91,7 @@ const struct html_list html_lists_idle[] = {
 		"GPU time by what runs at once",
 		NULL,
 		{
-			{ "device", "GPU", HTML_NUMBER, NULL },
+			{ "device", "GPU", HTML_ID, NULL },
 			{ "what", "what runs", HTML_TEXT, NULL },
 			{ "ms_per_step", "ms", HTML_BAR_MS, "per step" },
 			{ "pct", "of step", HTML_PERCENT, NULL },
@@ -294,7 +294,7 @@ const struct html_list html_lists_tables[] = {
 			{ "gb_per_s", "GB/s", HTML_NUMBER, NULL },
 			{ "bus_gb_per_s", "bus GB/s", HTML_NUMBER, NULL },
 			{ "bus_gb_per_s_moving", "bus GB/s, moving", HTML_NUMBER, "without waits" },
-			{ "last_rank", "last rank", HTML_NUMBER, "rank that mostly comes last" },
+			{ "last_rank", "last rank", HTML_ID, "rank that mostly comes last" },
 			PLACE,
 		},
 	},
@@ -331,8 +331,8 @@ const struct html_list html_lists_tables[] = {
 		"Launches that wait in streams",
 		NULL,
 		{
-			{ "device", "GPU", HTML_NUMBER, NULL },
-			{ "stream", "stream", HTML_NUMBER, NULL },
+			{ "device", "GPU", HTML_ID, NULL },
+			{ "stream", "stream", HTML_ID, NULL },
 			{ "per_step", "launches", HTML_NUMBER, "per step" },
 			{ "mean_length", "mean length", HTML_NUMBER, NULL },
 			{ "max_length", "longest", HTML_NUMBER, NULL },
@@ -345,7 +345,7 @@ const struct html_list html_lists_tables[] = {
 		"CUDA graphs",
 		NULL,
 		{
-			{ "graph", "graph", HTML_NUMBER, NULL },
+			{ "graph", "graph", HTML_ID, NULL },
 			{ "nodes", "nodes", HTML_NUMBER, NULL },
 			{ "launches_per_step", "launches", HTML_NUMBER, "per step" },
 			{ "gpu_ms_per_launch", "GPU ms", HTML_BAR_MS, "per launch" },
@@ -410,7 +410,7 @@ const struct html_list html_list_ranks = {
 	"Ranks",
 	NULL,
 	{
-		{ "rank", "rank", HTML_NUMBER, NULL },
+		{ "rank", "rank", HTML_ID, NULL },
 		{ "step_ms", "step ms", HTML_BAR_MS, "mean of the recorded steps" },
 		{ "p95_ms", "p95 ms", HTML_MS, NULL },
 		{ "gpu_busy_pct", "GPU utilization", HTML_PERCENT, NULL },
@@ -421,7 +421,7 @@ const struct html_list html_list_ranks = {
 		{ "optimizer_ms", "optimizer ms", HTML_MS, NULL },
 		{ "other_ms", "other ms", HTML_MS, NULL },
 		{ "verdict", "bottleneck", HTML_VERDICT, NULL },
-		{ "pid", "process", HTML_NUMBER, NULL },
+		{ "pid", "process", HTML_ID, NULL },
 	},
 };
 
@@ -431,8 +431,8 @@ const struct html_list html_list_processes = {
 	"Processes",
 	NULL,
 	{
-		{ "pid", "process", HTML_NUMBER, NULL },
-		{ "rank", "rank", HTML_NUMBER, NULL },
+		{ "pid", "process", HTML_ID, NULL },
+		{ "rank", "rank", HTML_ID, NULL },
 		{ "command", "command", HTML_NAME, NULL },
 		{ "steps.count", "steps", HTML_NUMBER, NULL },
 		{ "baseline.step_ms.p50", "step ms", HTML_BAR_MS, "median" },

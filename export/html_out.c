@@ -94,6 +94,11 @@ void html_json(struct html_out *o, const json_t *value)
 	free(text);
 }
 
+void html_append(struct html_out *o, const struct html_out *other)
+{
+	append(o, other->text.at, other->text.n);
+}
+
 void html_free(struct html_out *o)
 {
 	vec_free(&o->text);

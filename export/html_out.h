@@ -28,6 +28,9 @@ __attribute__((format(printf, 2, 3))) void html_textf(struct html_out *o, const 
  */
 void html_json(struct html_out *o, const json_t *value);
 
+/* Appends another document. */
+void html_append(struct html_out *o, const struct html_out *other);
+
 void html_free(struct html_out *o);
 
 #endif

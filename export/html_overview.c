@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { EVIDENCE_FIRST = 4 };
+
 /* ---- Key figures ---- */
 
 static const struct figure {
@@ -24,7 +26,7 @@ static const struct figure {
 	{ "baseline.step_ms.p95", "p95 step", " ms", HTML_MS },
 	{ "steps.count", "steps", "", HTML_NUMBER },
 	{ "gpu.0.busy_pct", "GPU utilization", "", HTML_PERCENT },
-	{ "gpu.0.kernels_per_step", "kernels per step", "", HTML_NUMBER },
+	{ "gpu.0.kernels_per_step", "kernels", "", HTML_NUMBER },
 	{ "memory.device_peak_bytes", "peak device memory", "", HTML_BYTES },
 	{ "self.overhead_pct", "recording overhead", "", HTML_PERCENT },
 };
@@ -42,10 +44,13 @@ static void write_figures(const struct html_view *v)
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
 		const struct figure *f = &figures[i];
 		double value = figure_of(v->process, f->path);
-		if (!isfinite(value) || (f->kind == HTML_BYTES && !(value > 0)))
+		bool is_none = !(value > 0) && (f->kind == HTML_BYTES || v->is_unit);
+		if (!isfinite(value) || is_none)
 			continue;
-		html_rawf(v->out, "<div><dt>%s</dt><dd data-path=\"%s\" data-v=\"%.9g\">", f->name,
-			  f->path, value);
+		html_rawf(v->out, "<div><dt>%s", f->name);
+		if (!strcmp(f->name, "kernels"))
+			html_rawf(v->out, " %s", html_per_step(v));
+		html_rawf(v->out, "</dt><dd data-path=\"%s\" data-v=\"%.9g\">", f->path, value);
 		html_number(v->out, f->kind, value);
 		html_rawf(v->out, "%s</dd></div>", f->unit);
 	}
@@ -74,11 +79,14 @@ static void write_evidence(const struct html_view *v, const struct report_proces
 		html_rawf(v->out, "<li>%s</li>", report_bound_quiet);
 	json_array_foreach(html_at(v->process, "bound.evidence"), i, text)
 	{
+		if (i == EVIDENCE_FIRST)
+			html_raw(v->out, "</ul><details><summary>More evidence</summary>"
+					 "<ul class=\"evidence\">");
 		html_raw(v->out, "<li>");
 		html_text(v->out, json_string_value(text));
 		html_raw(v->out, "</li>");
 	}
-	html_raw(v->out, "</ul>");
+	html_raw(v->out, i > EVIDENCE_FIRST ? "</ul></details>" : "</ul>");
 }
 
 static void write_stall(const struct html_view *v)
@@ -92,7 +100,7 @@ static void write_stall(const struct html_view *v)
 	html_place(v, stall);
 	html_raw(v->out, ", <b>");
 	html_number(v->out, HTML_MS, html_number_at(stall, "ms_per_step"));
-	html_raw(v->out, " ms</b> per step</p>");
+	html_rawf(v->out, " ms</b> %s</p>", html_per_step(v));
 }
 
 static void write_bound(const struct html_view *v, const struct report_process *p)

@@ -5,6 +5,11 @@
 
 #include <math.h>
 
+const char *html_per_step(const struct html_view *v)
+{
+	return v->is_unit ? "in the whole run" : "per step";
+}
+
 void html_heading(const struct html_view *v, const char *level, const char *id, const char *title)
 {
 	html_rawf(v->out, "<%s id=\"p%u-%s\">", level, v->number, id);
@@ -31,15 +36,18 @@ static size_t choose(const struct html_list *list, const json_t *rows,
 	return n;
 }
 
-static void write_head(struct html_out *o, const struct html_column *const *columns, size_t n)
+static void write_head(const struct html_view *v, const struct html_column *const *columns,
+		       size_t n)
 {
+	struct html_out *o = v->out;
 	html_raw(o, "<thead><tr>");
 	for (size_t i = 0; i < n; i++) {
 		html_rawf(o, "<th scope=\"col\"%s data-key=\"%s\"",
 			  columns[i]->kind >= HTML_NUMBER ? " class=\"n\"" : "", columns[i]->key);
 		if (columns[i]->meaning) {
 			html_raw(o, " title=\"");
-			html_text(o, columns[i]->meaning);
+			html_text(o, strcmp(columns[i]->meaning, "per step") ? columns[i]->meaning
+									     : html_per_step(v));
 			html_raw(o, "\"");
 		}
 		html_raw(o, ">");
@@ -68,7 +76,7 @@ void html_rows_write(const struct html_view *v, const struct html_list *list, co
 		  "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
 		  "<table data-list=\"%s\">\n",
 		  list->title, list->path);
-	write_head(v->out, columns, n);
+	write_head(v, columns, n);
 	for (size_t c = 0; c < n; c++)
 		most[c] = columns[c]->kind == HTML_BAR_MS ? largest(columns[c], rows) : 0;
 	html_raw(v->out, "<tbody>\n");

@@ -22,6 +22,7 @@ enum html_cell {
 	HTML_NUMBERS, /* a list of integers */
 	HTML_STACK,   /* a list of frames */
 	HTML_NUMBER,
+	HTML_ID, /* a number that is a name: without separators */
 	HTML_MS,
 	HTML_BAR_MS, /* milliseconds with a bar */
 	HTML_PERCENT,
@@ -50,7 +51,11 @@ struct html_view {
 	const json_t *process; /* of report.json */
 	const char *cwd;       /* paths below it are shown relative to it */
 	unsigned number;       /* of the process in the page, part of its elements' ids */
+	bool is_unit;	       /* the process has no steps: figures are of the whole run */
 };
+
+/* Returns "per step", or "in the whole run" if there are no steps. */
+const char *html_per_step(const struct html_view *v);
 
 /* Writes a heading that links point to: <level id="p1-id">. */
 void html_heading(const struct html_view *v, const char *level, const char *id, const char *title);

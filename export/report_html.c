@@ -30,8 +30,7 @@ struct page {
 	struct html_out *out;
 	const struct report *report;
 	const json_t *root; /* report.json */
-	const json_t *runfile;
-	VEC(size_t) shown; /* processes with details: indexes in report.json */
+	VEC(size_t) shown;  /* processes with details: indexes in report.json */
 };
 
 static struct html_view view_of(const struct page *p, size_t process)
@@ -40,7 +39,9 @@ static struct html_view view_of(const struct page *p, size_t process)
 	return (struct html_view){ .out = p->out,
 				   .process = json_array_get(list, process),
 				   .cwd = p->report->run.cwd,
-				   .number = (unsigned)process };
+				   .number = (unsigned)process,
+				   .is_unit = process < p->report->processes.n &&
+					      report_is_unit(p->report->processes.at[process]) };
 }
 
 /* ---- A process ---- */
@@ -88,17 +89,18 @@ static void write_timeline(const struct html_view *v, const json_t *views)
 	char title[80];
 	if (!timeline)
 		return;
-	if (json_array_size(html_at(v->process, "steps.recorded")))
+	if (!v->is_unit)
 		snprintf(title, sizeof(title), "Timeline of step %.0f",
 			 html_number_at(timeline, "step"));
 	else
 		snprintf(title, sizeof(title), "Timeline");
 	begin_group(v, "timeline", title);
-	html_raw(v->out, "<p class=\"note\">A recorded step near the median: ");
+	html_rawf(v->out, "<p class=\"note\">%s: ",
+		  v->is_unit ? "All that was recorded" : "A recorded step near the median");
 	html_number(v->out, HTML_MS, ns / 1e6);
 	html_raw(v->out, " ms.");
 	if (shown < ns) {
-		html_raw(v->out, " It has too many calls for this page: these are its first ");
+		html_raw(v->out, " These are too many calls for this page, which shows the first ");
 		html_number(v->out, HTML_MS, shown / 1e6);
 		html_raw(v->out, " ms. The traces have all of it.");
 	}
@@ -112,9 +114,8 @@ static void write_flames(const struct html_view *v, const json_t *views)
 	if (!json_array_size(json_object_get(views, "flame")))
 		return;
 	begin_group(v, "flame", "Flame graphs");
-	html_raw(v->out,
-		 "<p class=\"note\">Sums over all recorded steps, per step. GPU time counts "
-		 "work that overlaps twice.</p>\n");
+	html_rawf(v->out, "<p class=\"note\">%s GPU time counts work that overlaps twice.</p>\n",
+		  v->is_unit ? "Sums over the whole run." : "Means of all recorded steps.");
 	html_chart_flames(v, views);
 	end_group(v);
 }
@@ -285,23 +286,38 @@ static void write_processes(const struct page *p)
 	html_raw(p->out, "</section>\n");
 }
 
-static void write_nav(const struct page *p, size_t first)
+static bool has_id(const struct html_out *body, const char *id)
+{
+	char attribute[60];
+	int n = snprintf(attribute, sizeof(attribute), " id=\"%s\"", id);
+	return memmem(body->text.at, body->text.n, attribute, (size_t)n);
+}
+
+/* Writes links to the parts that the page has. */
+static void write_nav(struct html_out *o, const struct html_out *body, size_t first)
 {
 	static const struct {
 		const char *id, *title;
-	} links[] = { { "bound", "Overview" },	      { "idle", "GPU time" },
-		      { "syncs", "Synchronization" }, { "timeline", "Timeline" },
-		      { "flame", "Flame graphs" },    { "memory", "Memory" },
-		      { "tables", "Tables" },	      { "trust", "Trust" } };
-	html_raw(p->out, "<nav aria-label=\"Parts of the report\">");
-	if (p->report->processes.n > 1)
-		html_rawf(p->out, "<a href=\"#%s\">%s</a>",
-			  p->report->ranks ? "ranks" : "processes",
-			  p->report->ranks ? "Ranks" : "Processes");
-	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
-		html_rawf(p->out, "<a href=\"#p%zu-%s\">%s</a>", first, links[i].id,
-			  links[i].title);
-	html_raw(p->out, "<a href=\"#settings\">Settings</a></nav>\n");
+		bool is_of_process;
+	} links[] = {
+		{ "ranks", "Ranks", false },	      { "processes", "Processes", false },
+		{ "bound", "Overview", true },	      { "idle", "GPU time", true },
+		{ "syncs", "Synchronization", true }, { "timeline", "Timeline", true },
+		{ "flame", "Flame graphs", true },    { "memory", "Memory", true },
+		{ "tables", "Tables", true },	      { "trust", "Trust", true },
+		{ "settings", "Settings", false },
+	};
+	char id[40];
+	html_raw(o, "<nav aria-label=\"Parts of the report\">");
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		if (links[i].is_of_process)
+			snprintf(id, sizeof(id), "p%zu-%s", first, links[i].id);
+		else
+			snprintf(id, sizeof(id), "%s", links[i].id);
+		if (has_id(body, id))
+			html_rawf(o, "<a href=\"#%s\">%s</a>", id, links[i].title);
+	}
+	html_raw(o, "</nav>\n");
 }
 
 static void write_end(struct html_out *o, const struct report_run *run)
@@ -413,21 +429,25 @@ void report_html(struct html_out *o, const struct report *r, const json_t *runfi
 {
 	const struct report_process *main_one = report_main_process(r);
 	json_t *root = report_to_json(r);
-	struct page p = { .out = o, .report = r, .root = root, .runfile = runfile };
+	struct html_out body = { { 0 } };
+	struct page p = { .out = &body, .report = r, .root = root };
 	size_t first = index_of(r, main_one);
-	write_head(&p, main_one);
-	write_nav(&p, first);
-	html_raw(o, "<main id=\"main\">\n");
 	write_processes(&p);
 	if (r->processes.n)
 		write_details(&p, first);
 	else
-		html_raw(o, "<p>No process of this run has figures to report.</p>\n");
-	html_settings(o, r, runfile);
+		html_raw(&body, "<p>No process of this run has figures to report.</p>\n");
+	html_settings(&body, r, runfile);
+	p.out = o;
+	write_head(&p, main_one);
+	write_nav(o, &body, first);
+	html_raw(o, "<main id=\"main\">\n");
+	html_append(o, &body);
 	html_raw(o, "</main>\n");
 	write_data(&p);
 	html_raw(o, "</body>\n</html>\n");
 	vec_free(&p.shown);
+	html_free(&body);
 	json_decref(root);
 }
 

@@ -25,7 +25,8 @@ void views_add(struct views *v, const struct analyzed_step *step);
  *   steps: {first: number of the first step, n, per: steps per point, ms, low_ms, high_ms: [mean,
  *     least and largest time of the steps of a point], shown: steps in the chart, if not all}
  *   flame: [{what: "gpu"|"cpu"|"blocked"|"bytes", total, names, kinds, tree}], see views_flame.h
- *   memory: {ns, windows: [begin, end, ...], series: [{name, device, points: [ns, bytes, ...]}]}
+ *   memory: {ns, windows: [begin, end, ...], series: [{name, device, span_ns, low, high: [least and
+ *     largest bytes of each span_ns; null: not known yet]}]}
  *   timeline: see views_timeline.h
  */
 json_t *views_json(const struct views *v, const struct run *run);

@@ -6,15 +6,21 @@
 
 #include <jansson.h>
 
-struct views_memory_point {
-	uint64_t ns;
-	int64_t bytes;
+/* About as many as a chart has pixels for. */
+enum { VIEWS_MEMORY_SPANS = 600 };
+
+/* What was held during one span of time. */
+struct views_memory_span {
+	int64_t low, high, last; /* bytes */
+	bool is_known;
 };
 
 struct views_memory_series {
 	const char *name; /* static text */
 	uint32_t device;  /* DEVICE_UNKNOWN: the whole process */
-	VEC(struct views_memory_point) points;
+	uint64_t span_ns; /* grows by factors of 2 with the run */
+	size_t n_spans;	  /* up to the newest one */
+	struct views_memory_span spans[VIEWS_MEMORY_SPANS];
 };
 
 struct views_memory_window {

@@ -127,10 +127,11 @@ for (const group of document.querySelectorAll("section.group")) {
   function memory_at(memory, share) {
     const ns = share * memory.ns;
     const lines = memory.series.map(one => {
-      let value = 0;
-      for (let i = 0; i + 1 < one.points.length && one.points[i] <= ns; i += 2)
-        value = one.points[i + 1];
-      return `${one.name}: ${bytes(value)}`;
+      const i = Math.min(Math.floor(ns / one.span_ns), one.high.length - 1);
+      if (one.high[i] === null)
+        return `${one.name}: not known`;
+      const range = one.low[i] === one.high[i] ? "" : `${bytes(one.low[i])} to `;
+      return `${one.name}: ${range}${bytes(one.high[i])}`;
     });
     return [time(ns), ...lines].join("\n");
   }
