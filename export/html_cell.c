@@ -64,7 +64,7 @@ void html_place(const struct html_view *v, const json_t *at)
 	html_raw(v->out, "\">");
 	html_text(v->out, report_place(text, sizeof(text), &place, v->cwd));
 	html_raw(v->out, "</span>");
-	if (*place.file && *place.function) {
+	if (*place.file && place.line >= 0 && *place.function) {
 		html_raw(v->out, " <span class=\"function\">");
 		html_text(v->out, place.function);
 		html_raw(v->out, "</span>");

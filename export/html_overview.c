@@ -115,7 +115,9 @@ static void write_bound(const struct html_view *v, const struct report_process *
 			  "first CUDA call</p>",
 			  start_up);
 	report_bound_words(&words, p, v->cwd);
-	html_rawf(v->out, "<p class=\"verdict\" data-verdict=\"%s\">", p->bound.verdict);
+	html_raw(v->out, "<p class=\"verdict\" data-verdict=\"");
+	html_text(v->out, p->bound.verdict);
+	html_raw(v->out, "\">");
 	html_text(v->out, *words.limit ? words.limit : "Bottleneck unclear");
 	html_raw(v->out, "</p>");
 	if (*words.meaning) {

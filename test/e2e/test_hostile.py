@@ -148,7 +148,7 @@ class Names(Case):
     def check_clean_run(self, run):
         self.check_clean(run.err)
         self.check_clean(run.out)
-        for name in "run.json", "report.json", "report.txt":
+        for name in "run.json", "report.json", "report.txt", "report.html":
             with open(os.path.join(run.folder, name), encoding="utf-8") as file:
                 self.check_clean(file.read())
 
