@@ -124,6 +124,7 @@ void html_chart_step(const struct html_view *v)
 	html_raw(v->out, "<section class=\"card wide\">");
 	html_heading(v, "h3", "step-bar",
 		     v->is_unit ? "Where the time of the run goes" : "Where a step goes");
+	html_basis(v);
 	json_array_foreach(json_object_get(v->process, "gpu"), i, gpu) write_gpu(v, gpu);
 	write_phases(v);
 	html_raw(v->out, "</section>\n");

@@ -182,7 +182,8 @@ static void write_legend(const struct chart *c)
 	html_number(o, HTML_MS, html_number_at(c->v->process, "baseline.step_ms.p50"));
 	html_raw(o, " ms</li><li><i class=\"key recorded\"></i>recorded steps</li>");
 	if (n_warm_up > 0)
-		html_rawf(o, "<li><i class=\"key warm\"></i>warm-up (%.0f steps)</li>", n_warm_up);
+		html_rawf(o, "<li><i class=\"key warm\"></i>warm-up (%.0f step%s)</li>", n_warm_up,
+			  n_warm_up > 1 ? "s" : "");
 	write_outliers(c);
 	write_drift_words(c);
 	if (n > c->n)

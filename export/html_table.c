@@ -2,12 +2,27 @@
 #include "export/html_table.h"
 
 #include "export/html_cell.h"
+#include "export/report_words.h"
 
 #include <math.h>
+
+enum { BASIS_BYTES = 80 };
 
 const char *html_per_step(const struct html_view *v)
 {
 	return v->is_unit ? "in the whole run" : "per step";
+}
+
+void html_basis(const struct html_view *v)
+{
+	char mean[BASIS_BYTES];
+	if (v->is_unit) {
+		html_raw(v->out, "<p class=\"note\">In the whole run.</p>\n");
+		return;
+	}
+	report_mean_of(mean, sizeof(mean), v->of);
+	html_rawf(v->out, "<p class=\"note\">Per step%s.</p>\n",
+		  *mean ? mean : ", mean of the recorded steps");
 }
 
 void html_heading(const struct html_view *v, const char *level, const char *id, const char *title)

@@ -4,6 +4,7 @@
 
 #include "export/html_at.h"
 #include "export/html_out.h"
+#include "export/report.h"
 
 #include <stdbool.h>
 
@@ -48,14 +49,18 @@ struct html_list {
 
 struct html_view {
 	struct html_out *out;
-	const json_t *process; /* of report.json */
-	const char *cwd;       /* paths below it are shown relative to it */
-	unsigned number;       /* of the process in the page, part of its elements' ids */
-	bool is_unit;	       /* the process has no steps: figures are of the whole run */
+	const json_t *process;		 /* of report.json */
+	const struct report_process *of; /* the same process */
+	const char *cwd;		 /* paths below it are shown relative to it */
+	unsigned number;		 /* of the process in the page, part of its elements' ids */
+	bool is_unit; /* the process has no steps: figures are of the whole run */
 };
 
 /* Returns "per step", or "in the whole run" if there are no steps. */
 const char *html_per_step(const struct html_view *v);
+
+/* Writes which steps the figures are of, "Per step, mean of all 188 recorded steps.", as a note. */
+void html_basis(const struct html_view *v);
 
 /* Writes a heading that links point to: <level id="p1-id">. */
 void html_heading(const struct html_view *v, const char *level, const char *id, const char *title);

@@ -35,13 +35,16 @@ struct page {
 
 static struct html_view view_of(const struct page *p, size_t process)
 {
+	const struct report *r = p->report;
+	const struct report_process *of = process < r->processes.n ? r->processes.at[process]
+								   : NULL;
 	const json_t *list = json_object_get(p->root, "processes");
 	return (struct html_view){ .out = p->out,
 				   .process = json_array_get(list, process),
-				   .cwd = p->report->run.cwd,
+				   .of = of,
+				   .cwd = r->run.cwd,
 				   .number = (unsigned)process,
-				   .is_unit = process < p->report->processes.n &&
-					      report_is_unit(p->report->processes.at[process]) };
+				   .is_unit = of && report_is_unit(of) };
 }
 
 /* ---- A process ---- */
@@ -70,6 +73,7 @@ static void write_idle(const struct html_view *v)
 	if (!json_array_size(json_object_get(v->process, "gpu")))
 		return;
 	begin_group(v, "idle", "GPU time");
+	html_basis(v);
 	write_lists(v, html_lists_idle);
 	end_group(v);
 }
@@ -77,6 +81,7 @@ static void write_idle(const struct html_view *v)
 static void write_syncs(const struct html_view *v)
 {
 	begin_group(v, "syncs", "Synchronization");
+	html_basis(v);
 	if (!write_lists(v, html_lists_syncs))
 		html_raw(v->out, "<p>No call waits for the GPU.</p>");
 	end_group(v);
@@ -213,6 +218,7 @@ static void write_step_times(const struct html_view *v)
 static void write_tables(const struct html_view *v)
 {
 	begin_group(v, "tables", "Tables");
+	html_basis(v);
 	write_step_times(v);
 	write_phases(v);
 	write_lists(v, html_lists_tables);

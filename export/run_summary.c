@@ -317,6 +317,14 @@ static char *files_in_words(char *to, size_t bytes, const struct runfile *file,
 	return to;
 }
 
+/* Returns the name of the report to look at: report.html, unless it could not be written. */
+static const char *report_name(const struct run *r)
+{
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/report.html", r->folder);
+	return access(path, F_OK) ? "report.txt" : "report.html";
+}
+
 /* Prints where the report and the files of each format are: in one line if they fit. Lines are not
  * cut, because users copy the paths. Returns whether there are any. */
 static bool say_files(const struct run *r, const struct runfile *file, bool has_report)
@@ -327,7 +335,7 @@ static bool say_files(const struct run *r, const struct runfile *file, bool has_
 	int column = 0;
 	if (has_report)
 		column = print_err("  Report: %s",
-				   quoted(where, sizeof(where), folder, "report.txt"));
+				   quoted(where, sizeof(where), folder, report_name(r)));
 	for (size_t i = 0; (x = exporter_at(i)); i++) {
 		char path[PATH_MAX + 32], text[PATH_MAX + 400];
 		snprintf(path, sizeof(path), "%s/%s", r->folder, x->folder);

@@ -83,7 +83,14 @@ class Timeline {
         this.range = element("span"),
         element("span", {},
           "drag or arrow keys: pan; ctrl + wheel, + and \u2212: zoom; click: select")),
-      element("div", {class: "scroll"}, this.canvas), this.details);
+      element("div", {class: "scroll"}, this.canvas), this.legend(), this.details);
+  }
+
+  legend() {
+    const keys = [["gpu", "kernel"], ["copy", "copy"], ["native", "operator"], ["launch", "launch"],
+      ["sync", "synchronization"], ["memory", "allocation"], ["python", "sample"]];
+    return element("ul", {class: "legend"}, ...keys.map(([name, words]) =>
+      element("li", {}, element("i", {class: "key", style: `--key:var(--${name})`}), words)));
   }
 
   listen() {
@@ -147,9 +154,14 @@ class Timeline {
     this.draw();
   }
 
-  zoom(times, around) {
-    const at = around === undefined ? (this.from + this.to) / 2 : around;
-    this.show(at - (at - this.from) * times, at + (this.to - at) * times);
+  zoom(times, around = this.centre()) {
+    this.show(around - (around - this.from) * times, around + (this.to - around) * times);
+  }
+
+  /* Returns where the keys and buttons zoom in: at the selected slice, if it is visible. */
+  centre() {
+    const slice = this.slices[this.selected], at = slice ? slice.begin + slice.ns / 2 : -1;
+    return at >= this.from && at <= this.to ? at : (this.from + this.to) / 2;
   }
 
   zoom_to_selected() {

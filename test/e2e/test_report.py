@@ -214,7 +214,7 @@ class Example(Case):
         self.assertRegex(lines[1], r"^  200 steps of \d+\.\d+ ms \(median; p95 \d+\.\d+\)$")
         self.assertRegex(self.run_.err, r"\n  Captured ([\d,]+) of \1 launches \(100 %\); ")
         folder = os.path.relpath(self.run_.folder, self.base)
-        self.assertIn(f"\n  Report: {folder}/report.txt", self.run_.err)
+        self.assertIn(f"\n  Report: {folder}/report.html", self.run_.err)
         self.assertIn(f"  Traces: {folder}/traces (steps 152-156), open in https://ui.perf",
                       self.run_.err)
         with open(os.path.join(self.run_.folder, "report.txt")) as file:

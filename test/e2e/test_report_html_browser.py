@@ -1,4 +1,4 @@
-"""report.html in a real browser: what a user sees, clicks and types, with and without JavaScript."""
+"""report.html in a real browser: what users see, click and type, with and without JavaScript."""
 import contextlib
 import json
 import os
@@ -65,8 +65,8 @@ class Browser(Case):
         page.on("console", lambda message: troubles.append(message.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("dialog", lambda dialog: troubles.append(dialog.message))
-        page.on("request", lambda request: None if request.url.startswith(("data:", "file://" + path))
-                else troubles.append(request.url))
+        page.on("request", lambda request: request.url.startswith(("data:", "file://" + path))
+                or troubles.append(request.url))
         try:
             page.goto("file://" + path)
             yield page

@@ -83,7 +83,7 @@ class Transparent(Case):
         folder = os.path.join(self.folder(), "my runs")
         run = self.profiled([prog("loop"), "300"], ["-o", folder, "--schedule", "always"])
         shown = os.path.relpath(folder, self.base)
-        self.assertIn(f"  Report: '{shown}/report.txt'\n", run.err)
+        self.assertIn(f"  Report: '{shown}/report.html'\n", run.err)
         self.assertIn(f"  Traces: '{shown}/traces' (steps 0-299), open in ", run.err)
 
     def test_no_cuda(self):
