@@ -104,55 +104,80 @@ static void write_plot(const struct chart *c)
 	html_raw(c->v->out, "</svg>");
 }
 
+/* Returns the `i`-th of the longest steps after the warm-up, and its time; NAN after the last. */
+static double longest(const struct chart *c, size_t i, double *of_ms)
+{
+	const json_t *list = json_object_get(c->steps, "longest");
+	double n_warm_up = html_number_at(c->v->process, "baseline.warm_up_ms.n");
+	for (size_t k = 0; k + 1 < json_array_size(list); k += 2) {
+		double step = json_number_value(json_array_get(list, k));
+		if (step < c->first + (n_warm_up > 0 ? n_warm_up : 0) || step >= c->first + c->n)
+			continue;
+		*of_ms = json_number_value(json_array_get(list, k + 1));
+		if (!i--)
+			return step;
+	}
+	return NAN;
+}
+
+/* Marks the longest steps, and labels the first one. */
 static void write_marks(const struct chart *c)
 {
-	const json_t *list = html_at(c->v->process, "baseline.pauses"), *pause;
 	char ms[NUMBER_BYTES];
-	size_t i;
-	json_array_foreach(list, i, pause)
-	{
-		double step = html_number_at(pause, "step"), of_ms = html_number_at(pause, "ms"),
-		       x = x_of(c, step) / 10;
-		if (x < 0 || x > 100)
-			continue;
+	double of_ms, step;
+	for (size_t i = 0; i < MARKS_MOST && isfinite(step = longest(c, i, &of_ms)); i++) {
+		double x = x_of(c, step) / 10, y = y_of(c, of_ms) / 2;
+		report_ms(ms, sizeof(ms), of_ms);
 		html_rawf(c->v->out,
 			  "<span class=\"mark\" style=\"left:%.2f%%;top:%.2f%%\" "
 			  "title=\"step %.0f: %s ms\"></span>",
-			  x, y_of(c, of_ms) / 2, step, report_ms(ms, sizeof(ms), of_ms));
+			  x, y, step, ms);
+		if (!i)
+			html_rawf(c->v->out,
+				  "<span class=\"label%s\" style=\"left:%.2f%%;top:%.2f%%\">step "
+				  "%.0f: %s ms</span>",
+				  x > 70 ? " left" : "", x, y, step, ms);
 	}
 }
 
 /* ---- The legend, which also says in words what is marked ---- */
 
-static void write_outliers(const struct chart *c)
+/* Writes where a slow step spent its time, if that is known. */
+static void write_cause(const struct chart *c, double step)
 {
-	const json_t *list = html_at(c->v->process, "baseline.pauses"), *pause;
+	const json_t *pauses = html_at(c->v->process, "baseline.pauses"), *pause;
 	struct html_out *o = c->v->out;
 	size_t i;
-	if (!json_array_size(list))
-		return;
-	html_raw(o, "<li><i class=\"key mark\"></i>outliers: ");
-	json_array_foreach(list, i, pause)
+	json_array_foreach(pauses, i, pause)
 	{
-		const char *cause = html_text_at(pause, "cause");
-		if (i == MARKS_MOST) {
-			html_rawf(o, "; %zu more", json_array_size(list) - i);
-			break;
-		}
-		html_rawf(o, "%sstep %.0f (", i ? "; " : "", html_number_at(pause, "step"));
-		html_number(o, HTML_MS, html_number_at(pause, "ms"));
-		html_raw(o, " ms");
+		const char *cause = html_text_at(pause, "cause"), *noun = report_cause_noun(cause);
+		if (html_number_at(pause, "step") != step)
+			continue;
 		if (*html_text_at(pause, "file")) {
 			html_raw(o, ", ");
 			html_place(c->v, pause);
 		}
 		if (*cause) {
 			html_raw(o, ", ");
-			html_text(o, *report_cause_noun(cause) ? report_cause_noun(cause) : cause);
+			html_text(o, *noun ? noun : cause);
 		}
+	}
+}
+
+static void write_outliers(const struct chart *c)
+{
+	struct html_out *o = c->v->out;
+	double of_ms, step;
+	size_t i = 0;
+	for (; i < MARKS_MOST && isfinite(step = longest(c, i, &of_ms)); i++) {
+		html_raw(o, i ? "; " : "<li><i class=\"key mark\"></i>longest steps: ");
+		html_rawf(o, "%.0f (", step);
+		html_number(o, HTML_MS, of_ms);
+		html_raw(o, " ms");
+		write_cause(c, step);
 		html_raw(o, ")");
 	}
-	html_raw(o, "</li>");
+	html_raw(o, i ? "</li>" : "");
 }
 
 static void write_drift_words(const struct chart *c)

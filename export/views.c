@@ -12,6 +12,9 @@ enum {
 	CHOOSING_MOST = 1 << 14,
 };
 
+/* Typical steps take at most this many times the median (struct finding_gpu). */
+#define LONG_TIMES 1.5
+
 struct views {
 	struct views_flame flame;
 	struct views_memory memory;
@@ -87,8 +90,23 @@ static json_t *rounded_ms(double ms)
 	return json_real(round(ms * 1e4) / 1e4);
 }
 
-static json_t *describe_steps(const struct baseline *b)
+/* Lists the longest steps, if they are not typical. The first steps may be among them. */
+static json_t *describe_longest(const struct baseline *b, double median_ms)
 {
+	json_t *list = json_array();
+	for (size_t i = 0; i < b->n_longest; i++) {
+		const struct baseline_long *step = &b->longest[i];
+		if ((double)step->ms <= LONG_TIMES * median_ms)
+			break;
+		json_array_append_new(list, json_integer((json_int_t)step->number));
+		json_array_append_new(list, rounded_ms((double)step->ms));
+	}
+	return list;
+}
+
+static json_t *describe_steps(const struct run *run)
+{
+	const struct baseline *b = &run->baseline;
 	size_t n = b->n > BASELINE_KEPT ? BASELINE_ORDERED : b->ms.n,
 	       per = (n + POINTS_MOST - 1) / POINTS_MOST;
 	json_t *ms = json_array(), *low = json_array(), *high = json_array();
@@ -104,16 +122,17 @@ static json_t *describe_steps(const struct baseline *b)
 		json_array_append_new(low, rounded_ms(least));
 		json_array_append_new(high, rounded_ms(most));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "first", (json_int_t)b->first, "n",
-			 (json_int_t)b->n, "shown", (json_int_t)n, "per", (json_int_t)per, "ms", ms,
-			 "low_ms", low, "high_ms", high);
+	json_t *longest = describe_longest(b, sample_percentile(&run->step_ms, 0.5));
+	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "first", (json_int_t)b->first,
+			 "n", (json_int_t)b->n, "shown", (json_int_t)n, "per", (json_int_t)per,
+			 "ms", ms, "low_ms", low, "high_ms", high, "longest", longest);
 }
 
 json_t *views_json(const struct views *v, const struct run *run)
 {
 	json_t *root = json_object();
 	if (run->baseline.ms.n)
-		json_object_set_new(root, "steps", describe_steps(&run->baseline));
+		json_object_set_new(root, "steps", describe_steps(run));
 	if (!v->n_steps)
 		return root;
 	json_object_set_new(root, "flame", views_flame_json(&v->flame, run->frames));

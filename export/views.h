@@ -23,7 +23,8 @@ void views_add(struct views *v, const struct analyzed_step *step);
  * Returns all views. The caller owns the reference. Times are in nanoseconds unless a name ends in
  * _ms. Members are left out if there is nothing to show:
  *   steps: {first: number of the first step, n, per: steps per point, ms, low_ms, high_ms: [mean,
- *     least and largest time of the steps of a point], shown: steps in the chart, if not all}
+ *     least and largest time of the steps of a point], shown: steps in the chart; longest: [step,
+ *     ms, ...] of the longest steps that are not typical, longest first}
  *   flame: [{what: "gpu"|"cpu"|"blocked"|"bytes", total, names, kinds, tree}], see views_flame.h
  *   memory: {ns, windows: [begin, end, ...], series: [{name, device, span_ns, low, high: [least and
  *     largest bytes of each span_ns; null: not known yet]}]}

@@ -98,6 +98,10 @@ class OfARun(Html):
         process, views = self.report["processes"][0], self.page.json("views-json")["0"]
         steps = views["steps"]
         self.assertEqual(len(steps["ms"]), -(-steps["shown"] // steps["per"]))
+        for step, ms in zip(steps["longest"][::2], steps["longest"][1::2], strict=True):
+            point = (step - steps["first"]) // steps["per"]
+            self.assertLessEqual(ms, steps["high_ms"][point] + 1e-3)
+            self.assertGreater(ms, 1.4 * process["baseline"]["step_ms"]["p50"])
         self.assertAlmostEqual(max(steps["high_ms"]), max(
             process["baseline"]["step_ms"]["max"],
             (process["baseline"]["warm_up_ms"] or {"max": 0})["max"]), places=3)
