@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 enum {
-	FRAMES_MOST = 220,
+	FRAMES_MOST = 220, /* 50 KB */
+	SHARE_LEAST =
+		150, /* a frame of less than 1/SHARE_LEAST of the width has no room for text */
 	ROW_PX = 18,
 	WIDTH = 1000, /* of the timeline; slices closer together than 1 are drawn as one */
 };
@@ -107,26 +109,47 @@ static void write_frame(const struct html_view *v, const json_t *graph, size_t i
 	html_raw(v->out, "</i>");
 }
 
+/* Returns from which value on no more than FRAMES_MOST frames are shown. */
+static double least_shown(const json_t *tree, double total)
+{
+	double least = total / SHARE_LEAST;
+	for (size_t n = SIZE_MAX; n > FRAMES_MOST; least *= n > FRAMES_MOST ? 1.5 : 1) {
+		n = 0;
+		for (size_t i = 0; i + 2 < json_array_size(tree); i += 3)
+			n += number_in(tree, i + 2) >= least;
+	}
+	return least;
+}
+
+static size_t deepest_shown(const json_t *tree, double least)
+{
+	size_t deepest = 0;
+	for (size_t i = 0; i + 2 < json_array_size(tree); i += 3) {
+		size_t depth = (size_t)number_in(tree, i);
+		if (number_in(tree, i + 2) >= least && depth > deepest)
+			deepest = depth;
+	}
+	return deepest;
+}
+
 static void write_frames(const struct html_view *v, const json_t *graph)
 {
 	const json_t *tree = json_object_get(graph, "tree");
-	double total = html_number_at(graph, "total"), deepest = 0;
+	double least = least_shown(tree, html_number_at(graph, "total"));
 	VEC(double) lefts = { 0 }; /* by depth: where the next node of that depth begins */
-	size_t n = 0;
-	for (size_t i = 0; i + 2 < json_array_size(tree) && n < FRAMES_MOST; i += 3) {
+	html_rawf(v->out, "<div class=\"frames\" style=\"height:%zupx\">",
+		  (deepest_shown(tree, least) + 1) * ROW_PX);
+	for (size_t i = 0; i + 2 < json_array_size(tree); i += 3) {
 		size_t depth = (size_t)number_in(tree, i);
 		vec_at_id(&lefts, depth + 1);
 		double left = lefts.at[depth];
 		lefts.at[depth] += number_in(tree, i + 2);
 		lefts.at[depth + 1] = left;
-		if (number_in(tree, i + 2) < total / 150)
-			continue;
-		write_frame(v, graph, i, left);
-		deepest = fmax(deepest, (double)depth);
-		n++;
+		if (number_in(tree, i + 2) >= least)
+			write_frame(v, graph, i, left);
 	}
 	vec_free(&lefts);
-	html_rawf(v->out, "<b style=\"top:%.0fpx\"></b>", (deepest + 1) * ROW_PX);
+	html_raw(v->out, "</div>");
 }
 
 static void write_flame(const struct html_view *v, const json_t *graph, const char *title)
@@ -143,9 +166,9 @@ static void write_flame(const struct html_view *v, const json_t *graph, const ch
 	else
 		html_number(o, HTML_MS, total / 1e6);
 	html_rawf(o, "%s %s", strcmp(what, "bytes") ? " ms" : "", html_per_step(v));
-	html_raw(o, "</span></h4><div class=\"frames\">");
+	html_raw(o, "</span></h4>");
 	write_frames(v, graph);
-	html_raw(o, "</div></div>\n");
+	html_raw(o, "</div>\n");
 }
 
 void html_chart_flames(const struct html_view *v, const json_t *views)

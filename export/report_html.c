@@ -24,7 +24,7 @@
 
 /* When the page is this large, further processes get no details, only their row in the table of
  * processes. */
-enum { DETAILS_BYTES = 3 << 19, NAME_BYTES = 40 };
+enum { DETAILS_BYTES = 1 << 20, NAME_BYTES = 40 };
 
 struct page {
 	struct html_out *out;

@@ -29,7 +29,6 @@
       this.graph = graph;
       this.is_bytes = graph.what === "bytes";
       this.frames = box.querySelector(".frames");
-      this.frames.classList.add("live");
       this.hides = "";
       this.query = "";
       this.add_tools(box);

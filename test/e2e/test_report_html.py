@@ -119,6 +119,14 @@ class OfARun(Html):
             self.assertLessEqual(top, graph["total"])
             self.assertGreater(top, 0.9 * graph["total"])
 
+    def test_static_flame_graphs_have_their_whole_width(self):
+        graphs = self.page.json("views-json")["0"]["flame"]
+        widths = [float(width) for tag, name, value in self.page.attributes
+                  if (tag, name) == ("i", "style")
+                  for width in re.findall(r"^left:[\d.]+%;width:([\d.]+)%;top:0px$", value)]
+        self.assertGreater(sum(widths), 95 * len(graphs))
+        self.assertLess(sum(widths), 101 * len(graphs))
+
     def test_the_command_writes_the_same(self):
         path = os.path.join(self.base, "again.html")
         run = self.tool("report", self.run_.folder, "--html", path)
