@@ -385,7 +385,7 @@ struct finding_saving {
 };
 
 struct finding_advice {
-	char what[160], why[240];
+	char what[160], why[480];
 	/* enum verdict: the bottleneck that this advice addresses. */
 	uint8_t cause;
 	uint32_t site;

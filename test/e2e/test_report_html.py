@@ -221,6 +221,22 @@ class OfOtherRuns(Html):
         self.assertLessEqual(n, 13000)
         self.check_says(page, "too many calls")
 
+    def test_reasons_are_not_cut(self):
+        """The reason names two further lines, in files with long names."""
+        trace = kineto.Trace()
+        for step in range(8):
+            trace.step(step, 10000 * step, 10000)
+            for line in range(3):
+                begin = 10000 * step + 100 + 3200 * line
+                trace.python(f"module_number_{line}_of_the_model_of_the_example.py({20 + line}): f",
+                             begin, 3000, CallFrom="train.py:14")
+                for i in range(30):
+                    trace.launch("add", begin + 100 * i + 10, begin + 100 * i + 20, 5)
+        report = json.loads(self.tool("report", self.write(trace), "--json").out)
+        (why,) = [advice["why"] for advice in report["processes"][0]["advice"]
+                  if advice["cause"] == "launch"]
+        self.assertRegex(why, r"example.py:2\d [\d.]+ ms, module_\w+\.py:2\d [\d.]+ ms$")
+
     def test_tables_are_marked_up(self):
         page = self.html_of(self.write(kineto.training()))
         heads = re.findall(r'<th scope="col"', read(os.path.join(self.base, "report.html")))
