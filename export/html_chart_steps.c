@@ -195,6 +195,16 @@ static void write_drift_words(const struct chart *c)
 	html_raw(o, " ms in the last</li>");
 }
 
+static double most_ms(const json_t *steps)
+{
+	const json_t *value;
+	double most = 0;
+	size_t i;
+	json_array_foreach(json_object_get(steps, "high_ms"), i, value)
+		most = fmax(most, json_number_value(value));
+	return most;
+}
+
 static void write_legend(const struct chart *c)
 {
 	struct html_out *o = c->v->out;
@@ -211,6 +221,11 @@ static void write_legend(const struct chart *c)
 			  n_warm_up > 1 ? "s" : "");
 	write_outliers(c);
 	write_drift_words(c);
+	if (most_ms(c->steps) > c->top_ms) {
+		html_raw(o, "<li>the longest times are cut at ");
+		html_number(o, HTML_MS, c->top_ms);
+		html_raw(o, " ms</li>");
+	}
 	if (n > c->n)
 		html_rawf(o, "<li>the first %.0f of %.0f steps</li>", c->n, n);
 	html_raw(o, "</ul>\n");
@@ -218,11 +233,7 @@ static void write_legend(const struct chart *c)
 
 static double top_of(const struct html_view *v, const json_t *steps)
 {
-	double p99 = html_number_at(v->process, "baseline.step_ms.p99"), most = 0;
-	const json_t *value;
-	size_t i;
-	json_array_foreach(json_object_get(steps, "high_ms"), i, value)
-		most = fmax(most, json_number_value(value));
+	double p99 = html_number_at(v->process, "baseline.step_ms.p99"), most = most_ms(steps);
 	double clipped = isfinite(p99) ? p99 * CLIPPED_TIMES : most;
 	return fmax(fmin(most, clipped) * 1.05, 1e-6);
 }

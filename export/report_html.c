@@ -90,7 +90,8 @@ static void write_syncs(const struct html_view *v)
 static void write_timeline(const struct html_view *v, const json_t *views)
 {
 	const json_t *timeline = json_object_get(views, "timeline");
-	double ns = html_number_at(timeline, "ns"), shown = html_number_at(timeline, "shown_ns");
+	double ns = html_number_at(timeline, "ns"), shown = html_number_at(timeline, "shown_ns"),
+	       median_ms = html_number_at(v->process, "baseline.recorded_ms.p50");
 	char title[80];
 	if (!timeline)
 		return;
@@ -100,10 +101,16 @@ static void write_timeline(const struct html_view *v, const json_t *views)
 	else
 		snprintf(title, sizeof(title), "Timeline");
 	begin_group(v, "timeline", title);
-	html_rawf(v->out, "<p class=\"note\">%s: ",
-		  v->is_unit ? "All that was recorded" : "A recorded step near the median");
+	html_rawf(v->out, "<p class=\"note\">%s ",
+		  v->is_unit ? "All that was recorded:" : "A recorded step of");
 	html_number(v->out, HTML_MS, ns / 1e6);
-	html_raw(v->out, " ms.");
+	html_raw(v->out, " ms");
+	if (isfinite(median_ms)) {
+		html_raw(v->out, " (median of the recorded steps: ");
+		html_number(v->out, HTML_MS, median_ms);
+		html_raw(v->out, " ms)");
+	}
+	html_raw(v->out, ".");
 	if (shown < ns) {
 		html_raw(v->out, " These are too many calls for this page, which shows the first ");
 		html_number(v->out, HTML_MS, shown / 1e6);
