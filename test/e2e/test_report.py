@@ -314,7 +314,7 @@ class BadInput(Case):
 
     def test_wrong_usage(self):
         for arguments in (["--top", "0", "x"], ["--top"], ["--top", "ten", "x"],
-                          ["--html", "x"]):
+                          ["--pdf", "x"]):
             with self.subTest(arguments=arguments):
                 run = self.tool("report", *arguments)
                 self.assertEqual((run.status, run.out, len(run.err.splitlines())), (2, "", 1),
