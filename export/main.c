@@ -40,7 +40,8 @@ static int print_all_help(void)
 	printf("\noptions of a run:\n");
 	command_print_options(&command_run);
 	printf("\nreport, whatif, export, info and open without DIR take the latest run in the "
-	       "current folder\noptions of a command: profrun COMMAND --help\nsettings (environment "
+	       "current folder\noptions of a command: profrun COMMAND --help\nsettings "
+	       "(environment "
 	       "variables): profrun env\ntraces open in https://ui.perfetto.dev\n");
 	return EXIT_DONE;
 }

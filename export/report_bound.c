@@ -15,7 +15,6 @@ enum {
 	LOAD_PCT = 50, /* the same of other load on the machine */
 };
 
-
 const char report_bound_quiet[] = "to settle it, run again while nothing else loads the machine";
 
 /* Returns whether samples show the line. Without a sampled line, idle time has the line of the next
