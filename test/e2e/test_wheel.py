@@ -99,23 +99,24 @@ class Wheel(Case):
         pip = [sys.executable, "-m", "pip", "--python", python]
         pip = pip if has_pip else [python, "-m", "pip"]
         clean = {**environment(), "PATH": f"{venv}/bin:/usr/bin:/bin"}
-        clean.pop("LD_LIBRARY_PATH")
+        clean.pop("LD_LIBRARY_PATH", None)
         for command in (["install", "-q", "--no-index", "--no-deps", self.wheel], ["check"]):
             run = self.execute([*pip, *command], self.base, clean)
             self.assertEqual(run.status, 0, run.err)
-        folder = self.folder()
-        run = self.execute(["profrun", "--sim", "-o", folder, "python", *script("demo.py")[1:]],
+        folder, (demo,) = self.folder(), script("demo.py")[1:]
+        program = ("import runpy, sys; del sys.argv[0];"
+                   "runpy.run_path(sys.argv[0], run_name='__main__');"
+                   "print(open('/proc/self/maps').read())")
+        run = self.execute(["profrun", "--sim", "-o", folder, "python", "-c", program, demo],
                            folder, clean)
         self.assertEqual(run.status, 0, run.err)
+        for name in ("libprofrun.so", "libunwind-x86_64.so.8", "sim/libcuda.so.1"):
+            self.assertIn(f"{venv}/lib/profrun/{name}", run.out)
         self.assertRegex(run.err, r"synchronization at \S*demo\.py:168")
         self.assertEqual(len(run.traces()), 3)
         self.assertNotIn("without native stacks", run.err)
         run = self.execute(["profrun", "export", folder, "--format", "sqlite"], folder, clean)
         self.assertEqual((run.status, len(run.paths("*/*/*.sqlite"))), (0, 1), run.err)
-        maps = self.execute(["profrun", "--sim", "--quiet", "-o", self.folder(), "python", "-c",
-                             "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0);"
-                             "print(open('/proc/self/maps').read())"], folder, clean)
-        self.assertIn(f"{venv}/lib/profrun/libprofrun.so", maps.out)
         run = self.execute([*pip, "uninstall", "-q", "-y", "profrun"], self.base, clean)
         self.assertEqual(run.status, 0, run.err)
         self.assertFalse(os.path.exists(os.path.join(venv, "lib", "profrun")))
