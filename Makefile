@@ -159,11 +159,11 @@ $(BUILD)/profrun: $(EXPORT_OBJ) $(BUILD)/gen/html_assets.o $(BUILD)/obj/libcore.
 # licences.
 PORTABLE := $(BUILD)/portable
 PORTABLE_OBJ := $(BUILD)/obj/tool/export/portable/no_libraries.o
-$(PORTABLE)/profrun: $(filter-out %/sqlite_load.o,$(EXPORT_OBJ)) $(PORTABLE_OBJ) \
-		$(BUILD)/obj/libcore.a
+$(PORTABLE)/profrun: $(BUILD)/obj/tool/export/main.o $(PORTABLE_OBJ) \
+		$(BUILD)/obj/libexport.a $(BUILD)/obj/libcore.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -static -s -Wl,-t $(LDFLAGS) \
-		$(addprefix -Wl$(comma)--wrap=,dlopen dlsym dlclose dlerror) $^ \
+		$(addprefix -Wl$(comma)--wrap=,dlopen dlsym dlclose dlerror getpwuid) $^ \
 		$(TOOL_LIBS) -llzma -lbz2 -lsqlite3 -lm -o $@ >$(PORTABLE)/inputs.txt
 $(PORTABLE)/libprofrun.so: $(LIB)
 	$(Q)mkdir -p $(@D) && strip --strip-debug -o $@ $<
