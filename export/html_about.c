@@ -45,19 +45,18 @@ static void write_pair(struct html_out *o, const char *name, const char *value)
 
 static void write_losses(const struct html_view *v)
 {
-	const json_t *losses = html_at(v->process, "self.losses"), *n;
-	const char *key;
+	json_t *losses = json_object_get(json_object_get(v->process, "self"), "losses");
 	char name[80];
-	json_object_foreach((json_t *)losses, key, n)
-	{
-		if (json_integer_value(n) <= 0)
+	for (void *at = json_object_iter(losses); at; at = json_object_iter_next(losses, at)) {
+		json_int_t n = json_integer_value(json_object_iter_value(at));
+		if (n <= 0)
 			continue;
-		snprintf(name, sizeof(name), "%s", key);
+		snprintf(name, sizeof(name), "%s", json_object_iter_key(at));
 		for (char *c = name; *c; c++)
 			*c = *c == '_' ? ' ' : *c;
 		html_raw(v->out, "<div class=\"lost\"><dt>");
 		html_text(v->out, name);
-		html_rawf(v->out, "</dt><dd>%lld</dd></div>\n", (long long)json_integer_value(n));
+		html_rawf(v->out, "</dt><dd>%lld</dd></div>\n", (long long)n);
 	}
 }
 
@@ -114,17 +113,17 @@ static void write_command(struct html_out *o, const struct report *r)
 	html_raw(o, "</code></dd></div>\n");
 }
 
-static void write_settings(struct html_out *o, const json_t *settings)
+static void write_settings(struct html_out *o, json_t *settings)
 {
-	const char *key;
-	const json_t *value;
-	json_object_foreach((json_t *)settings, key, value)
-		write_pair(o, key, json_is_string(value) ? json_string_value(value) : "");
+	for (void *at = json_object_iter(settings); at; at = json_object_iter_next(settings, at)) {
+		const char *value = json_string_value(json_object_iter_value(at));
+		write_pair(o, json_object_iter_key(at), value ? value : "");
+	}
 }
 
 void html_settings(struct html_out *o, const struct report *r, const json_t *runfile)
 {
-	const json_t *settings = html_at(runfile, "run.settings");
+	json_t *settings = json_object_get(json_object_get(runfile, "run"), "settings");
 	char wall[40] = "";
 	html_raw(o, "<section class=\"card\"><h3 id=\"settings\">The run and its settings</h3>"
 		    "<dl class=\"pairs\">");

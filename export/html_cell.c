@@ -78,8 +78,7 @@ static void write_stack(const struct html_view *v, const json_t *frames)
 	const json_t *frame;
 	html_rawf(v->out, "<details><summary>%zu frames</summary><ol class=\"stack\">",
 		  json_array_size(frames));
-	json_array_foreach(frames, i, frame)
-	{
+	for (i = 0; (frame = json_array_get(frames, i)); i++) {
 		struct report_place place = place_of(frame);
 		html_rawf(v->out, "<li%s>",
 			  json_is_true(json_object_get(frame, "is_library")) ? " class=\"lib\""
@@ -147,7 +146,7 @@ static void write_integers(struct html_out *o, const json_t *list)
 	size_t i;
 	const json_t *value;
 	html_raw(o, "<td>");
-	json_array_foreach(list, i, value)
+	for (i = 0; (value = json_array_get(list, i)); i++)
 		html_rawf(o, "%s%lld", i ? ", " : "", (long long)json_integer_value(value));
 	html_raw(o, "</td>");
 }

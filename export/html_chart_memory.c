@@ -17,7 +17,7 @@ static double most_of(const json_t *series)
 	const json_t *value;
 	double most = 0;
 	size_t i;
-	json_array_foreach(json_object_get(series, "high"), i, value)
+	for (i = 0; (value = json_array_get(json_object_get(series, "high"), i)); i++)
 		most = fmax(most, json_number_value(value));
 	return most;
 }
@@ -27,7 +27,8 @@ static double most_of_all(const json_t *list)
 	const json_t *one;
 	double most = 0;
 	size_t i;
-	json_array_foreach(list, i, one) most = fmax(most, most_of(one));
+	for (i = 0; (one = json_array_get(list, i)); i++)
+		most = fmax(most, most_of(one));
 	return most;
 }
 
@@ -69,8 +70,7 @@ static void write_legend(struct html_out *o, const json_t *memory)
 	const json_t *one;
 	size_t i;
 	html_raw(o, "<ul class=\"legend\">");
-	json_array_foreach(json_object_get(memory, "series"), i, one)
-	{
+	for (i = 0; (one = json_array_get(json_object_get(memory, "series"), i)); i++) {
 		html_rawf(o, "<li><i class=\"key m%zu\"></i>", i % COLOURS);
 		html_text(o, html_text_at(one, "name"));
 		if (json_object_get(one, "device"))
@@ -105,7 +105,8 @@ void html_chart_memory(const struct html_view *v, const json_t *views)
 		    "aria-label=\"Memory over time\"><svg viewBox=\"0 0 1000 200\" "
 		    "preserveAspectRatio=\"none\" aria-hidden=\"true\">");
 	write_unrecorded(o, json_object_get(memory, "windows"), ns);
-	json_array_foreach(series, i, one) write_series(o, one, ns, top, i);
+	for (i = 0; (one = json_array_get(series, i)); i++)
+		write_series(o, one, ns, top, i);
 	html_rawf(o,
 		  "</svg></div><div class=\"xaxis\"><span>0 s</span><span>%.3g s</span></div>"
 		  "</figure>\n",

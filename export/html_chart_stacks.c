@@ -67,8 +67,7 @@ void html_chart_timeline(const struct html_view *v, const json_t *views)
 	if (!json_array_size(json_object_get(timeline, "tracks")))
 		return;
 	html_rawf(o, "<div class=\"timeline\" data-process=\"%u\">", v->number);
-	json_array_foreach(json_object_get(timeline, "tracks"), i, track)
-	{
+	for (i = 0; (track = json_array_get(json_object_get(timeline, "tracks"), i)); i++) {
 		html_raw(o, "<div class=\"track\"><span>");
 		html_text(o, html_text_at(track, "name"));
 		html_rawf(o,
@@ -175,9 +174,8 @@ void html_chart_flames(const struct html_view *v, const json_t *views)
 {
 	const json_t *graph;
 	size_t i;
-	json_array_foreach(json_object_get(views, "flame"), i,
-			   graph) for (size_t k = 0; k < sizeof(titles) / sizeof(*titles);
-				       k++) if (!strcmp(html_text_at(graph, "what"),
-							titles[k].what))
-		write_flame(v, graph, titles[k].title);
+	for (i = 0; (graph = json_array_get(json_object_get(views, "flame"), i)); i++)
+		for (size_t k = 0; k < sizeof(titles) / sizeof(*titles); k++)
+			if (!strcmp(html_text_at(graph, "what"), titles[k].what))
+				write_flame(v, graph, titles[k].title);
 }

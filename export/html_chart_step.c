@@ -87,14 +87,13 @@ static void write_gpu(const struct html_view *v, const json_t *gpu)
 	double device = html_number_at(gpu, "device");
 	const json_t *row;
 	size_t i;
-	json_array_foreach(json_object_get(v->process, "gpu_use"), i,
-			   row) if (html_number_at(row, "device") == device)
-		add(&b, "use-", html_text_at(row, "what"), html_text_at(row, "what"),
-		    html_number_at(row, "ms_per_step"));
+	for (i = 0; (row = json_array_get(json_object_get(v->process, "gpu_use"), i)); i++)
+		if (html_number_at(row, "device") == device)
+			add(&b, "use-", html_text_at(row, "what"), html_text_at(row, "what"),
+			    html_number_at(row, "ms_per_step"));
 	if (!b.n)
 		add(&b, "use-computation", "", "busy", html_number_at(gpu, "busy_ms_per_step"));
-	json_array_foreach(json_object_get(v->process, "idle"), i, row)
-	{
+	for (i = 0; (row = json_array_get(json_object_get(v->process, "idle"), i)); i++) {
 		const char *cause = html_text_at(row, "cause"), *noun = report_cause_noun(cause);
 		if (html_number_at(row, "device") == device)
 			add(&b, "idle cause-", cause, *noun ? noun : cause,
@@ -108,7 +107,7 @@ static void write_phases(const struct html_view *v)
 	struct bar b = { .n = 0 };
 	const json_t *row;
 	size_t i;
-	json_array_foreach(json_object_get(v->process, "phases"), i, row)
+	for (i = 0; (row = json_array_get(json_object_get(v->process, "phases"), i)); i++)
 		add(&b, "phase-", html_text_at(row, "name"), html_text_at(row, "name"),
 		    html_number_at(row, "host_ms_per_step"));
 	write_bar(v->out, &b, "CPU, by phase", -1);
@@ -125,7 +124,8 @@ void html_chart_step(const struct html_view *v)
 	html_heading(v, "h3", "step-bar",
 		     v->is_unit ? "Where the time of the run goes" : "Where a step goes");
 	html_basis(v);
-	json_array_foreach(json_object_get(v->process, "gpu"), i, gpu) write_gpu(v, gpu);
+	for (i = 0; (gpu = json_array_get(json_object_get(v->process, "gpu"), i)); i++)
+		write_gpu(v, gpu);
 	write_phases(v);
 	html_raw(v->out, "</section>\n");
 }

@@ -37,7 +37,7 @@ static void write_path(const struct chart *c, const char *key)
 	const json_t *list = json_object_get(c->steps, key), *value;
 	double per = html_number_at(c->steps, "per");
 	size_t i;
-	json_array_foreach(list, i, value)
+	for (i = 0; (value = json_array_get(list, i)); i++)
 		html_rawf(c->v->out, "%s%.1f %.1f", i ? "L" : "M",
 			  x_of(c, c->first + fmin(((double)i + 0.5) * per, c->n) - 0.5),
 			  y_of(c, json_number_value(value)));
@@ -148,8 +148,7 @@ static void write_cause(const struct chart *c, double step)
 	const json_t *pauses = html_at(c->v->process, "baseline.pauses"), *pause;
 	struct html_out *o = c->v->out;
 	size_t i;
-	json_array_foreach(pauses, i, pause)
-	{
+	for (i = 0; (pause = json_array_get(pauses, i)); i++) {
 		const char *cause = html_text_at(pause, "cause"), *noun = report_cause_noun(cause);
 		if (html_number_at(pause, "step") != step)
 			continue;
@@ -200,7 +199,7 @@ static double most_ms(const json_t *steps)
 	const json_t *value;
 	double most = 0;
 	size_t i;
-	json_array_foreach(json_object_get(steps, "high_ms"), i, value)
+	for (i = 0; (value = json_array_get(json_object_get(steps, "high_ms"), i)); i++)
 		most = fmax(most, json_number_value(value));
 	return most;
 }

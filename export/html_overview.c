@@ -77,8 +77,7 @@ static void write_evidence(const struct html_view *v, const struct report_proces
 	html_raw(v->out, "<ul class=\"evidence\">");
 	if (report_bound_needs_quiet(p))
 		html_rawf(v->out, "<li>%s</li>", report_bound_quiet);
-	json_array_foreach(html_at(v->process, "bound.evidence"), i, text)
-	{
+	for (i = 0; (text = json_array_get(html_at(v->process, "bound.evidence"), i)); i++) {
 		if (i == EVIDENCE_FIRST)
 			html_raw(v->out, "</ul><details><summary>More evidence</summary>"
 					 "<ul class=\"evidence\">");

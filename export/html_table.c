@@ -36,7 +36,9 @@ static bool is_shown(const struct html_column *c, const json_t *rows)
 {
 	size_t i;
 	const json_t *row;
-	json_array_foreach(rows, i, row) if (html_cell_has(c, row)) return true;
+	for (i = 0; (row = json_array_get(rows, i)); i++)
+		if (html_cell_has(c, row))
+			return true;
 	return false;
 }
 
@@ -77,7 +79,8 @@ static double largest(const struct html_column *c, const json_t *rows)
 	size_t i;
 	const json_t *row;
 	double most = 0;
-	json_array_foreach(rows, i, row) most = fmax(most, html_number_at(row, c->key));
+	for (i = 0; (row = json_array_get(rows, i)); i++)
+		most = fmax(most, html_number_at(row, c->key));
 	return most;
 }
 
@@ -95,8 +98,7 @@ void html_rows_write(const struct html_view *v, const struct html_list *list, co
 	for (size_t c = 0; c < n; c++)
 		most[c] = columns[c]->kind == HTML_BAR_MS ? largest(columns[c], rows) : 0;
 	html_raw(v->out, "<tbody>\n");
-	json_array_foreach(rows, i, row)
-	{
+	for (i = 0; (row = json_array_get(rows, i)); i++) {
 		html_raw(v->out, "<tr>");
 		for (size_t c = 0; c < n; c++)
 			html_cell_write(v, columns[c], row, most[c]);

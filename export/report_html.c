@@ -168,11 +168,9 @@ static json_t *phases_with_parts(const json_t *phases)
 	const json_t *phase, *part;
 	size_t i, k;
 	char name[120];
-	json_array_foreach(phases, i, phase)
-	{
+	for (i = 0; (phase = json_array_get(phases, i)); i++) {
 		json_array_append(rows, (json_t *)phase);
-		json_array_foreach(json_object_get(phase, "parts"), k, part)
-		{
+		for (k = 0; (part = json_array_get(json_object_get(phase, "parts"), k)); k++) {
 			json_t *row = json_copy((json_t *)part);
 			snprintf(name, sizeof(name), "%.40s: %.70s", html_text_at(phase, "name"),
 				 html_text_at(part, "name"));
