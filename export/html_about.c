@@ -1,6 +1,7 @@
 /* See html_about.h. */
 #include "export/html_about.h"
 
+#include "core/util/text.h"
 #include "export/html_cell.h"
 #include "export/report_words.h"
 
@@ -78,9 +79,8 @@ void html_self(const struct html_view *v, const struct report_process *p)
 	write_pair(v->out, "CUPTI", self->cupti.state);
 	write_pair(v->out, "CUPTI: reason", self->cupti.reason);
 	if (self->cupti.own_ms >= REPORT_LEAST_MS) {
-		report_ms(words, sizeof(words) - 40, self->cupti.own_ms);
-		strcat(words, " ms ");
-		strcat(words, html_per_step(v));
+		report_ms(words, sizeof(words), self->cupti.own_ms);
+		text_append(words, sizeof(words), " ms %s", html_per_step(v));
 		write_pair(v->out, "CUPTI's own overhead", words);
 	}
 	write_pair(v->out, "captured",

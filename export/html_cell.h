@@ -16,6 +16,6 @@ void html_cell_write(const struct html_view *v, const struct html_column *c, con
 void html_number(struct html_out *o, enum html_cell kind, double value);
 
 /* Writes "train.py:42 main" with the whole path as its title. */
-void html_place(const struct html_view *v, const json_t *place);
+void html_place(const struct html_view *v, const json_t *at);
 
 #endif

@@ -104,11 +104,13 @@ static void write_plot(const struct chart *c)
 	html_raw(c->v->out, "</svg>");
 }
 
-/* Returns the `i`-th of the longest steps after the warm-up, and its time; NAN after the last. */
+/* Returns the `i`-th of the longest steps after the warm-up, and its time; both NAN after the last
+ * one. */
 static double longest(const struct chart *c, size_t i, double *of_ms)
 {
 	const json_t *list = json_object_get(c->steps, "longest");
 	double n_warm_up = html_number_at(c->v->process, "baseline.warm_up_ms.n");
+	*of_ms = NAN;
 	for (size_t k = 0; k + 1 < json_array_size(list); k += 2) {
 		double step = json_number_value(json_array_get(list, k));
 		if (step < c->first + (n_warm_up > 0 ? n_warm_up : 0) || step >= c->first + c->n)

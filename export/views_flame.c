@@ -187,7 +187,7 @@ static json_t *describe(const struct views_flame *f, struct frames *frames,
 	for (size_t i = 0; i < f->sums.n; i++)
 		if (f->sums.at[i].kind == kind)
 			enter_sum(&t, &f->sums.at[i]);
-	if (t.nodes.at[0].value >= f->n_steps) {
+	if (f->n_steps && t.nodes.at[0].value >= f->n_steps) {
 		t.texts = json_array();
 		t.list = json_array();
 		append_children(&t, 0, 0, least_value(&t));
