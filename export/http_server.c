@@ -81,7 +81,8 @@ static void drop(struct connection *c)
 	free(c->response.before);
 	free(c->response.after);
 	free(c->out);
-	*c = (struct connection){ .fd = -1 };
+	memset(c, 0, sizeof(*c));
+	c->fd = -1;
 }
 
 static size_t length(const char *text)
@@ -301,7 +302,9 @@ int http_serve(int socket, unsigned idle_s, http_answer *answer, void *context)
 {
 	struct server *s = mem_zero(sizeof(*s));
 	sigset_t mask;
-	*s = (struct server){ .socket = socket, .answer = answer, .context = context };
+	s->socket = socket;
+	s->answer = answer;
+	s->context = context;
 	for (size_t i = 0; i < CONNECTIONS; i++)
 		s->connections[i].fd = -1;
 	s->now_ms = s->asked_ms = clock_ms();

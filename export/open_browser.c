@@ -73,10 +73,13 @@ bool browser_start(const char *address)
 		return false;
 	pid_t pid = fork();
 	if (!pid) {
-		if (fork())
+		pid_t browser = fork();
+		if (browser > 0)
 			_exit(0);
-		leave_terminal();
-		execute_browser(address);
+		if (!browser) {
+			leave_terminal();
+			execute_browser(address);
+		}
 		error = errno;
 		_exit(write(told[1], &error, sizeof(error)) < 0);
 	}

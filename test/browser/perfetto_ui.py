@@ -68,6 +68,8 @@ EXPAND = """() => {
 UNCLEAN = ("select name, idx, severity, source, value from stats where severity in ('error', "
            "'data_loss') and value > 0")
 
+PATIENCE_MS = 120000  # of the browser, which is slow on a loaded machine
+
 
 class TraceError(Exception):
     """The UI could not load a trace, or trace_processor refused a query."""
@@ -215,6 +217,7 @@ class PerfettoUI:
                                              args=["--no-sandbox", "--disable-dev-shm-usage"])
             stack.callback(browser.close)
             self._context = browser.new_context(viewport=self.size, service_workers="block")
+            self._context.set_default_timeout(PATIENCE_MS)
             self._context.route("**/*", self._route)
             self._stack = stack.pop_all()
         return self
