@@ -139,6 +139,19 @@ static void *begin(exporter_sink *sink, void *context)
 	return k;
 }
 
+/*
+ * Moves the step to the end of the step before it if it begins some nanoseconds earlier: live, the
+ * clocks are compared again between steps. Slices of a thread must not cross.
+ */
+static void follow_last_step(struct kineto_file *k)
+{
+	uint64_t begin_ns = k->m->begin_ns + k->file_shift_ns;
+	bool is_early = k->n_steps && begin_ns < k->step_end_ns &&
+			k->step_end_ns - begin_ns < CLOCK_STEP_MOST_NS;
+	k->shift_ns = k->file_shift_ns + (is_early ? k->step_end_ns - begin_ns : 0);
+	k->step_end_ns = k->m->end_ns + k->shift_ns;
+}
+
 static void add(void *file, const struct analyzed_step *step)
 {
 	static const struct trace_visitor visitor = {
@@ -156,8 +169,10 @@ static void add(void *file, const struct analyzed_step *step)
 	if (!k->n_steps) {
 		k->pid = k->m->pid;
 		kineto_write_head(k);
+		k->file_shift_ns = k->shift_ns;
 		kineto_write_start(k);
 	}
+	follow_last_step(k);
 	/* Python functions come before the rest, because readers take the first of two events with
 	 * the same times for the outer one */
 	kineto_write_python(k);

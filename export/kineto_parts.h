@@ -25,6 +25,7 @@ enum {
 	 * around it.
 	 */
 	KINETO_MARGIN_NS = 3,
+	CLOCK_STEP_MOST_NS = 1000, /* steps overlap by less if only the clocks differ; seen: 4 ns */
 };
 
 /* A range, phase or operator that is open on the current track. */
@@ -55,7 +56,9 @@ struct kineto_record {
 struct kineto_file {
 	struct json_out out;
 	uint64_t n_steps;
-	uint64_t shift_ns; /* is added to CLOCK_MONOTONIC; the sum may wrap around */
+	/* what is added to CLOCK_MONOTONIC, in the file and in this step; the sums may wrap around */
+	uint64_t file_shift_ns, shift_ns;
+	uint64_t step_end_ns; /* of the step before, shifted */
 	uint64_t first_ns, last_ns;
 	uint32_t pid;
 	uint32_t external;    /* the last External id */
