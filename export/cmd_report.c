@@ -17,6 +17,7 @@
 struct request {
 	bool is_json;
 	unsigned top;
+	const char *sort;		  /* heading of a column; NULL: not given */
 	const char *html;		  /* path of the page to write; NULL: none */
 	const char *step_loop;		  /* of --step loop:FILE:LINE; NULL: not given */
 	const struct compat_peer *compat; /* NULL: profrun's own report */
@@ -63,6 +64,10 @@ static const struct command_option options[] = {
 	  .help = "show N rows of each list",
 	  .most = 1000000,
 	  .offset = offsetof(struct request, top) },
+	{ .name = "--sort",
+	  .argument = "COLUMN",
+	  .help = "sort the lists that have this column by it",
+	  .offset = offsetof(struct request, sort) },
 	{ .name = "--compat",
 	  .argument = "TOOL",
 	  .help = "print what another tool computes from a trace: hta, tensorboard",
@@ -75,10 +80,14 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static void print_text(const struct request *r, const struct report_made *made)
+static int print_text(const struct request *r, const struct report_made *made)
 {
 	struct textout o = { .to = stdout, .has_colour = text_wants_colour(STDOUT_FILENO) };
-	report_text_all(&o, &made->report, r->top);
+	if (!report_text_all(&o, &made->report, r->top, r->sort))
+		return usage_error("--sort %s: no list of this report has a column of this name; "
+				   "the headings of the lists are the names",
+				   r->sort);
+	return EXIT_DONE;
 }
 
 static int report_compat(const struct request *r, const char *path, json_t *list)
@@ -119,8 +128,8 @@ static int report_one(const struct request *r, const char *path, json_t *list)
 		status = EXIT_DATA;
 	if (r->is_json)
 		json_array_append_new(list, report_to_json(&made.report));
-	else if (!r->html)
-		print_text(r, &made);
+	else if (!r->html && print_text(r, &made))
+		status = EXIT_USAGE;
 	report_made_free(&made);
 	return status;
 }
@@ -146,6 +155,12 @@ static int run(int argc, char **argv)
 	if (r.html && (r.paths.n > 1 || r.compat)) {
 		vec_free(&r.paths);
 		return usage_error("report --html FILE takes one run or trace, and no --compat");
+	}
+	if (r.sort && (r.is_json || r.html || r.compat)) {
+		vec_free(&r.paths);
+		return usage_error(
+			"report --sort COLUMN sorts the text report: it takes no --json, "
+			"--html or --compat");
 	}
 	json_t *list = json_array();
 	for (size_t i = 0; !status && i < r.paths.n; i++) {

@@ -56,7 +56,7 @@ struct kineto_record {
 struct kineto_file {
 	struct json_out out;
 	uint64_t n_steps;
-	/* what is added to CLOCK_MONOTONIC, in the file and in this step; the sums may wrap around */
+	/* added to CLOCK_MONOTONIC, in the file and in this step; the sums may wrap around */
 	uint64_t file_shift_ns, shift_ns;
 	uint64_t step_end_ns; /* of the step before, shifted */
 	uint64_t first_ns, last_ns;

@@ -40,7 +40,7 @@ static int save_text(const char *folder, const struct report *r, struct err *e)
 	struct textout o = { .to = open_memstream(&text, &bytes) };
 	if (!o.to)
 		return err_set(e, -errno, "%.180s/report.txt: %s", folder, strerror(errno));
-	report_text_all(&o, r, REPORT_TOP);
+	report_text_all(&o, r, REPORT_TOP, NULL);
 	fclose(o.to);
 	int error = save(folder, "report.txt", text, e);
 	free(text);

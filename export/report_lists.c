@@ -2,11 +2,15 @@
  * that it shows, and the function that writes its cells. */
 #include "export/report_lists.h"
 
+#include "core/util/vec.h"
 #include "export/kernel_words.h"
+#include "export/report_sort.h"
 #include "export/report_words.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600, CALLERS_SAID = 4, LEGEND_LINES = 3, GRAPHS_SAID = 6 };
 
@@ -114,6 +118,37 @@ static size_t n_visible(const struct report_list *list, const char *items, size_
 	return n;
 }
 
+/* Returns the column to sort by; NULL: the list keeps its order. */
+static const struct list_column *
+sorted_column(const struct report_view *v, const struct report_list *list, const bool *is_column)
+{
+	for (unsigned c = 0; v->sort && c < list->n_columns; c++)
+		if (is_column[c] && !strcasecmp(list->columns[c].heading, v->sort))
+			return &list->columns[c];
+	return NULL;
+}
+
+/* Returns the n items in the order in which they are shown. The caller frees the result. */
+static struct sort_row *order_items(const struct report_view *v, const struct report_list *list,
+				    const struct list_column *by, const char *items, size_t n)
+{
+	struct sort_row *rows = mem_resize(NULL, n * sizeof(*rows));
+	struct text_table cells;
+	for (size_t i = 0; i < n; i++)
+		rows[i] = (struct sort_row){ .index = i };
+	if (!by)
+		return rows;
+	*v->has_sorted = true;
+	table_start(&cells, &(struct text_column){ by->heading, by->kind }, 1);
+	for (size_t i = 0; i < n; i++)
+		by->cell(&(struct row){ v, &cells, items + i * list->item_bytes }, by->member);
+	for (size_t i = 0; i < n; i++)
+		rows[i].shown = cells.cells.at[i];
+	report_sort(rows, n, by->kind == COLUMN_NUMBER);
+	table_free(&cells);
+	return rows;
+}
+
 void report_list_say(const struct report_view *v, const struct report_list *list, const void *items,
 		     size_t n, const char *title)
 {
@@ -132,11 +167,14 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 		if (is_column[c])
 			columns[n_columns++] = (struct text_column){ from->heading, from->kind };
 	}
+	struct sort_row *order = order_items(v, list, sorted_column(v, list, is_column), items, n);
 	table_start(&t, columns, n_columns);
-	for (size_t i = 0; i < shown; i++)
-		say_row(list, &(struct row){ v, &t, (const char *)items + i * list->item_bytes },
-			is_column);
+	for (size_t i = 0; i < shown; i++) {
+		const char *item = (const char *)items + order[i].index * list->item_bytes;
+		say_row(list, &(struct row){ v, &t, item }, is_column);
+	}
 	table_end(&t, v->out);
+	free(order);
 	if (n > shown)
 		text_line(v->out, TEXT_DIM, "  and %zu more (--top %zu)", n - shown, n);
 	if (list->legend)

@@ -10,6 +10,10 @@ struct report_view {
 	const struct report_process *process;
 	const char *cwd; /* paths below it are shown relative to it */
 	unsigned top;	 /* largest number of rows of a list */
+	/* Lists with a column of this heading are sorted by it, and set *has_sorted; NULL: each
+	 * list keeps its order. */
+	const char *sort;
+	bool *has_sorted;
 };
 
 /* Prints all pages for which the process has content. */

@@ -489,13 +489,20 @@ static void say_others(struct textout *o, const struct report *r, const struct r
 	table_end(&t, o);
 }
 
-void report_text_all(struct textout *o, const struct report *r, unsigned top)
+bool report_text_all(struct textout *o, const struct report *r, unsigned top, const char *sort)
 {
 	const struct report_process *p = report_main_process(r);
-	const struct report_view view = { .out = o, .process = p, .cwd = r->run.cwd, .top = top };
+	bool has_sorted = false;
+	const struct report_view view = { .out = o,
+					  .process = p,
+					  .cwd = r->run.cwd,
+					  .top = top,
+					  .sort = sort,
+					  .has_sorted = &has_sorted };
 	say_screen(o, r, REPORT_SCREEN_LINES, true);
-	if (!p)
-		return;
-	say_others(o, r, p);
-	report_pages(&view);
+	if (p) {
+		say_others(o, r, p);
+		report_pages(&view);
+	}
+	return has_sorted || !sort;
 }

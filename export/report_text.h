@@ -20,7 +20,11 @@ const struct report_process *report_main_process(const struct report *r);
  * savings, time by line. */
 void report_text_screen(struct textout *o, const struct report *r, unsigned most_lines);
 
-/* Prints the first screen and all pages. `top`: largest number of rows of a list. */
-void report_text_all(struct textout *o, const struct report *r, unsigned top);
+/*
+ * Prints the first screen and all pages. `top`: largest number of rows of a list. `sort`: heading
+ * of a column by which the lists that have it are sorted; NULL: each list keeps its order. Returns
+ * false if no list has such a column.
+ */
+bool report_text_all(struct textout *o, const struct report *r, unsigned top, const char *sort);
 
 #endif

@@ -74,6 +74,7 @@ __attribute__((format(printf, 2, 3))) void table_cell(struct text_table *t, cons
 						      ...);
 /* Adds a line below the current row; call it after the row's last cell. */
 void table_note(struct text_table *t, const char *text);
+void table_free(struct text_table *t);
 /* Prints the table, if it has rows, and frees it. */
 void table_end(struct text_table *t, struct textout *o);
 

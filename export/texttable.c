@@ -138,6 +138,16 @@ static void put_row(const struct text_table *t, struct textout *o, const char *c
 	text_line(o, style, "%*s%s", INDENT, "", line);
 }
 
+void table_free(struct text_table *t)
+{
+	for (size_t i = 0; i < t->cells.n; i++)
+		free(t->cells.at[i]);
+	for (size_t i = 0; i < t->notes.n; i++)
+		free(t->notes.at[i]);
+	vec_free(&t->cells);
+	vec_free(&t->notes);
+}
+
 void table_end(struct text_table *t, struct textout *o)
 {
 	size_t widths[TEXT_TABLE_COLUMNS], n_rows = t->cells.n / t->n_columns;
@@ -154,10 +164,5 @@ void table_end(struct text_table *t, struct textout *o)
 		if (t->notes.at[r])
 			text_line(o, TEXT_DIM, "%*s%s", 2 * INDENT, "", t->notes.at[r]);
 	}
-	for (size_t i = 0; i < t->cells.n; i++)
-		free(t->cells.at[i]);
-	for (size_t i = 0; i < t->notes.n; i++)
-		free(t->notes.at[i]);
-	vec_free(&t->cells);
-	vec_free(&t->notes);
+	table_free(t);
 }

@@ -1,4 +1,4 @@
-"""`profrun.sh open`: the server of a run's report and traces, and Perfetto's first look at one."""
+"""`profrun open`: the server of a run's report and traces, and Perfetto's first look at one."""
 import contextlib
 import http.client
 import json

@@ -230,6 +230,29 @@ class Example(Case):
         self.assertNotIn("more (--top", long)
         self.assertIn("zero_grad_20us", long)
 
+    def test_lists_are_sorted_by_a_column(self):
+        """All lists that have the column are sorted by it, also if few rows are shown."""
+        def kernels(*options):
+            out = self.tool("report", self.run_.folder, *options).out
+            rows = out.split("\nKernels")[1].split("\n\n")[0].splitlines()[2:]
+            return [row.split() for row in rows if "_" in row.split()[0]]
+
+        usual, sorted_ = kernels("--top", "100"), kernels("--top", "100", "--sort", "Avg")
+        average = [float(row[3]) for row in sorted_]
+        self.assertEqual(average, sorted(average, reverse=True))
+        self.assertNotEqual(usual, sorted_)
+        self.assertEqual(sorted(usual), sorted(sorted_))
+        self.assertEqual(kernels("--top", "2", "--sort", "avg")[0], sorted_[0])
+        names = [row[0] for row in kernels("--top", "100", "--sort", "kernel")]
+        self.assertEqual(names, sorted(names, key=str.lower))
+
+    def test_no_list_has_the_column(self):
+        run = self.tool("report", self.run_.folder, "--sort", "colour")
+        self.assertEqual(run.status, 2)
+        self.assertIn("--sort colour: no list of this report has a column of this name", run.err)
+        self.assertEqual(self.tool("report", self.run_.folder, "--sort", "calls", "--json").status,
+                         2)
+
     def on_a_terminal(self, **settings):
         ours, theirs = pty.openpty()
         child = subprocess.Popen([LAUNCHER, "report", self.run_.folder], stdout=theirs,

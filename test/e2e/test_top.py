@@ -1,4 +1,4 @@
-"""`profrun.sh top` and the list of `profrun.sh trigger`, on runs in progress."""
+"""`profrun top` and the list of `profrun trigger`, on runs in progress."""
 import fcntl
 import json
 import os
@@ -330,7 +330,7 @@ class TriggerList(TopCase):
             asked = self.tool("trigger", word)
             self.assertEqual(asked.status, 0, asked.err)
             self.assertIn(" are recorded", asked.out)
-        self.assertIn("To record the next steps of a process: profrun.sh trigger PID\n", listed.out)
+        self.assertIn("To record the next steps of a process: profrun trigger PID\n", listed.out)
 
     def test_steps_need_a_job(self):
         asked = self.tool("trigger", "--steps", "5")

@@ -47,7 +47,7 @@ static void print_report(const struct report *r)
 {
 	FILE *to = fdopen(dup(null_fd()), "w");
 	struct textout o = { .to = to };
-	report_text_all(&o, r, 10);
+	report_text_all(&o, r, 10, NULL);
 	fclose(to);
 	json_t *json = report_to_json(r);
 	char *text = json_dumps(json, JSON_COMPACT);

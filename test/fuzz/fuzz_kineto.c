@@ -16,7 +16,7 @@ static void print_report(const struct report *r)
 	size_t bytes;
 	FILE *to = open_memstream(&text, &bytes);
 	struct textout o = { .to = to };
-	report_text_all(&o, r, 10);
+	report_text_all(&o, r, 10, NULL);
 	fclose(to);
 	free(text);
 	json_t *json = report_to_json(r);

@@ -94,7 +94,7 @@ __attribute__((unused)) static char *print(const json_t *root, bool is_screen, b
 	if (is_screen)
 		report_text_screen(&o, &r, REPORT_SCREEN_LINES);
 	else
-		report_text_all(&o, &r, REPORT_TOP);
+		report_text_all(&o, &r, REPORT_TOP, NULL);
 	report_free(&r);
 	fclose(o.to);
 	if (n_lines)

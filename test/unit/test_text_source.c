@@ -116,7 +116,7 @@ static void report(void **state)
 	report_add(&whole, process);
 	FILE *to = open_memstream(&text, &bytes);
 	struct textout out = { .to = to };
-	report_text_all(&out, &whole, 10);
+	report_text_all(&out, &whole, 10, NULL);
 	fclose(to);
 	assert_non_null(strstr(text, "utilization 30 %"));
 	assert_non_null(strstr(text, "train.py:20"));
