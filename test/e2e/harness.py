@@ -238,9 +238,11 @@ def process_name(pid):
 
 
 def applications(folder):
-    """Returns the ids of the processes that have a journal in the run's folder."""
+    """Returns the ids of the processes that have a journal in the run's folder. A journal that is
+    being created has two names for a moment."""
     try:
-        return [int(name.split(".")[0]) for name in os.listdir(os.path.join(folder, "journal"))]
+        return sorted({int(name.split(".")[0])
+                       for name in os.listdir(os.path.join(folder, "journal"))})
     except FileNotFoundError:
         return []
 
