@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -23,12 +24,19 @@ from harness import (
     environment,
     process_name,
     prog,
+    read_proc,
     script,
 )
 from test_trigger import Live
 from trace import Trace
 
 STEPS = {"PROF_STEP": "kernel:first", "PROF_SCHEDULE": "always"}
+
+
+def signal_state(pid):
+    """Returns which signals wait for a process, and which it blocks, ignores and handles."""
+    lines = read_proc(pid, "status").decode().splitlines()
+    return " ".join([str(pid), *(x for x in lines if re.match("Name|State|S(ig|hd)[PBIC]", x))])
 
 
 class Transparent(Case):
@@ -134,9 +142,10 @@ class Signals(Case):
     def test_term_to_the_launcher_reaches_an_application_that_handles_it(self):
         self.assertEqual(self.interrupted("waits", signal.SIGTERM, False, {5}), "signal 15\n")
 
-    # Prints each signal that comes, until its input ends.
+    # Prints each signal that comes, until its input ends. Python runs handlers between bytecodes: a
+    # signal just before a read() that waits would be handled only after it.
     COUNTS = """
-import os, signal, sys
+import os, select, signal, sys
 seen = []
 def count(number, frame):
     seen.append(number)
@@ -147,6 +156,8 @@ for number in {signals}:
     except OSError:
         pass
 print("ready", flush=True)
+while not select.select([sys.stdin], [], [], 0.02)[0]:
+    pass
 sys.stdin.readline()
 print(len(seen), "signals:", sorted(seen), flush=True)
 """
@@ -169,6 +180,8 @@ print(len(seen), "signals:", sorted(seen), flush=True)
     def sent(self, child, send, target, number):
         """Sends a signal and waits until the application has it."""
         send(target, number)
+        if not select.select([child.stdout], [], [], PATIENCE_S)[0]:
+            self.fail("\n".join(signal_state(pid) for pid in (child.pid, *children(child.pid))))
         self.assertEqual(child.stdout.readline(), f"got {int(number)}\n")
 
     def test_a_signal_to_the_group_comes_once(self):
