@@ -132,10 +132,10 @@ sorted_column(const struct report_view *v, const struct report_list *list, const
 static struct sort_row *order_items(const struct report_view *v, const struct report_list *list,
 				    const struct list_column *by, const char *items, size_t n)
 {
-	struct sort_row *rows = mem_resize(NULL, n * sizeof(*rows));
+	struct sort_row *rows = mem_zero(n * sizeof(*rows));
 	struct text_table cells;
 	for (size_t i = 0; i < n; i++)
-		rows[i] = (struct sort_row){ .index = i };
+		rows[i].index = i;
 	if (!by)
 		return rows;
 	*v->has_sorted = true;
@@ -154,7 +154,7 @@ void report_list_say(const struct report_view *v, const struct report_list *list
 {
 	struct text_table t;
 	struct text_column columns[TEXT_TABLE_COLUMNS];
-	bool is_column[TEXT_TABLE_COLUMNS];
+	bool is_column[TEXT_TABLE_COLUMNS] = { 0 };
 	unsigned n_columns = 0;
 	n = n_visible(list, items, n);
 	size_t shown = n < v->top ? n : v->top;
