@@ -167,8 +167,10 @@ class Triggers(TriggerCase):
         run = live.end()
         slow = [t for t in self.facts(run)["triggers"]]
         self.assertTrue(slow and all(t["by"] == "slow step" for t in slow), slow)
-        self.assertIn(23, [t["first"] for t in slow], "step 20 was slow, 21 and 22 are warm-up")
-        self.assertTrue({23, 24, 25} <= set(run.trace_steps()), run.trace_steps())
+        # Step 20 was slow, 21 and 22 are warm-up. Step 19 lasts until this test asks for step 20,
+        # which may take as long on a busy machine.
+        (first,) = {t["first"] for t in slow} & {22, 23}
+        self.assertLessEqual({first, first + 1, first + 2}, set(run.trace_steps()))
 
     def test_auto_detected_steps(self):
         live = self.start("off", step=None)
