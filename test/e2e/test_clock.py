@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from harness import EVERYTHING, Case, Run, applications, prog
+from harness import EVERYTHING, Case, Run, applications, prog, read_proc
 from journal import HEADER, Journal
 
 TSC = 1
@@ -32,7 +32,9 @@ class Clock(Case):
         for pid in collector, child.pid, application:
             os.kill(pid, signal.SIGKILL)
         child.wait()
-        self.eventually("its last thread ends",
+        # until then a killed process may still be seen
+        self.eventually("its last thread ends", lambda: not read_proc(application, "stat"))
+        self.eventually("no command takes it for a running process",
                         lambda: "running" not in self.tool("info", path).out)
         journal = Journal(path, header_only=True)
         if journal.clock_kind != TSC:
