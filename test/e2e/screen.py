@@ -11,6 +11,21 @@ import time
 
 ESCAPE = re.compile(r"\x1b(?:\[(\??[0-9;]*)([A-Za-z])|([78DM]))")
 
+# A shell's part: runs a command in a group of its own, waits until the terminal's Ctrl-Z stops it,
+# and continues it after a line of input.
+SHELL = """
+import os, signal, subprocess, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+child = subprocess.Popen(sys.argv[1:], preexec_fn=os.setpgrp)
+os.tcsetpgrp(0, child.pid)
+print("stopped", os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1]), flush=True)
+os.tcsetpgrp(0, os.getpgrp())
+sys.stdin.readline()
+os.tcsetpgrp(0, child.pid)
+os.killpg(child.pid, signal.SIGCONT)
+print("ended", os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1]), flush=True)
+"""
+
 
 class Screen:
     """Knows cursor movement, the scrolling region, erasing, and private modes; nothing else is

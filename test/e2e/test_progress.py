@@ -6,7 +6,7 @@ import sys
 import unittest
 
 from harness import PATIENCE_S, Case, children, prog, read_proc
-from screen import Screen, Terminal
+from screen import SHELL, Screen, Terminal
 
 # Prints whole lines, lines in two parts and a progress bar, while a child makes steps.
 TALKER = """
@@ -124,20 +124,8 @@ class Progress(Case):
 
     def test_stopped_and_continued(self):
         """A shell's part: the launcher in its own group, stopped by the terminal's Ctrl-Z."""
-        shell = """
-import os, signal, subprocess, sys
-signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-child = subprocess.Popen(sys.argv[1:], preexec_fn=os.setpgrp)
-os.tcsetpgrp(0, child.pid)
-print("stopped", os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1]), flush=True)
-os.tcsetpgrp(0, os.getpgrp())
-sys.stdin.readline()
-os.tcsetpgrp(0, child.pid)
-os.killpg(child.pid, signal.SIGCONT)
-print("ended", os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1]), flush=True)
-"""
         line, _, env = self.launched([sys.executable, "-c", TALKER, prog("loop")], TERM="xterm")
-        terminal = Terminal([sys.executable, "-c", shell, *line], env)
+        terminal = Terminal([sys.executable, "-c", SHELL, *line], env)
         terminal.read_until(lambda shown: STATUS.search(shown), PATIENCE_S)
         os.write(terminal.fd, b"\x1a")
         terminal.read_until(lambda shown: "stopped True" in shown, PATIENCE_S)

@@ -11,7 +11,7 @@ import termios
 import unittest
 
 from harness import NO_OPENING, PATIENCE_S, TOOL, Run, environment, prog
-from screen import Screen, Terminal
+from screen import SHELL, Screen, Terminal
 from test_trigger import Live, TriggerCase
 
 HEAD = re.compile(r"profrun top  \d\d:\d\d:\d\d  (\d+) process(?:es)? of (\d+) runs?, (.*)")
@@ -171,19 +171,7 @@ for name in sys.argv[2:]:
 
     def test_stopped_and_continued(self):
         live = self.running()
-        shell = """
-import os, signal, subprocess, sys
-signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-child = subprocess.Popen(sys.argv[1:], preexec_fn=os.setpgrp)
-os.tcsetpgrp(0, child.pid)
-print("stopped", os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1]), flush=True)
-os.tcsetpgrp(0, os.getpgrp())
-sys.stdin.readline()
-os.tcsetpgrp(0, child.pid)
-os.killpg(child.pid, signal.SIGCONT)
-print("ended", os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1]), flush=True)
-"""
-        terminal = Terminal([sys.executable, "-c", shell, TOOL, "top", live.folder],
+        terminal = Terminal([sys.executable, "-c", SHELL, TOOL, "top", live.folder],
                             environment(TERM="xterm"))
         self.addCleanup(terminal.close)
         self.see(terminal, "q quit")
