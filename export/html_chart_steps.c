@@ -129,6 +129,7 @@ static void write_marks(const struct chart *c)
 	double of_ms, step;
 	for (size_t i = 0; i < MARKS_MOST && isfinite(step = longest(c, i, &of_ms)); i++) {
 		double x = x_of(c, step) / 10, y = y_of(c, of_ms) / 2;
+		bool to_left = x > 50;
 		report_ms(ms, sizeof(ms), of_ms);
 		html_rawf(c->v->out,
 			  "<span class=\"mark\" style=\"left:%.2f%%;top:%.2f%%\" "
@@ -136,9 +137,10 @@ static void write_marks(const struct chart *c)
 			  x, y, step, ms);
 		if (!i)
 			html_rawf(c->v->out,
-				  "<span class=\"label%s\" style=\"left:%.2f%%;top:%.2f%%\">step "
+				  "<span class=\"label%s\" style=\"%s:%.2f%%;top:%.2f%%\">step "
 				  "%.0f: %s ms</span>",
-				  x > 70 ? " left" : "", x, y, step, ms);
+				  to_left ? " left" : "", to_left ? "right" : "left",
+				  to_left ? 100 - x : x, y, step, ms);
 	}
 }
 

@@ -243,6 +243,25 @@ class OfARun(Browser):
                 page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
                 self.assertTrue(page.locator(".verdict").first.is_visible())
 
+    def test_narrow_screens_with_large_text(self):
+        for width in 390, 320:
+            with self.subTest(width=width), self.opened(self.path, width) as page:
+                page.add_style_tag(content="html { font-size: 24px } body { font-size: 22px }")
+
+    def test_a_long_step_is_labelled_within_the_chart(self):
+        with self.opened(self.path, 320) as page:
+            self.assertEqual(page.locator(".plot .label").count(), 1)
+            for x in range(0, 101, 5):
+                side, other = ("left", "right") if x <= 50 else ("right", "left")
+                page.evaluate(f"""() => {{
+                    const label = document.querySelector(".plot .label");
+                    label.textContent = "step 123456: 1,234.5 ms";
+                    label.style.{other} = "auto";
+                    label.style.{side} = "{min(x, 100 - x)}%";
+                }}""")
+                self.assertLessEqual(
+                    page.evaluate("document.documentElement.scrollWidth"), 320, x)
+
     def test_the_keyboard(self):
         with self.opened(self.path) as page:
             page.keyboard.press("Tab")
