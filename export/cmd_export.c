@@ -110,9 +110,50 @@ static int export_all(const struct journals *j, struct output *out, json_t *proc
 	return status;
 }
 
-/* Copies library versions from the former run.json, because they can be read only from a live
- * process. */
-static void keep_versions(const json_t *before, json_t *processes)
+/* Returns whether a file, named relative to the run's folder, has this exporter's format. */
+static bool is_of(const struct exporter *x, const char *file)
+{
+	size_t length = strlen(x->folder);
+	return file && !strncmp(file, x->folder, length) && file[length] == '/';
+}
+
+/* Returns the format of these files, or NULL if it is unknown or this export writes it. */
+static const struct exporter *other_format(const struct output *out, const json_t *files)
+{
+	const char *name = json_string_value(json_object_get(files, "format"));
+	const struct exporter *x = name ? exporter_find(name) : NULL;
+	for (int i = 0; i < out->n_formats; i++)
+		if (out->formats[i] == x)
+			return NULL;
+	return x;
+}
+
+/* Keeps the files of formats that are not written now: they are still in the run's folder. */
+static void keep_files(const struct output *out, const json_t *old, json_t *p)
+{
+	json_t *files = json_object_get(p, "files"), *names = json_object_get(p, "traces");
+	json_int_t n_traces = json_integer_value(json_object_get(p, "n_traces"));
+	json_t *entry, *name;
+	size_t i, k;
+	json_array_foreach(json_object_get(old, "files"), i, entry)
+	{
+		const struct exporter *x = other_format(out, entry);
+		if (!x)
+			continue;
+		json_array_append(files, entry);
+		n_traces += json_integer_value(json_object_get(entry, "n"));
+		json_array_foreach(json_object_get(old, "traces"), k, name)
+		{
+			if (is_of(x, json_string_value(name)))
+				json_array_append(names, name);
+		}
+	}
+	json_object_set_new(p, "n_traces", json_integer(n_traces));
+}
+
+/* Copies from the former run.json what an export does not find out again: other formats' files,
+ * and library versions, which can be read only from a live process. */
+static void keep_former(const struct output *out, const json_t *before, json_t *processes)
 {
 	for (size_t i = 0; i < json_array_size(processes); i++) {
 		json_t *p = json_array_get(processes, i);
@@ -120,6 +161,7 @@ static void keep_versions(const json_t *before, json_t *processes)
 		json_t *old = json_object_get(runfile_process(before, journal), "versions");
 		if (old)
 			json_object_set(p, "versions", old);
+		keep_files(out, runfile_process(before, journal), p);
 	}
 }
 
@@ -208,7 +250,7 @@ static int export(const struct request *r)
 	status = export_all(&journals, &out, processes);
 	if (!r->path) {
 		json_t *root = runfile_load(r->folder);
-		keep_versions(root, processes);
+		keep_former(&out, root, processes);
 		json_object_set(root, "processes", processes);
 		if (runfile_save(r->folder, root, &e))
 			status = data_error("%s", e.text);

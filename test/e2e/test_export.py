@@ -89,6 +89,20 @@ class Export(Case):
                  if e["name"] == "thread_sort_index"]
         self.assertEqual(len({tid for _, tid in ranks}), len(ranks))
 
+    def test_files_of_other_formats_are_still_listed(self):
+        run = self.profiled(script("demo.py"))
+        listed = run.json["processes"][0]
+        for formats, nouns in (("csv", 1), ("csv,folded", 2), ("csv", 2)):
+            self.assertEqual(self.tool("export", run.folder, "--format", formats).status, 0)
+            with open(os.path.join(run.folder, "run.json"), encoding="utf-8") as file:
+                now = json.load(file)["processes"][0]
+            self.assertEqual(len(now["files"]), 1 + nouns)
+            self.assertLessEqual(set(listed["traces"]), set(now["traces"]))
+            self.assertEqual(len(now["traces"]), len(set(now["traces"])))
+            self.assertEqual(now["n_traces"], len(now["traces"]))
+            self.assertIn(f"traces     {len(listed['traces'])}\n",
+                          self.tool("info", run.folder).out)
+
     def test_steps_that_were_not_recorded(self):
         run = self.profiled(script("demo.py"))
         made = self.tool("export", run.folder, "--steps", "70-75", "-o", self.folder())
