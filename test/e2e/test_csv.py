@@ -34,7 +34,7 @@ class Csv(Case):
         return tables
 
     def written(self, command, **settings):
-        run = self.profiled(command, options=("--format", "csv"), **settings)
+        run = self.profiled_on_schedule(command, options=("--format", "csv"), **settings)
         self.assertEqual(run.status, 0, run.err)
         report = json.loads(self.tool("report", "--json", run.folder).out)["processes"][0]
         return self.read(run.paths("csv/*/*")), report

@@ -52,7 +52,7 @@ class KinetoTrace:
 
 class Kineto(Case):
     def exported(self, command, **settings):
-        run = self.profiled(command, options=("--format", "kineto"), **settings)
+        run = self.profiled_on_schedule(command, options=("--format", "kineto"), **settings)
         self.assertEqual(run.status, 0, run.err)
         (path,) = run.paths("kineto/*.gz")
         return run, path
@@ -201,8 +201,9 @@ class Kineto(Case):
         self.check_form(path)
 
     def test_windows_are_files(self):
-        run = self.profiled(script("demo.py"), options=("--format", "kineto"), PROF_OPENING="off",
-                            PROF_SCHEDULE="skip_first=20,wait=5,warmup=0,active=2,repeat=2")
+        run = self.profiled_on_schedule(
+            script("demo.py"), options=("--format", "kineto"), PROF_OPENING="off",
+            PROF_SCHEDULE="skip_first=20,wait=5,warmup=0,active=2,repeat=2")
         steps = [[e["name"] for e in KinetoTrace(path).spans("user_annotation")]
                  for path in run.paths("kineto/*.gz")]
         self.assertEqual(steps, [["ProfilerStep#25", "ProfilerStep#26"],
@@ -219,7 +220,8 @@ class InPerfetto(UiCase):
 
     @unsanitized(KEEPS_UP)
     def test_kineto_and_several_steps(self):
-        run = self.profiled(script("demo.py"), options=("--format", "kineto"), **SETTINGS)
+        run = self.profiled_on_schedule(script("demo.py"), options=("--format", "kineto"),
+                                        **SETTINGS)
         (path,) = run.paths("kineto/*.gz")
         trace = self.opened(path)
         shown = [e for e in KinetoTrace(path).events if e["ph"] in ("X", "i")]

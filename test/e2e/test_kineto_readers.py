@@ -29,8 +29,9 @@ class Readers(Case):
     def setUpClass(cls):
         super().setUpClass()
         case = cls()
-        run = case.profiled(script("demo.py"), options=("--format", "kineto"), PROF_OPENING="off",
-                            PROF_SCHEDULE="skip_first=20,wait=0,warmup=0,active=8,repeat=1")
+        run = case.profiled_on_schedule(
+            script("demo.py"), options=("--format", "kineto"), PROF_OPENING="off",
+            PROF_SCHEDULE="skip_first=20,wait=0,warmup=0,active=8,repeat=1")
         report = case.tool("report", "--json", run.folder)
         cls.ours = json.loads(report.out)["processes"][0]
         cls.theirs = read(os.path.join(run.folder, "kineto"))

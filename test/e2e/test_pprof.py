@@ -50,7 +50,7 @@ class Profile:
 @unsanitized(KEEPS_UP)
 class Pprof(Case):
     def exported(self, options=()):
-        run = self.profiled(script("demo.py"), **SETTINGS)
+        run = self.profiled_on_schedule(script("demo.py"), **SETTINGS)
         into = self.folder()
         made = self.tool("export", run.folder, "--format", "pprof,folded", *options, "-o", into)
         self.assertEqual(made.status, 0, made.err)

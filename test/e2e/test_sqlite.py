@@ -40,7 +40,7 @@ JOIN StringIds AS ids ON ids.id == r.nameId WHERE ids.value LIKE '%Launch%'"""
 
 class Sqlite(Case):
     def database(self, command, options=("--format", "sqlite"), **settings):
-        run = self.profiled(command, options=options, **settings)
+        run = self.profiled_on_schedule(command, options=options, **settings)
         self.assertEqual(run.status, 0, run.err)
         (path,) = run.paths("sqlite/*/*.sqlite")
         db = sqlite3.connect(path)
@@ -113,7 +113,7 @@ class Sqlite(Case):
                          sum(s["per_step"] for s in report["syncs"]) * STEPS)
 
     def test_without_the_library(self):
-        run = self.profiled(script("demo.py"), **SETTINGS)
+        run = self.profiled_on_schedule(script("demo.py"), **SETTINGS)
         hidden = self.folder()
         os.mkdir(hidden)
         with open(os.path.join(hidden, "libsqlite3.so.0"), "w"):
