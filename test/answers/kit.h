@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <cuda_runtime_api.h>
 #include <string>
 #include <vector>
@@ -38,11 +39,19 @@ inline double now_us()
 	return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
 }
 
-/* Host work that takes this long. */
+/* Returns the CPU time of the calling thread, in microseconds. */
+inline double thread_us()
+{
+	timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+/* Host work that needs the CPU for this long, whatever else the machine does. */
 inline void spin(double us)
 {
-	double end = now_us() + us;
-	while (now_us() < end)
+	double end = thread_us() + us;
+	while (thread_us() < end)
 		;
 }
 
