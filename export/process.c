@@ -63,6 +63,14 @@ static void start_files(struct process *p)
 					     .failed = on_failed };
 }
 
+/* Users may choose any recorded step by its number. Otherwise the schedule chooses. */
+static bool has_trace(const struct process *p, const struct model_step *m)
+{
+	const struct step_choice *chosen = &p->output->steps;
+	return p->output->n_formats &&
+	       (chosen->is_set ? step_choice_has(chosen, m->number) : m->is_traced);
+}
+
 static void on_step(void *context, struct model_step *m)
 {
 	struct process *p = context;
@@ -73,9 +81,8 @@ static void on_step(void *context, struct model_step *m)
 	if (p->output->take_step)
 		p->output->take_step(p->output->take_context, step);
 	choose_name(p);
-	if (!m->is_traced || !p->output->n_formats)
-		return;
-	if (trace_keep_wants(&p->traces, &p->output->limits, (unsigned)p->output->n_formats,
+	if (has_trace(p, m) &&
+	    trace_keep_wants(&p->traces, &p->output->limits, (unsigned)p->output->n_formats,
 			     driver_was_asked_for(p->driver, m->number)))
 		step_files_add(&p->step_files, step);
 }

@@ -103,11 +103,26 @@ class Export(Case):
             self.assertIn(f"traces     {len(listed['traces'])}\n",
                           self.tool("info", run.folder).out)
 
+    def test_recorded_steps_without_a_trace(self):
+        """The opening records more steps than the schedule asks for; each of them can be chosen."""
+        run = self.profiled(script("demo.py"))
+        steps = run.json["processes"][0]["steps"]
+        wanted = [n for n in steps["recorded"] if n not in steps["traced"]][:4]
+        self.assertEqual(len(wanted), 4)
+        into = self.folder()
+        made = self.tool("export", run.folder, "--steps", f"{wanted[0]}-{wanted[-1]}", "-o", into)
+        self.assertEqual(made.status, 0, made.err)
+        (path,) = glob.glob(f"{into}/*/*")
+        names = [s.name for s in Trace(path).on("Steps")]
+        self.assertEqual(names, [f"step {n}" for n in wanted])
+        kernels = [s for s in Trace(path).on("Stream") if s.name.endswith("us")]
+        self.assertGreater(len(kernels), 0)
+
     def test_steps_that_were_not_recorded(self):
         run = self.profiled(script("demo.py"))
-        made = self.tool("export", run.folder, "--steps", "70-75", "-o", self.folder())
+        made = self.tool("export", run.folder, "--steps", "100-105", "-o", self.folder())
         self.assertEqual(made.status, 1)
-        self.assertIn("has no recorded step from 70 to 75", made.err)
+        self.assertIn("has no recorded step from 100 to 105", made.err)
         made = self.tool("export", run.folder, "--steps", "5-3", "-o", self.folder())
         self.assertEqual(made.status, 2)
         self.assertIn("'5-3' is not a range of steps such as 10-20", made.err)
