@@ -128,6 +128,12 @@ bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p
  */
 bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p);
 
+/* Returns whether `at` is the loop's first instruction: in Python, the iterator of a `for`. */
+bool loop_place_is_header(const struct loop_stacks *x, const struct loop_place *p, uint64_t at);
+
+/* Returns whether each iteration that goes round makes a call at another place than `at`. */
+bool loop_place_needs_others(const struct loop_stacks *x, const struct loop_place *p, uint64_t at);
+
 /* Returns whether each iteration of the loop `outer` comes to the loop `inner` within it. */
 bool loop_place_always_has(const struct loop_stacks *x, uint32_t outer, uint32_t inner);
 

@@ -70,11 +70,12 @@ static struct loop_counts difference(const struct loop_counts *a, const struct l
 }
 
 static void begin_iteration(struct loop_tree *t, struct loop_thread *thread, uint32_t place,
-			    uint64_t ticks)
+			    bool is_next, uint64_t ticks)
 {
 	(void)loop_of(t, place);
 	vec_push(&thread->open,
 		 ((struct loop_open){ .loop = place,
+				      .is_next = is_next,
 				      .begun = { .begin_ticks = ticks,
 						 .slot = thread->slot,
 						 .launch = (uint32_t)thread->hashes.n,
@@ -110,10 +111,52 @@ static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint6
 		thread->open.at[thread->open.n - 1].begun.places |= i.places;
 }
 
-static void end_run(struct loop_tree *t, struct loop_thread *thread, uint64_t ticks)
+/* How a run of a loop ended: the program went on after the loop, or made no further call. */
+enum run_end { RUN_LEFT, RUN_CUT };
+
+/*
+ * Returns whether the iteration only found out that the loop is over: the iterator of a `for` has
+ * no further element, or the condition of a `while` is false. It launched nothing, and each
+ * iteration that goes round makes a call at another place. If the program ended, it may have failed
+ * there, but not in the iterator of a `for`, which is the first instruction of the loop.
+ */
+static bool only_tested(const struct loop_tree *t, const struct loop_thread *thread,
+			const struct loop_open *open, enum run_end how)
 {
-	uint32_t loop = thread->open.at[thread->open.n - 1].loop;
+	const struct loop_place *p = &t->stacks.places.at[open->loop];
+	struct loop_counts n = difference(&thread->n, &open->begun.n);
+	return open->has_site && !open->has_several_sites && !n.others && !n.steps &&
+	       (how == RUN_LEFT || loop_place_is_header(&t->stacks, p, open->site)) &&
+	       loop_place_needs_others(&t->stacks, p, open->site);
+}
+
+/* Makes the calls of the last iteration part of the one before it. */
+static void join_last(struct loop *l)
+{
+	struct loop_iteration *last = &l->iterations.at[l->iterations.n - 1];
+	for (size_t i = l->iterations.n - 1; i-- > 0;) {
+		struct loop_iteration *before = &l->iterations.at[i];
+		if (before->slot != last->slot)
+			continue;
+		before->end_ticks = last->end_ticks;
+		before->n.calls += last->n.calls;
+		before->n.launches += last->n.launches;
+		before->n.waits += last->n.waits;
+		before->n.transfers += last->n.transfers;
+		break;
+	}
+	l->iterations.n--;
+}
+
+static void end_run(struct loop_tree *t, struct loop_thread *thread, uint64_t ticks,
+		    enum run_end how)
+{
+	const struct loop_open *open = &thread->open.at[thread->open.n - 1];
+	uint32_t loop = open->loop;
+	bool joins = open->is_next && only_tested(t, thread, open, how);
 	end_iteration(t, thread, ticks);
+	if (joins && !t->is_full)
+		join_last(&t->loops.at[loop]);
 	t->loops.at[loop].n_runs++;
 	if (ticks > thread->last_end_ticks)
 		t->loops.at[loop].tail_ticks += ticks - thread->last_end_ticks;
@@ -178,13 +221,13 @@ static uint32_t move_to(struct loop_tree *t, struct loop_thread *thread, const s
 	bool goes_round = same == turned && same < thread->open.n &&
 			  thread->open.at[same].loop == s->loops[same].loop;
 	while (thread->open.n > same + goes_round)
-		end_run(t, thread, ticks);
+		end_run(t, thread, ticks, RUN_LEFT);
 	if (goes_round)
 		end_iteration(t, thread, ticks);
 	if (!same && s->n_loops)
 		note_birth_place(t, thread, s->loops[0].loop);
 	for (size_t i = same; i < s->n_loops; i++)
-		begin_iteration(t, thread, s->loops[i].loop, ticks);
+		begin_iteration(t, thread, s->loops[i].loop, goes_round && i == same, ticks);
 	return same < s->n_loops ? s->loops[same].level : LOOP_NONE;
 }
 
@@ -203,6 +246,19 @@ static void count_replay(const struct loop_graph *g, struct loop_counts *n, bool
 	n->others += in_optimizer ? 0 : g->others;
 	n->transfers += g->transfers;
 	n->replayed_ticks += loop_graph_ticks(g);
+}
+
+/* Notes at which place of each open loop's function the call with the stack `s` is. */
+static void note_sites(const struct loop_tree *t, struct loop_thread *thread,
+		       const struct loop_stack *s)
+{
+	for (size_t i = 0; i < s->n_loops && i < thread->open.n; i++) {
+		struct loop_open *open = &thread->open.at[i];
+		uint64_t site = t->stacks.frames.at[s->frames[s->loops[i].level]].at;
+		open->has_several_sites |= open->has_site && open->site != site;
+		open->site = site;
+		open->has_site = true;
+	}
 }
 
 /* Counts a call that has the stack `s`. `begun`: the level of the outermost loop that began. */
@@ -274,6 +330,7 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 			 : NULL;
 	if (s) {
 		uint32_t begun = move_to(t, thread, s, c->begin_ticks);
+		note_sites(t, thread, s);
 		count_call(t, thread, s, c, category, begun);
 		thread->before = s;
 		thread->last_end_ticks = c->begin_ticks + record_duration(c);
@@ -321,7 +378,7 @@ void loop_tree_feed_graph(struct loop_tree *t, uint32_t slot, const struct rec_h
 static void end_all(struct loop_tree *t, struct loop_thread *thread)
 {
 	while (thread->open.n)
-		end_run(t, thread, thread->last_end_ticks);
+		end_run(t, thread, thread->last_end_ticks, RUN_CUT);
 }
 
 /* The creation of a thread is no call, but it shows the iterations of the loops around it. */

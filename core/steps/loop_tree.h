@@ -71,6 +71,10 @@ struct loop_birth {
 struct loop_open {
 	uint32_t loop;
 	struct loop_iteration begun; /* `n` has the thread's counts at its begin */
+	bool is_next;		     /* another iteration of the same run came before */
+	/* The place in the loop's function of all its calls so far. */
+	bool has_site, has_several_sites;
+	uint64_t site;
 };
 
 /* The calls of a thread that are captured into a graph. */

@@ -18,6 +18,23 @@ static const struct loop_place *place_at(const struct loop_stacks *x, const stru
 	return NULL;
 }
 
+bool loop_place_is_header(const struct loop_stacks *x, const struct loop_place *p, uint64_t at)
+{
+	return flow_loop_at(x->frames.at[p->frame].flow, p->number) == at;
+}
+
+bool loop_place_needs_others(const struct loop_stacks *x, const struct loop_place *p, uint64_t at)
+{
+	VEC(struct flow_site) others = { 0 };
+	for (size_t i = 0; i < p->sites.n; i++)
+		if (p->sites.at[i].at != at)
+			vec_push(&others, p->sites.at[i]);
+	bool needs = others.n &&
+		     flow_is_always(x->frames.at[p->frame].flow, p->number, others.at, others.n);
+	vec_free(&others);
+	return needs;
+}
+
 /*
  * Returns whether each iteration of the loop makes a call at another place than frame `level`. If
  * so, and if no such call came between two calls at the frame's place, the loop did not go round
@@ -26,15 +43,8 @@ static const struct loop_place *place_at(const struct loop_stacks *x, const stru
 static bool passes_others(const struct loop_stacks *x, const struct loop_stack *s, uint32_t level,
 			  uint32_t number)
 {
-	const struct loop_frame *f = frame_at(x, s, level);
 	const struct loop_place *p = place_at(x, s, level, number);
-	VEC(struct flow_site) others = { 0 };
-	for (size_t i = 0; p && i < p->sites.n; i++)
-		if (p->sites.at[i].at != f->at)
-			vec_push(&others, p->sites.at[i]);
-	bool passes = others.n && flow_is_always(f->flow, number, others.at, others.n);
-	vec_free(&others);
-	return passes;
+	return p && loop_place_needs_others(x, p, frame_at(x, s, level)->at);
 }
 
 /* Why a function may have been called again without an iteration of the loop around its call. */

@@ -6,6 +6,7 @@
  */
 #include "core/symbols/stack_about.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The part of a frame that must contain the text. */
@@ -15,6 +16,7 @@ enum part {
 	 * within the method do not match */
 	METHOD,
 	FILE_NAME,
+	METHOD_OF_FILE, /* a part of the file's name, a colon, and a METHOD */
 	MODULE,
 };
 
@@ -43,9 +45,14 @@ static const struct row rows[] = {
 	{ ABOUT_FETCH, FUNCTION, 0, "next_batch" },
 	{ ABOUT_FETCH, FUNCTION, 0, "load_batch" },
 	{ ABOUT_FETCH, FUNCTION, 0, "make_batch" },
-	{ ABOUT_FETCH, FILE_NAME, 0, "/queue.py" },
-	{ ABOUT_FETCH, FILE_NAME, 0, "multiprocessing/queues.py" },
-	{ ABOUT_FETCH, FILE_NAME, 0, "multiprocessing/connection.py" },
+	/* who puts something in waits for no data: a log, or the results of a request */
+	{ ABOUT_FETCH, METHOD_OF_FILE, 0, "/queue.py:get" },
+	{ ABOUT_FETCH, METHOD_OF_FILE, 0, "multiprocessing/queues.py:get" },
+	{ ABOUT_FETCH, METHOD_OF_FILE, 0, "multiprocessing/connection.py:recv" },
+	{ ABOUT_FETCH, METHOD_OF_FILE, 0, "multiprocessing/connection.py:recv_bytes" },
+	{ ABOUT_FETCH, METHOD_OF_FILE, 0, "multiprocessing/connection.py:recv_bytes_into" },
+	{ ABOUT_FETCH, METHOD_OF_FILE, 0, "multiprocessing/connection.py:poll" },
+	{ ABOUT_FETCH, METHOD_OF_FILE, 0, "multiprocessing/connection.py:wait" },
 	{ ABOUT_FETCH, FILE_NAME, 0, "/datasets/" },
 	{ ABOUT_FETCH, FILE_NAME, 0, "/torchvision/" },
 	{ ABOUT_FETCH, FILE_NAME, 0, "/torchaudio/" },
@@ -98,15 +105,28 @@ static bool is_last_name(const char *function, const char *name)
 	       (n == n_name || function[n - n_name - 1] == '.');
 }
 
+static bool is_method_of_file(const struct frame *frame, const char *text)
+{
+	char file[64];
+	size_t n = strcspn(text, ":");
+	snprintf(file, sizeof(file), "%.*s", (int)n, text);
+	return strstr(frame->file, file) && is_last_name(frame->function, text + n + 1);
+}
+
 static bool matches(const struct row *row, const struct frame *frame)
 {
-	const char *const parts[] = { [FUNCTION] = frame->function,
-				      [METHOD] = frame->function,
-				      [FILE_NAME] = frame->file,
-				      [MODULE] = frame->module };
-	const char *part = parts[row->part];
-	return row->part == METHOD ? is_last_name(part, row->text)
-				   : strstr(part, row->text) != NULL;
+	switch (row->part) {
+	case FUNCTION:
+		return strstr(frame->function, row->text);
+	case METHOD:
+		return is_last_name(frame->function, row->text);
+	case FILE_NAME:
+		return strstr(frame->file, row->text);
+	case METHOD_OF_FILE:
+		return is_method_of_file(frame, row->text);
+	default:
+		return strstr(frame->module, row->text);
+	}
 }
 
 unsigned stack_about_depth(size_t number)

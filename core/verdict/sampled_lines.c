@@ -36,9 +36,22 @@ static size_t depth_of(struct frames *f, uint32_t stack, const struct frame *fra
 }
 
 /*
+ * Returns the frame of the sampled stack in the innermost function that it shares with the call. A
+ * line may make calls itself, too: `for batch in f(loader)` gives back the memory of the last
+ * batch, and then f() waits for the next one.
+ */
+static const struct frame *shared_with(struct frames *f, uint32_t stack, uint32_t call,
+				       bool *differs)
+{
+	struct phase_parting p = phase_rules_parting(f, stack, call);
+	*differs = phase_rules_differ_by_line(&p);
+	return p.at && !p.other && p.shared ? p.shared : p.at;
+}
+
+/*
  * Returns the line at which the sampled stack leaves the innermost function that also makes calls;
- * 0: that line makes the calls itself, or no user's function makes calls. The call that follows the
- * sample may be one of another function, such as that of an evaluation after the last batch.
+ * 0: only that line makes them, or no user's function makes calls. The call that follows the sample
+ * may be one of another function, such as that of an evaluation after the last batch.
  */
 static uint32_t outer_of(struct frames *f, uint32_t stack, const struct call_stacks *calls)
 {
@@ -46,13 +59,13 @@ static uint32_t outer_of(struct frames *f, uint32_t stack, const struct call_sta
 	size_t least = SIZE_MAX;
 	bool is_apart = false;
 	for (size_t i = 0; i < calls->at.n; i++) {
-		struct phase_parting p = phase_rules_parting(f, stack, calls->at.at[i]);
-		size_t depth = p.at ? depth_of(f, stack, p.at) : SIZE_MAX;
-		if (!p.at || p.at->is_library || depth > least)
+		bool differs;
+		const struct frame *at = shared_with(f, stack, calls->at.at[i], &differs);
+		size_t depth = at ? depth_of(f, stack, at) : SIZE_MAX;
+		if (!at || at->is_library || depth > least)
 			continue;
-		bool differs = phase_rules_differ_by_line(&p);
 		is_apart = depth < least ? differs : is_apart || differs;
-		nearest = p.at;
+		nearest = at;
 		least = depth;
 	}
 	return nearest && is_apart ? frames_site_of(f, nearest) : 0;

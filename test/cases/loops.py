@@ -279,6 +279,45 @@ def pool_for_all():
             pool.submit(request).result()
 
 
+# ---- The last look ----
+
+def batches(n):
+    """Makes a call also after the last batch, as a loader does that gives memory back."""
+    for _ in range(n):
+        upload()
+        yield
+    cuda.cudaStreamQuery(None)
+
+
+def last_look():
+    for _ in range(2):
+        for _ in batches(STEPS // 2):  # step
+            model()
+            read()
+
+
+def last_look_then_more():
+    for _ in range(3):
+        for _ in batches(STEPS // 3):  # step
+            model()
+            read()
+        clear(16)
+
+
+def last_test():
+    n = 0
+
+    def is_busy():
+        read()
+        return n < STEPS
+
+    while is_busy():  # step
+        upload()
+        model()
+        n += 1
+    clear(16)
+
+
 # ---- Time outside of loops ----
 
 def after_a_short_loop():

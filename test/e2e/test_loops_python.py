@@ -80,6 +80,11 @@ class PythonLoops(Case):
                 if "3.13" in INTERPRETERS:
                     self.check(kind, INTERPRETERS["3.13"][0][1])
 
+    def test_the_call_that_finds_the_end_is_no_iteration(self):
+        for kind in "last_look", "last_look_then_more", "last_test":
+            with self.subTest(kind):
+                self.check(kind)
+
     def test_time_after_a_loop_is_not_time_in_the_loop(self):
         steps = self.steps("after_a_short_loop")
         self.assertEqual(steps["count"], STEPS)

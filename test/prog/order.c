@@ -33,6 +33,8 @@ static int irregular(void)
 			MUST(cudaMemcpyAsync(p, from, 0, cudaMemcpyHostToDevice, NULL));
 		if (i % 4 == 1)
 			MUST(cudaMemsetAsync(p, 0, 0, NULL));
+		if (i % 6 == 3)
+			MUST(cudaMemcpy(to, p, 0, cudaMemcpyDeviceToHost));
 		work_launch(kernel, 1, NULL);
 		if (i % 5 == 2)
 			MUST(cudaMemcpy(to, from, sizeof(to), cudaMemcpyHostToHost));

@@ -504,11 +504,18 @@ static void trains_and_tests(struct twin *made)
 	twin_launch(made, 1, 10, "layer", TESTS);
 }
 
-/* Judges trains_and_tests() with samples that show data loading with the stack FETCHES. */
-static void judge_fetching(void)
+static void tests_and_trains(struct twin *made)
+{
+	twin_launch(made, 1, 10, "layer", TESTS);
+	twin_host(made, 1400);
+	twin_launch(made, 1, 10, "layer", TRAINS);
+}
+
+/* Judges `step` with samples that show data loading with the stack FETCHES. */
+static void judge_fetching(twin_step step)
 {
 	const struct host_sum waits = { .kind = HOST_LOADER, .stack = FETCHES, .ns = 1000 };
-	twin_record(tw, trains_and_tests, 8);
+	twin_record(tw, step, 8);
 	for (size_t i = 0; i < tw->a.timeline.calls.n; i++)
 		tw->a.timeline.calls.at[i].before_kind = HOST_LOADER;
 	f = (struct findings){ 0 };
@@ -527,10 +534,30 @@ static void the_line_that_waits_is_of_the_innermost_loop(void **state)
 	make_frames();
 	frames[TRAINS].function = frames[FETCHES].function = "train";
 	frames[TESTS].function = "test";
-	judge_fetching();
+	judge_fetching(trains_and_tests);
 	assert_true(advises("prefetch"));
 	assert_string_equal(f.input_source, "");
 	assert_int_equal(f.advice.at[0].site, FETCHES);
+	memset(callers, 0, sizeof(callers));
+	forget();
+}
+
+/*
+ * A `for` over a generator of the user's: the `for` itself makes calls that give memory back, and
+ * the generator waits for the next batch. Both are at the line of the `for`.
+ */
+static void a_line_that_waits_may_make_calls(void **state)
+{
+	enum { FOR = TESTS };
+	(void)state;
+	callers[FETCHES] = FOR;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	frames[TRAINS].function = frames[FOR].function = "train";
+	frames[FETCHES].function = "batches";
+	judge_fetching(tests_and_trains);
+	assert_true(advises("prefetch"));
+	assert_int_equal(f.advice.at[0].site, FOR);
 	memset(callers, 0, sizeof(callers));
 	forget();
 }
@@ -542,7 +569,7 @@ static void a_wait_for_a_queue_says_so(void **state)
 	tw = mem_zero(sizeof(*tw));
 	make_frames();
 	frames[FETCHES].file = "/usr/lib/python3.11/queue.py";
-	judge_fetching();
+	judge_fetching(trains_and_tests);
 	assert_int_equal(f.verdict, VERDICT_INPUT);
 	assert_string_equal(f.input_source, "queue");
 	assert_true(advises("fill the queue faster"));
@@ -1259,6 +1286,7 @@ int main(void)
 		cmocka_unit_test(no_input_without_a_loader),
 		cmocka_unit_test(samples_tell_what_the_cpu_did),
 		cmocka_unit_test(the_line_that_waits_is_of_the_innermost_loop),
+		cmocka_unit_test(a_line_that_waits_may_make_calls),
 		cmocka_unit_test(a_wait_for_a_queue_says_so),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),

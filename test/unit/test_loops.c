@@ -228,6 +228,51 @@ static void test_equal_places_begin_an_iteration(void **state)
 	stop(&f);
 }
 
+/* Each iteration waits at 2 and launches at 3. The last call at 2 finds that the loop is over. */
+static void test_the_test_that_ends_a_loop_is_no_iteration(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, ".[..].", ".");
+	for (int run = 0; run < 2; run++) {
+		launch(&f, 0);
+		for (int i = 0; i < 5; i++) {
+			wait(&f, 2);
+			launch(&f, 3);
+		}
+		wait(&f, 2);
+		launch(&f, 5);
+	}
+	const struct loop *l = loop_of(&f, 10);
+	assert_non_null(l);
+	assert_int_equal(l->n_runs, 2);
+	assert_int_equal(l->n_calls, 22);
+	assert_int_equal(l->iterations.at[4].n.calls, 3);
+	assert_int_equal(l->iterations.at[5].n.calls, 2);
+	stop(&f);
+}
+
+/* The program may have failed in the middle of its last iteration, or have left the loop there. */
+static void test_a_last_iteration_that_does_work_counts(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, ".[..].", ".");
+	for (int run = 0; run < 2; run++) {
+		launch(&f, 0);
+		for (int i = 0; i < 5; i++) {
+			launch(&f, 2);
+			wait(&f, 3);
+		}
+		launch(&f, 2);
+		if (!run)
+			launch(&f, 5);
+	}
+	loop_tree_end(&f.tree);
+	assert_non_null(loop_of(&f, 12));
+	stop(&f);
+}
+
 static void test_a_function_called_again_is_in_the_callers_loop(void **state)
 {
 	struct fixture f;
@@ -1173,6 +1218,8 @@ int main(void)
 		cmocka_unit_test(test_a_thread_that_takes_turns_is_no_other_step),
 		cmocka_unit_test(test_each_iteration_is_counted),
 		cmocka_unit_test(test_equal_places_begin_an_iteration),
+		cmocka_unit_test(test_the_test_that_ends_a_loop_is_no_iteration),
+		cmocka_unit_test(test_a_last_iteration_that_does_work_counts),
 		cmocka_unit_test(test_a_function_called_again_is_in_the_callers_loop),
 		cmocka_unit_test(test_nested_loops_have_their_own_iterations),
 		cmocka_unit_test(test_a_missing_stack_is_skipped),

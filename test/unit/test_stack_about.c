@@ -51,6 +51,33 @@ static void test_a_file(void **state)
 	assert_int_equal(by_depth[stack_about_depth(20)], 0);
 }
 
+/* Python's queues serve logs, too: only what is taken out may be a batch. */
+static void test_only_taking_from_a_queue_fetches(void **state)
+{
+	static const struct {
+		const char *function, *file;
+		uint32_t about;
+	} rows[] = {
+		{ "Queue.get", "/usr/lib/python3.11/queue.py", ABOUT_FETCH },
+		{ "Queue.put", "/usr/lib/python3.11/queue.py", 0 },
+		{ "SimpleQueue.get", "/usr/lib/python3.11/multiprocessing/queues.py", ABOUT_FETCH },
+		{ "JoinableQueue.put", "/usr/lib/python3.11/multiprocessing/queues.py", 0 },
+		{ "_ConnectionBase.recv", "/usr/lib/python3.11/multiprocessing/connection.py",
+		  ABOUT_FETCH },
+		{ "_ConnectionBase.send", "/usr/lib/python3.11/multiprocessing/connection.py", 0 },
+		{ "wait", "/usr/lib/python3.11/multiprocessing/connection.py", ABOUT_FETCH },
+	};
+	uint32_t by_depth[ABOUT_DEPTHS];
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct frame frame = { .function = rows[i].function,
+					     .file = rows[i].file,
+					     .module = "" };
+		stack_about_match(&frame, by_depth);
+		assert_int_equal(by_depth[stack_about_depth(9)], rows[i].about);
+	}
+}
+
 static void test_a_method_is_meant_by_its_last_name(void **state)
 {
 	(void)state;
@@ -66,6 +93,7 @@ int main(void)
 		cmocka_unit_test(test_how_far_out),
 		cmocka_unit_test(test_rows_add_up),
 		cmocka_unit_test(test_a_file),
+		cmocka_unit_test(test_only_taking_from_a_queue_fetches),
 		cmocka_unit_test(test_a_method_is_meant_by_its_last_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

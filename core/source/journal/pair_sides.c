@@ -250,12 +250,12 @@ static void list_thread(struct listing *l, uint32_t thread)
 
 /*
  * Returns whether the call is a copy to the host without Async in its name. Such a copy also waits
- * for its stream.
+ * for its stream, unless it has nothing to copy.
  */
 static bool is_waiting_copy(const struct listing *l, const struct rec_call *call)
 {
 	return dict_category(l->s->in->dict, call->hook) == CAT_MEMCPY &&
-	       call->detail == COPY_D2H && !trait(l, call).is_async;
+	       call->detail == COPY_D2H && call->arg && !trait(l, call).is_async;
 }
 
 /* Returns the key of the work that the call waits for; 0 if it does not wait. */
