@@ -108,6 +108,7 @@ bool learn_loops_search(struct learn_loops *x, const struct learn_loops_wish *wi
 	loop_choice_free(&x->choice);
 	if (ended)
 		loop_tree_end(&x->tree);
+	loop_repair(&x->tree);
 	loop_births_link(&x->tree);
 	x->has_choice = loop_tree_is_whole(&x->tree) && choose(x, wish);
 	return x->has_choice && x->choice.confidence >= CLEAR &&

@@ -82,13 +82,15 @@ static void begin_iteration(struct loop_tree *t, struct loop_thread *thread, uin
 						 .n = thread->n } }));
 }
 
-/* Ends the iteration of the innermost open loop. */
-static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint64_t ticks)
+/* Ends the iteration of the innermost open loop. `went_round`: another one follows. */
+static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint64_t ticks,
+			  bool went_round)
 {
 	struct loop_open *open = &thread->open.at[thread->open.n - 1];
 	struct loop *l = loop_of(t, open->loop);
 	struct loop_iteration i = open->begun;
 	i.end_ticks = ticks;
+	i.went_round = went_round;
 	i.n = difference(&thread->n, &open->begun.n);
 	uint64_t took = ticks - i.begin_ticks + i.n.replayed_ticks;
 	l->n_calls += i.n.calls;
@@ -125,9 +127,9 @@ static bool only_tested(const struct loop_tree *t, const struct loop_thread *thr
 {
 	const struct loop_place *p = &t->stacks.places.at[open->loop];
 	struct loop_counts n = difference(&thread->n, &open->begun.n);
-	return open->has_site && !open->has_several_sites && !n.others && !n.steps &&
-	       (how == RUN_LEFT || loop_place_is_header(&t->stacks, p, open->site)) &&
-	       loop_place_needs_others(&t->stacks, p, open->site);
+	return open->begun.has_one_site && !n.others && !n.steps &&
+	       (how == RUN_LEFT || loop_place_is_header(&t->stacks, p, open->begun.site)) &&
+	       loop_place_needs_others(&t->stacks, p, open->begun.site);
 }
 
 /* Makes the calls of the last iteration part of the one before it. */
@@ -154,7 +156,7 @@ static void end_run(struct loop_tree *t, struct loop_thread *thread, uint64_t ti
 	const struct loop_open *open = &thread->open.at[thread->open.n - 1];
 	uint32_t loop = open->loop;
 	bool joins = open->is_next && only_tested(t, thread, open, how);
-	end_iteration(t, thread, ticks);
+	end_iteration(t, thread, ticks, false);
 	if (joins && !t->is_full)
 		join_last(&t->loops.at[loop]);
 	t->loops.at[loop].n_runs++;
@@ -223,7 +225,7 @@ static uint32_t move_to(struct loop_tree *t, struct loop_thread *thread, const s
 	while (thread->open.n > same + goes_round)
 		end_run(t, thread, ticks, RUN_LEFT);
 	if (goes_round)
-		end_iteration(t, thread, ticks);
+		end_iteration(t, thread, ticks, true);
 	if (!same && s->n_loops)
 		note_birth_place(t, thread, s->loops[0].loop);
 	for (size_t i = same; i < s->n_loops; i++)
@@ -255,9 +257,10 @@ static void note_sites(const struct loop_tree *t, struct loop_thread *thread,
 	for (size_t i = 0; i < s->n_loops && i < thread->open.n; i++) {
 		struct loop_open *open = &thread->open.at[i];
 		uint64_t site = t->stacks.frames.at[s->frames[s->loops[i].level]].at;
-		open->has_several_sites |= open->has_site && open->site != site;
-		open->site = site;
-		open->has_site = true;
+		struct loop_iteration *begun = &open->begun;
+		open->has_several_sites |= begun->has_one_site && begun->site != site;
+		begun->site = site;
+		begun->has_one_site = !open->has_several_sites;
 	}
 }
 

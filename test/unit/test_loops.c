@@ -376,6 +376,30 @@ static void test_c_code_that_calls_again_is_no_iteration(void **state)
 	stop(&f);
 }
 
+/* Like step_with_sum(), but a function that main calls first has the sum(). */
+static void test_c_code_that_calls_again_before_all_else_is_no_iteration(void **state)
+{
+	struct fixture f;
+	(void)state;
+	start(&f, "[..]", "..");
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < 5; k++)
+			launch_in(&f, 1, HELPER, 1);
+		if (!i)
+			loop_repair(&f.tree); /* at this time, nothing can be known */
+		launch(&f, 2);
+	}
+	loop_tree_end(&f.tree);
+	loop_repair(&f.tree);
+	const struct loop *l = loop_of(&f, 20);
+	assert_non_null(l);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(l->iterations.at[i].n.launches, 6);
+		assert_int_equal(l->iterations.at[i].launch, 6 * i);
+	}
+	stop(&f);
+}
+
 /* ---- Graphs ---- */
 
 enum { GRAPH_A = 1, GRAPH_B, EXEC = 10, OUTER_EXEC };
@@ -1225,6 +1249,7 @@ int main(void)
 		cmocka_unit_test(test_a_missing_stack_is_skipped),
 		cmocka_unit_test(test_a_tree_with_many_missing_stacks_is_not_whole),
 		cmocka_unit_test(test_c_code_that_calls_again_is_no_iteration),
+		cmocka_unit_test(test_c_code_that_calls_again_before_all_else_is_no_iteration),
 		cmocka_unit_test(test_a_launch_of_a_graph_counts_what_was_captured),
 		cmocka_unit_test(test_a_graph_counts_the_graphs_in_it),
 		cmocka_unit_test(test_replayed_steps_are_the_steps_and_not_the_warm_up),
