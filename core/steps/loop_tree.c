@@ -264,6 +264,15 @@ static void note_sites(const struct loop_tree *t, struct loop_thread *thread,
 	}
 }
 
+/* Some calls of the open iterations are at unknown places. */
+static void forget_sites(struct loop_thread *thread)
+{
+	for (size_t i = 0; i < thread->open.n; i++) {
+		thread->open.at[i].has_several_sites = true;
+		thread->open.at[i].begun.has_one_site = false;
+	}
+}
+
 /* Counts a call that has the stack `s`. `begun`: the level of the outermost loop that began. */
 static void count_call(const struct loop_tree *t, struct loop_thread *thread,
 		       const struct loop_stack *s, const struct rec_call *c, uint8_t category,
@@ -338,6 +347,8 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 		thread->before = s;
 		thread->last_end_ticks = c->begin_ticks + record_duration(c);
 		note_birth(t, thread);
+	} else {
+		forget_sites(thread);
 	}
 	if (hashes.trigram)
 		add_launch(thread, hashes, anchor_token(c, category), c->begin_ticks);
@@ -361,6 +372,7 @@ static void feed_node(struct loop_tree *t, struct loop_thread *thread, const str
 	struct loop_capture *c = &thread->capture;
 	if (c->graph != n->graph)
 		*c = (struct loop_capture){ .graph = n->graph };
+	forget_sites(thread);
 	const struct loop_stack *s =
 		n->stack ? loop_stacks_find(&t->stacks, n->stack,
 					    n->type == NODE_KERNEL ? LOOP_OF_LAUNCH : LOOP_OF_CALL)
@@ -393,6 +405,7 @@ static void move_creator(struct loop_tree *t, struct loop_thread *thread,
 	if (!s)
 		return;
 	move_to(t, thread, s, r->ticks);
+	note_sites(t, thread, s);
 	thread->before = s;
 	thread->last_end_ticks = r->ticks;
 }
