@@ -318,6 +318,35 @@ def last_test():
     clear(16)
 
 
+# ---- Loops of built-in functions ----
+
+class Part:
+    def __radd__(self, _):
+        clear()
+        return 0
+
+
+def all_at_first():
+    """The step begins in a function; built-in functions call from one place of it each."""
+    sum([Part()] * 3)
+    list(map(clear, [16] * 4))
+    max([1, 2, 3], key=lambda _: clear() or 1)
+
+
+def built_ins_first():
+    for _ in range(STEPS):  # step
+        all_at_first()
+        model()
+        read()
+
+
+def one_built_in_first():
+    for _ in range(2):
+        for _ in range(STEPS // 2):  # step
+            sum([Part()] * 5)
+            read()
+
+
 # ---- Time outside of loops ----
 
 def after_a_short_loop():

@@ -80,6 +80,11 @@ class PythonLoops(Case):
                 if "3.13" in INTERPRETERS:
                     self.check(kind, INTERPRETERS["3.13"][0][1])
 
+    def test_built_in_functions_that_call_several_times(self):
+        for kind in "built_ins_first", "one_built_in_first":
+            with self.subTest(kind):
+                self.check(kind)
+
     def test_the_call_that_finds_the_end_is_no_iteration(self):
         for kind in "last_look", "last_look_then_more", "last_test":
             with self.subTest(kind):
