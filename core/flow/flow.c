@@ -324,6 +324,35 @@ bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site 
 	return f->is_coarse ? is_always_coarse(f, sites, n) : is_always(f, path, loop, sites, n);
 }
 
+/* Returns whether a normal path in the loop leads from one block to another without a site. */
+static bool avoids(const struct flow *f, uint32_t loop, uint32_t from, uint32_t to,
+		   const struct flow_site *sites, size_t n)
+{
+	bool *seen = mem_zero(f->g.n * sizeof(*seen));
+	exclude_outside(f, loop, seen);
+	for (size_t i = 0; i < n; i++)
+		seen[site_block(f, &sites[i], f->g.header[loop])] = true;
+	bool is = reaches(f, PATH_NORMAL, from, to, seen);
+	free(seen);
+	return is;
+}
+
+bool flow_is_between(const struct flow *f, uint32_t loop, uint64_t at,
+		     const struct flow_site *sites, size_t n)
+{
+	uint32_t block = block_at(f, at);
+	if (f->is_coarse)
+		return false;
+	uint32_t header = f->g.header[loop];
+	for (size_t i = 0; i < n; i++) {
+		uint32_t site = site_block(f, &sites[i], header);
+		if (site == block || site == header)
+			return true;
+	}
+	return !avoids(f, loop, block, header, sites, n) ||
+	       (block != header && !avoids(f, loop, header, block, sites, n));
+}
+
 /* Fills in `is_retry`: no normal path leads from the first block of such a loop back to it. */
 static void find_retries(struct flow *f)
 {

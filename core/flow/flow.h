@@ -89,6 +89,13 @@ struct flow_site {
  */
 bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n);
 
+/*
+ * Returns whether the way from the place `at` to itself, by way of the loop's next iteration,
+ * always passes at least one of the `n` sites. None of them is at `at`.
+ */
+bool flow_is_between(const struct flow *f, uint32_t loop, uint64_t at,
+		     const struct flow_site *sites, size_t n);
+
 /* Returns the place of the loop's header, its first instruction. */
 uint64_t flow_loop_at(const struct flow *f, uint32_t loop);
 

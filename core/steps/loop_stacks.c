@@ -219,17 +219,19 @@ static bool is_native_library(const struct loop_frame *f)
 	return f->is & LOOP_FRAME_LIBRARY && !(f->is & LOOP_FRAME_PYTHON);
 }
 
-static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frames, size_t n,
-				    enum loop_caller caller)
+static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frames,
+				    const bool *is_direct, size_t n, enum loop_caller caller)
 {
 	size_t n_loops = count_loops(x, frames, n);
-	struct loop_stack *s =
-		mem_zero(sizeof(*s) + n_loops * sizeof(struct loop_at) + n * 2 * sizeof(uint32_t));
+	struct loop_stack *s = mem_zero(sizeof(*s) + n_loops * sizeof(struct loop_at) +
+					n * (2 * sizeof(uint32_t) + sizeof(bool)));
 	s->loops = (struct loop_at *)(s + 1);
 	s->frames = (uint32_t *)(s->loops + n_loops);
 	s->nodes = s->frames + n;
+	s->is_direct = (bool *)(s->nodes + n);
 	s->n = n;
 	memcpy(s->frames, frames, n * sizeof(*frames));
+	memcpy(s->is_direct, is_direct, n * sizeof(*is_direct));
 	uint32_t node = 0;
 	uint8_t within = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -261,6 +263,16 @@ static size_t n_native(const uint64_t *raw, size_t n)
 }
 
 /*
+ * Returns whether Python code called frame `i` without a function in C. If the outermost frame is
+ * of Python, the unwinder met its depth limit, and native frames may be missing.
+ */
+static bool is_direct(const uint64_t *raw, size_t n, size_t i)
+{
+	return i + 1 < n && raw[i] & FRAME_PYTHON && raw[i + 1] & FRAME_PYTHON &&
+	       !(raw[n - 1] & FRAME_PYTHON);
+}
+
+/*
  * In a stack with Python frames, native frames count only inside the innermost Python frame. Those
  * further out are missing where the unwinder met its depth limit. The same place would then look
  * like two.
@@ -274,18 +286,21 @@ const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id,
 		return *known ? x->stacks.at[*known - 1] : NULL;
 	uint64_t raw[DICT_FRAMES_MOST];
 	uint32_t flags, frames[DICT_FRAMES_MOST];
+	bool direct[DICT_FRAMES_MOST];
 	size_t n = 0, n_all = id ? dict_stack(x->dict, id, raw, &flags) : 0,
 	       inner = n_native(raw, n_all);
 	for (size_t i = n_all; i-- > 0;) {
 		if (i >= inner && !(raw[i] & FRAME_PYTHON))
 			continue;
 		uint32_t index = frame_index(x, raw[i]);
-		if (!x->frames.at[index].is_hidden)
-			frames[n++] = index;
+		if (x->frames.at[index].is_hidden)
+			continue;
+		direct[n] = is_direct(raw, n_all, i);
+		frames[n++] = index;
 	}
 	if (!n)
 		return NULL;
-	vec_push(&x->stacks, new_stack(x, frames, n, caller));
+	vec_push(&x->stacks, new_stack(x, frames, direct, n, caller));
 	*known = x->stacks.n;
 	return x->stacks.at[x->stacks.n - 1];
 }

@@ -69,6 +69,11 @@ struct loop_at {
 struct loop_stack {
 	uint32_t *frames; /* outermost first, without the hidden ones; indexes in `frames` */
 	uint32_t *nodes;  /* for each frame: a number that stands for it and all outer frames */
+	/*
+	 * For each frame: Python code called it, and no function in C. false: unknown. CPython
+	 * before 3.11 runs its evaluator, in C, for each call.
+	 */
+	bool *is_direct;
 	size_t n;
 	struct loop_at *loops; /* outermost first */
 	size_t n_loops;
@@ -114,7 +119,7 @@ struct loop_turn {
  * If the function of that frame leads from the first place to the second one, the program only went
  * on. If not, the innermost loop around both began an iteration. Without such a loop, the function
  * was called again: then the innermost loop around the nearest outer call that has one, unless a
- * function in C, such as sum(), called it again. The answer may change as n_sites grows.
+ * function in C, such as map(), called it again. The answer may change as n_sites grows.
  */
 struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
 				  const struct loop_stack *b);
@@ -131,7 +136,10 @@ bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p)
 /* Returns whether `at` is the loop's first instruction: in Python, the iterator of a `for`. */
 bool loop_place_is_header(const struct loop_stacks *x, const struct loop_place *p, uint64_t at);
 
-/* Returns whether each iteration that goes round makes a call at another place than `at`. */
+/*
+ * Returns whether each iteration that goes round, or each that comes to `at`, passes another place
+ * that makes calls.
+ */
 bool loop_place_needs_others(const struct loop_stacks *x, const struct loop_place *p, uint64_t at);
 
 /* Returns whether each iteration of the loop `outer` comes to the loop `inner` within it. */

@@ -29,8 +29,9 @@ bool loop_place_needs_others(const struct loop_stacks *x, const struct loop_plac
 	for (size_t i = 0; i < p->sites.n; i++)
 		if (p->sites.at[i].at != at)
 			vec_push(&others, p->sites.at[i]);
-	bool needs = others.n &&
-		     flow_is_always(x->frames.at[p->frame].flow, p->number, others.at, others.n);
+	const struct flow *flow = x->frames.at[p->frame].flow;
+	bool needs = others.n && (flow_is_always(flow, p->number, others.at, others.n) ||
+				  flow_is_between(flow, p->number, at, others.at, others.n));
 	vec_free(&others);
 	return needs;
 }
@@ -38,7 +39,8 @@ bool loop_place_needs_others(const struct loop_stacks *x, const struct loop_plac
 /*
  * Returns whether each iteration of the loop makes a call at another place than frame `level`. If
  * so, and if no such call came between two calls at the frame's place, the loop did not go round
- * between them: a function in C called Python code several times, as sum() and map() do.
+ * between them: a function in C called Python code several times, as sum() and map() do. But not if
+ * Python code made all calls: then a call that only some iterations make was missing.
  */
 static bool passes_others(const struct loop_stacks *x, const struct loop_stack *s, uint32_t level,
 			  uint32_t number)
@@ -81,12 +83,14 @@ static struct loop_turn came_again(const struct loop_stacks *x, const struct loo
 static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
 				     size_t level, enum repeats by)
 {
+	bool is_direct = true;
 	while (level-- > 0) {
 		const struct loop_frame *f = frame_at(x, s, level);
 		uint32_t number;
+		is_direct &= level + 1 < s->n && s->is_direct[level + 1];
 		if (!f->flow || !flow_loops_around(f->flow, f->at, &number, 1))
 			continue;
-		bool may_be_same = f->is & LOOP_FRAME_PYTHON || by == BY_RETRY,
+		bool may_be_same = (f->is & LOOP_FRAME_PYTHON && !is_direct) || by == BY_RETRY,
 		     may_repeat = flow_may_repeat(f->flow, number, f->at);
 		if (may_be_same && may_repeat && passes_others(x, s, (uint32_t)level, number))
 			break;

@@ -279,6 +279,36 @@ def pool_for_all():
             pool.submit(request).result()
 
 
+# ---- Calls that not all iterations make ----
+
+def log_now_and_then(i):
+    if i % 10 == 0:
+        cuda.cudaDeviceSynchronize()
+
+
+def logged():
+    """All calls but those of the log are made at one place, and the log is called each time."""
+    for i in range(STEPS):  # step
+        request()
+        log_now_and_then(i)
+
+
+def logged_late():
+    for i in range(2 * STEPS):  # step
+        if i >= STEPS:
+            request()
+            log_now_and_then(i)
+
+
+def mapped_late():
+    """A function in C calls again, in the iterations that make calls at all."""
+    for i in range(2 * STEPS):  # step
+        if i >= STEPS:
+            list(map(clear, (8, 16, 24, 32)))
+            upload()
+            read()
+
+
 # ---- The last look ----
 
 def batches(n):

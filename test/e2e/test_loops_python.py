@@ -85,6 +85,19 @@ class PythonLoops(Case):
             with self.subTest(kind):
                 self.check(kind)
 
+    def test_calls_that_not_all_iterations_make(self):
+        """Before 3.11, each call of Python code goes through C, as one by map() does."""
+        self.assertGreaterEqual(sys.version_info, (3, 11))
+        for kind in "logged", "logged_late":
+            with self.subTest(kind):
+                self.check(kind)
+
+    def test_calls_of_a_function_in_c_are_no_iterations(self):
+        """In the first iteration, it is not known yet what comes after these calls."""
+        steps = self.steps("mapped_late")
+        self.assertEqual(steps["loop"]["line"], line_of("mapped_late"))
+        self.assertIn(steps["count"], range(STEPS, STEPS + 4))
+
     def test_the_call_that_finds_the_end_is_no_iteration(self):
         for kind in "last_look", "last_look_then_more", "last_test":
             with self.subTest(kind):

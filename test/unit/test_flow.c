@@ -88,6 +88,26 @@ static bool always_at(const struct flow *f, int inner_row, int site)
 	return always(f, inner_row, 1, &(struct flow_site){ at(site), false });
 }
 
+/* Returns whether the way from `site` round the loop back to it passes `other`. */
+static bool between_at(const struct flow *f, int inner_row, int site, int other)
+{
+	uint32_t loop;
+	assert_int_equal(flow_loops_around(f, at(inner_row), &loop, 1), 1);
+	return flow_is_between(f, loop, at(site), &(struct flow_site){ at(other), false }, 1);
+}
+
+/* In each iteration, an if without an else: one row before the test, two in its body, one after. */
+static void what_comes_between_two_passes_of_a_place(void **state)
+{
+	(void)state;
+	const struct row rows[] = { STEP, BRANCH(4), STEP, STEP, STEP, BRANCH(0), END };
+	struct flow *f = MAKE(rows);
+	assert_true(between_at(f, 0, 2, 3) && between_at(f, 0, 3, 2));	/* both in the body */
+	assert_true(between_at(f, 0, 2, 0) && between_at(f, 0, 2, 4));	/* round the loop */
+	assert_false(between_at(f, 0, 0, 2) || between_at(f, 0, 4, 3)); /* may be left out */
+	flow_free(f);
+}
+
 static void straight_code_has_no_loop(void **state)
 {
 	(void)state;
@@ -601,6 +621,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(straight_code_has_no_loop),
+		cmocka_unit_test(what_comes_between_two_passes_of_a_place),
 		cmocka_unit_test(the_other_branch_is_not_forward),
 		cmocka_unit_test(loops_nest),
 		cmocka_unit_test(the_else_of_a_loop_is_outside),
