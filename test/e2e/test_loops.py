@@ -236,11 +236,25 @@ class Loops(Case):
         self.assertLess(steps["loop"]["iterations"], 5000)
         self.assertGreater(steps["confidence"], 0.7)
 
-    def test_no_loop_is_learned_without_an_opening(self):
+    def test_loops_decide_without_an_opening_if_every_step_is_recorded(self):
+        """The launches alone count each round of an iteration as a step."""
         _, steps, _ = self.steps([prog("case_loops"), "stages", "1000"], PROF_OPENING="off",
                                  PROF_SCHEDULE="always")
-        self.assertGreater(steps["count"], 0)
-        self.assertNotIn("loop", steps)
+        self.assertEqual((steps["count"], steps["loop"]["iterations"]), (1000, 1000))
+
+    def test_the_flight_recorder_learns_loops(self):
+        """As long as every step is kept or dropped by its number, none is cut anew."""
+        for opening in "off", "10s,64MB":
+            for schedule in "flight=4", "flight=4,skip_first=50":
+                with self.subTest(schedule, opening=opening):
+                    _, steps, _ = self.steps([prog("case_loops"), "stages", "1000"],
+                                             PROF_OPENING=opening, PROF_SCHEDULE=schedule)
+                    counts_rounds = steps["count"] != 1000
+                    self.assertEqual(counts_rounds, steps["confidence"] < 0.7, steps)
+                    self.assertIn("loop", steps)
+        _, steps = self.after_the_opening("stages", "6000", PROF_SCHEDULE="flight=4")
+        self.assertEqual((steps["count"], steps["recorded"][-1]), (6000, 5999))
+        self.assertGreater(steps["confidence"], 0.7)
 
     def test_a_line_without_a_loop(self):
         run, _, _ = self.steps([prog("case_rk4_stages")])
