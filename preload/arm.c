@@ -24,6 +24,11 @@ bool arm_is_always(const struct arm *a)
 	return a->schedule.always;
 }
 
+bool arm_is_endless(const struct arm *a)
+{
+	return a->schedule.always || a->schedule.flight;
+}
+
 static enum sched_action scheduled(const struct arm *a, uint64_t number)
 {
 	if (a->schedule.always)

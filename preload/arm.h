@@ -39,6 +39,9 @@ bool arm_is_off(const struct arm *a);
 /* Returns true if everything is recorded, so that the number of the step does not matter. */
 bool arm_is_always(const struct arm *a);
 
+/* Returns true if recording never ends, although only the latest steps may be kept. */
+bool arm_is_endless(const struct arm *a);
+
 /*
  * Starts the schedule. `next` is the first step that can still be recorded. If the first step that
  * the schedule warms up or records is before `next`, the whole schedule moves so that this step

@@ -298,7 +298,7 @@ static void cut_opening(uint64_t ticks)
 	if (had_gpu && !wants_gpu(g->action))
 		gpu_stop();
 	steps_set_switch();
-	if (!arm_is_always(&g->arm))
+	if (!arm_is_endless(&g->arm))
 		log_line(LOG_INFO, "the opening has reached its limit (PROF_OPENING)");
 }
 
@@ -621,28 +621,27 @@ void steps_after_context(void)
 }
 
 /* ---- Start ---- */
-
 /*
- * Begins the opening, unless the schedule records nothing or the latest steps only, or the program
- * itself says what to record. If every step is recorded anyway, the opening is the part of the run
- * from which loops are learned.
+ * Begins the opening, unless the schedule records nothing, or the program itself says what to
+ * record. If every step is recorded anyway, the opening is the part of the run from which loops are
+ * learned. PROF_OPENING=off then saves nothing, so it has the usual limits.
  */
 static void start_opening(const struct schedule *schedule, const struct opening_limits *limits)
 {
 	struct schedule usual;
-	if (schedule->off || schedule->flight || g->mode == STEP_MODE_API)
+	struct opening_limits most = *limits;
+	if (schedule->off || g->mode == STEP_MODE_API)
 		return;
 	schedule_parse(SCHEDULE_DEFAULT, &usual, NULL);
 	g->soon = schedule_first_recorded(&usual);
-	g->arm.is_opening = opening_start(&g->opening, limits, ticks_of_ns(1000000000),
+	bool is_endless = arm_is_endless(&g->arm);
+	if (is_endless && !most.ns && !most.bytes)
+		opening_parse(OPENING_DEFAULT, &most, NULL);
+	g->arm.is_opening = opening_start(&g->opening, &most, ticks_of_ns(1000000000),
 					  journal_header()->chunk_bytes);
-	if (schedule->always) {
+	if (is_endless)
 		opening_leave_gpu(&g->opening);
-		if (!g->arm.is_opening)
-			end_opening(hook_ticks());
-		return;
-	}
-	if (gpu_teardown_has_graphs())
+	else if (gpu_teardown_has_graphs())
 		steps_before_graph(false);
 }
 

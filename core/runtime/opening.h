@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* The limits if PROF_OPENING is not set: the default in config.def. */
+#define OPENING_DEFAULT "10s,64MB"
+
 /* A limit of 0 does not apply. If both are 0, there is no opening. */
 struct opening_limits {
 	uint64_t ns;	/* time in which the program launches work */

@@ -177,6 +177,7 @@ struct learn_named {
 	bool is_contradicted;
 	/* Then `loop` is that loop: the steps counted are the iterations of no loop. */
 	bool is_other;
+	bool is_inexact; /* see learn_loops_is_inexact() */
 };
 
 /* Returns the loop of the steps that were counted. Call once all calls have been fed. */

@@ -217,7 +217,8 @@ struct learn_named learn_loop(struct learn *l, const struct ingest *f,
 	const struct learn_loops_wish wish = learn_wish(l, f);
 	bool is_clear = learn_loops_search(x, &wish, true);
 	if (x->has_choice && !learn_loops_contradict(x, counted))
-		return (struct learn_named){ .loop = &x->choice };
+		return (struct learn_named){ .loop = &x->choice,
+					     .is_inexact = learn_loops_is_inexact(x, counted) };
 	int64_t match = learn_loops_match(x, counted);
 	bool is_other = is_clear || learn_loops_has_enough(x);
 	if (match < 0)
@@ -232,5 +233,7 @@ struct learn_named learn_loop(struct learn *l, const struct ingest *f,
 	x->choice.other = clear;
 	bool is_hidden = loop_is_hidden(&x->tree, (uint32_t)match);
 	return (struct learn_named){ .loop = x->has_choice ? &x->choice : NULL,
-				     .is_contradicted = is_clear || is_hidden };
+				     .is_contradicted = is_clear || is_hidden,
+				     .is_inexact = x->has_choice &&
+						   learn_loops_is_inexact(x, counted) };
 }

@@ -4,6 +4,7 @@
 #include "core/runtime/token.h"
 #include "core/steps/loop_anchor.h"
 #include "core/steps/loop_births.h"
+#include "core/steps/loop_candidates.h"
 #include "core/steps/loop_names.h"
 #include "core/util/bisect.h"
 
@@ -92,7 +93,10 @@ static bool choose(struct learn_loops *x, const struct learn_loops_wish *wish)
 	if (!wish->loop)
 		return loop_choose(&x->tree, &x->choice);
 	int64_t index = loop_names_find(&x->tree, wish->loop);
-	return index >= 0 && loop_choose_this(&x->tree, (uint32_t)index, &x->choice);
+	if (index < 0 || !loop_choose_this(&x->tree, (uint32_t)index, &x->choice))
+		return false;
+	x->choice.is_in_turns = false; /* the user wants each iteration */
+	return true;
 }
 
 bool learn_loops_is_due(const struct learn_loops *x)
@@ -247,6 +251,18 @@ static bool counts_iterations(const struct loop_tree *t, const struct anchor_cou
 		add_part(t, counted, part, &h);
 	}
 	return counts_parts(n_steps, l->iterations.n, &h);
+}
+
+bool learn_loops_is_inexact(const struct learn_loops *x, const struct anchor_counts *counted)
+{
+	const struct loop *l = &x->tree.loops.at[x->choice.loop];
+	bool is_inner = loop_place_of(&x->tree, l)->parent != LOOP_NONE;
+	/*
+	 * Without a loop around it, the program comes to it only once. An exchange of copies also
+	 * extends from one run of the loop to the next.
+	 */
+	return is_inner && !x->choice.by_optimizer && counted->anchor != TOKEN_EXCHANGE &&
+	       count_steps(&x->tree, counted) + l->n_runs <= l->iterations.n;
 }
 
 bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_counts *counted)

@@ -93,6 +93,13 @@ uint32_t learn_loops_calls_per_step(const struct learn_loops *x);
 int64_t learn_loops_match(const struct learn_loops *x, const struct anchor_counts *counted);
 
 /*
+ * Returns whether the anchor may miss an iteration of the chosen loop each time that the program
+ * comes to it, as a trigram does that extends over two iterations. Then the number of steps may be
+ * wrong, without an optimizer that shows them. The last search must have found a loop.
+ */
+bool learn_loops_is_inexact(const struct learn_loops *x, const struct anchor_counts *counted);
+
+/*
  * Returns whether the stacks are known, and show no loop at all. Then what recurs is in recursion,
  * in callbacks, or on threads that live for a step or for a part of one.
  */

@@ -126,6 +126,12 @@ struct level_choice {
 	enum level_change change;
 };
 
+/*
+ * Returns how much an answer of launches is worth that has this confidence and boundary, if no loop
+ * of the stacks counts the same steps. The confidence of other answers stays.
+ */
+double levels_sure_alone(double confidence, enum level_boundary boundary);
+
 /* Returns the boundary's name for reports. */
 const char *level_boundary_name(enum level_boundary boundary);
 

@@ -53,11 +53,42 @@ static void add_same(const struct loop_tree *t, const loop_candidates *all, stru
 	}
 }
 
+/* Returns how many threads have begins, at most `most`. */
+static size_t count_threads(const loop_begins *all, size_t most)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < all->n && n < most; i++) {
+		size_t k = 0;
+		while (k < i && all->at[k].slot != all->at[i].slot)
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
+/*
+ * Returns whether no thread begins an iteration before each other one has begun as many, as with a
+ * barrier in each iteration. Begins must be in the order of time.
+ */
+static bool are_in_turns(const loop_begins *all)
+{
+	enum { THREADS_MOST = 64, ROUNDS_LEAST = 6 };
+	size_t n = count_threads(all, THREADS_MOST);
+	if (n < 2 || n == THREADS_MOST || all->n < n * ROUNDS_LEAST)
+		return false;
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = i - i % n; k < i; k++)
+			if (all->at[k].slot == all->at[i].slot)
+				return false;
+	return true;
+}
+
 static void finish(const struct loop_tree *t, const loop_candidates *all, struct loop_choice *out)
 {
 	loop_note_end(out, &t->loops.at[out->loop]);
 	add_same(t, all, out);
 	qsort(out->begins.at, out->begins.n, sizeof(*out->begins.at), by_ticks);
+	out->is_in_turns = are_in_turns(&out->begins);
 }
 
 /* ---- The choice ---- */

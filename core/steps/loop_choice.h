@@ -28,6 +28,11 @@ struct loop_choice {
 	bool is_grouped;
 	/* Each iteration of the loop, and of all loops around it, makes a call that shows it. */
 	bool is_seen;
+	/*
+	 * Several threads take turns to begin an iteration, as if one step were an iteration of all
+	 * of them. In a pool, it may be one of each.
+	 */
+	bool is_in_turns;
 	/* In the order of time. Steps of all loops that the choice includes. */
 	loop_begins begins;
 	uint64_t end_ticks; /* the end of the last iteration */

@@ -63,6 +63,8 @@ static uint32_t statement_line(const struct loop_namer *x, const struct loop_fra
 	return line;
 }
 
+typedef VEC(struct flow_site) flow_sites;
+
 static bool is_of_user(const struct loop_frame *f)
 {
 	return f->is & LOOP_FRAME_PYTHON && !(f->is & (LOOP_FRAME_LIBRARY | LOOP_FRAME_FRAMEWORK));
@@ -137,17 +139,35 @@ static uint32_t endless_line(struct loop_namer *x, const char *file, uint32_t li
 	return source_endless(&x->source, &x->texts, folder ? folder : "", file, line);
 }
 
+/* Adds the calls in the loop, and in loops within it of the same function. */
+static void add_sites(const struct loop_stacks *s, const struct loop_place *p, flow_sites *to)
+{
+	uint32_t function = s->frames.at[p->frame].function;
+	for (size_t i = 0; i < s->places.n; i++) {
+		const struct loop_place *q = &s->places.at[i];
+		while (q != p && q->parent != LOOP_NONE &&
+		       s->frames.at[q->frame].function == function)
+			q = &s->places.at[q->parent];
+		const struct loop_place *inner = &s->places.at[i];
+		for (size_t k = 0; q == p && k < inner->sites.n; k++)
+			vec_push(to, inner->sites.at[k]);
+	}
+}
+
 static struct loop_named name_native(struct loop_namer *x, const struct loop_frame *f,
 				     const struct loop_place *p)
 {
+	flow_sites sites = { 0 };
 	if (!x->native)
 		x->native = native_new(x->tree->stacks.dict, &x->texts);
+	add_sites(&x->tree->stacks, p, &sites);
 	const struct native_loop loop = { .module = f->raw & ~0xffffffffffffull,
 					  .flow = f->flow,
 					  .number = p->number,
-					  .sites = p->sites.at,
-					  .n_sites = p->sites.n };
+					  .sites = sites.at,
+					  .n_sites = sites.n };
 	struct loop_lines lines = loop_lines_find(x->native, &loop);
+	vec_free(&sites);
 	if (lines.at.line && lines.at.line == lines.body)
 		lines.at.line = endless_line(x, lines.at.file, lines.body);
 	return (struct loop_named){ .name = { .file = arena_text(x->arena, lines.at.file),

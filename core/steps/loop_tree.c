@@ -220,7 +220,7 @@ static uint32_t move_to(struct loop_tree *t, struct loop_thread *thread, const s
 	while (same < s->n_loops && same < thread->open.n && same != turned &&
 	       thread->open.at[same].loop == s->loops[same].loop)
 		same++;
-	bool goes_round = same == turned && same < thread->open.n &&
+	bool goes_round = same == turned && same < s->n_loops && same < thread->open.n &&
 			  thread->open.at[same].loop == s->loops[same].loop;
 	while (thread->open.n > same + goes_round)
 		end_run(t, thread, ticks, RUN_LEFT);

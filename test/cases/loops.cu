@@ -246,6 +246,32 @@ static int parts()
     return wanted;
 }
 
+// Three threads for the whole run, with a barrier in each iteration.
+static int in_turns()
+{
+    std::mutex mutex;
+    std::condition_variable changed;
+    int arrived = 0;
+    auto work = [&] {
+        float *x = room();
+        for (int t = 0; t < wanted; t++) {
+            advance(x);
+            std::unique_lock<std::mutex> lock(mutex);
+            arrived++;
+            changed.notify_all();
+            changed.wait(lock, [&] { return arrived >= 3 * (t + 1); });
+            lock.unlock();
+            read(x);
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; i++)
+        threads.emplace_back(work);
+    for (auto &thread : threads)
+        thread.join();
+    return wanted;
+}
+
 // One launch in an iteration, and a copy after every hundredth: three launches in a row often
 // extend over the copy.
 static int one_launch()
@@ -350,7 +376,7 @@ int main(int argc, char **argv)
         { "threads", threads },     { "branches", branches },   { "lives", lives },
         { "parts", parts },         { "speculative", speculative },
         { "phases", phases },       { "threads_later", threads_later },
-        { "one_launch", one_launch }, { "two_launches", two_launches },
+        { "in_turns", in_turns },   { "one_launch", one_launch }, { "two_launches", two_launches },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;
     for (auto &kind : kinds)

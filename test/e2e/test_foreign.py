@@ -164,7 +164,8 @@ class Figures(Foreign):
         trace.events = [e for e in trace.events if not e["name"].startswith("ProfilerStep")]
         p = self.process(trace)
         self.assertEqual((p["steps"]["detector"], p["steps"]["count"]), ("auto", 20))
-        self.assertGreater(p["steps"]["confidence"], 0.9)
+        # no stacks confirm what the launches show
+        self.assertTrue(0.5 < p["steps"]["confidence"] < 0.7, p["steps"])
         self.assertEqual(p["steps"]["recorded"], list(range(20)))
         self.assertAlmostEqual(p["baseline"]["step_ms"]["p50"], 10, delta=0.01)
         self.assertEqual({k["name"]: k["per_step"] for k in p["kernels"]}["gemm"], 1)

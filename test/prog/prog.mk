@@ -22,8 +22,9 @@ PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cas
 	case_O2/ends_of_inner_loops)
 
 # Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
-PROG_FRESH := $(if $(NVCC),fresh/O2/sensor_ring $(addprefix fresh/O3/,sensor_ring multigrid) \
-	$(addprefix fresh/O2g/,sensor_ring lbm_cavity cg_heat nbody_graph))
+PROG_FRESH := $(if $(NVCC),$(addprefix fresh/O2/,sensor_ring graph_decode) \
+	$(addprefix fresh/O3/,sensor_ring multigrid) \
+	$(addprefix fresh/O2g/,sensor_ring lbm_cavity cg_heat nbody_graph replicas))
 
 PROG_ALL := $(if $(NVCC),together graph_nodes regions_O1 regions_O2 regions_O3) \
 	$(PROG_LINKED13) $(PROG_PLAIN) $(PROG_SHARED) every_runtime12 \

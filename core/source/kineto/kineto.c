@@ -204,7 +204,8 @@ static void describe_steps(const struct kineto *k, struct facts_steps *to, struc
 	}
 	to->count = (int64_t)c->cuts.n;
 	to->detector = c->is_found ? "auto" : "ProfilerStep";
-	to->confidence = c->is_found ? c->found.confidence : 1;
+	to->confidence = c->is_found ? levels_sure_alone(c->found.confidence, c->found.boundary)
+				     : 1;
 	if (c->is_found) {
 		to->period = c->found.calls_per_step;
 		to->boundary = level_boundary_name(c->found.boundary);

@@ -265,6 +265,21 @@ void driver_describe_told(struct driver *d)
  */
 #define UNCLEAR 0.6
 
+/*
+ * The most that an answer is worth in two cases. They were chosen by hand, below the 0.9 from which
+ * test/steps/fresh.py calls an answer sure. The first case: several threads take turns to begin the
+ * iterations. In one program, which had a barrier, a step was an iteration of all threads; in pools
+ * it is one of each. The second one: see learn_loops_is_inexact().
+ */
+#define IN_TURNS 0.75
+#define INEXACT	 0.85
+
+static void limit(struct driver *d, double most)
+{
+	if (d->confidence > most)
+		d->confidence = most;
+}
+
 /* The named loop is not what was counted. */
 static void name_instead(struct driver *d)
 {
@@ -280,10 +295,16 @@ void driver_describe_loops(struct driver *d, struct learn *learn,
 	const struct learn_named named = learn_loop(learn, d->ingest, counted);
 	arena_free(&d->names);
 	d->has_loops = named.loop != NULL;
-	if (named.is_contradicted && d->confidence > UNCLEAR)
-		d->confidence = UNCLEAR;
-	if (!named.loop)
+	if (named.is_contradicted)
+		limit(d, UNCLEAR);
+	if (named.is_inexact)
+		limit(d, INEXACT);
+	if (!named.loop) {
+		d->confidence = levels_sure_alone(d->confidence, d->boundary);
 		return;
+	}
+	if (named.loop->is_in_turns)
+		limit(d, IN_TURNS);
 	loop_names_make(&d->loops, &learn->loops.tree, named.loop, &d->names);
 	if (named.is_other)
 		name_instead(d);

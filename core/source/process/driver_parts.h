@@ -82,6 +82,17 @@ static inline bool driver_was_killed(const struct driver *d)
 }
 
 /*
+ * Returns whether somebody has asked for steps, and the process has not taken the request. The
+ * collector may have answered in its place (driver_flight_serve()).
+ */
+static inline bool driver_has_request(const struct driver *d)
+{
+	const struct journal_trigger *t = &driver_header(d)->trigger;
+	return atomic_load(&t->asked) != atomic_load(&t->taken) ||
+	       atomic_load(&t->signals) != atomic_load(&t->signals_taken);
+}
+
+/*
  * Returns whether the process has made all its calls in the opening, and none was dropped, so that
  * the steps can be cut anew. Not if somebody asked for steps by their numbers.
  */
@@ -89,7 +100,7 @@ static inline bool driver_is_all_opening(const struct driver *d)
 {
 	const struct ingest *f = d->ingest;
 	return f->opening.is_any && !f->opening.end_ticks && !d->was_recycled && !d->n_triggers &&
-	       !f->schedule.flight;
+	       !driver_has_request(d);
 }
 
 /* ---- driver.c ---- */

@@ -80,7 +80,7 @@ static bool conclude(struct reread *r)
 	struct driver *d = r->d;
 	const struct level_choice *choice = &r->learn->choice;
 	work_begin("detecting steps", 0);
-	r->learn->keeps_numbers = r->log.has_triggers || d->ingest->schedule.flight;
+	r->learn->keeps_numbers = r->log.has_triggers || driver_has_request(d);
 	bool is_known = learn_conclude(r->learn, d->ingest);
 	d->n_function_calls = r->learn->function.n_calls;
 	if (!is_known)
@@ -111,7 +111,7 @@ static bool use_begins(struct reread *r)
 {
 	struct driver *d = r->d;
 	bool is_all_opening = has_opening(r) && !r->log.opening.end_ticks && !r->log.has_triggers &&
-			      !d->ingest->schedule.flight;
+			      !driver_has_request(d);
 	/* then its traces have the steps that were counted */
 	bool collector_was_killed = atomic_load(&driver_header(d)->collector);
 	if (!is_all_opening || collector_was_killed ||
