@@ -340,6 +340,33 @@ const struct html_list html_lists_tables[] = {
 		},
 	},
 	{
+		"operator_delays",
+		"operator-delays",
+		"Operators until their GPU work begins",
+		"From the begin of the operator to that of the first launch that it makes itself, "
+		"and from there to the begin of the launch's GPU work. Means of the runs.",
+		{
+			{ "name", "operator", HTML_NAME, NULL },
+			{ "per_step", "runs", HTML_NUMBER, "per step" },
+			{ "to_launch_us", "to launch us", HTML_NUMBER, NULL },
+			{ "launch_to_work_us", "launch to work us", HTML_NUMBER, NULL },
+			{ "to_work_us", "to work us", HTML_NUMBER, NULL },
+		},
+	},
+	{
+		"kernel_sequences",
+		"kernel-sequences",
+		"Kernel sequences by operator",
+		"Kernels, copies and memsets that an operator launches, in order.",
+		{
+			{ "operator", "operator", HTML_NAME, NULL },
+			{ "kernels", "kernels", HTML_KERNELS, NULL },
+			{ "per_step", "runs", HTML_NUMBER, "per step" },
+			{ "gpu_ms_per_step", "GPU ms", HTML_BAR_MS, "per step" },
+			{ "host_ms_per_step", "CPU ms", HTML_MS, "of the operator, per step" },
+		},
+	},
+	{
 		"graphs",
 		"graphs",
 		"CUDA graphs",

@@ -20,6 +20,7 @@ enum html_cell {
 	HTML_VERDICT,
 	HTML_KERNEL, /* a kernel's name, shortened */
 	HTML_TRUTH,
+	HTML_KERNELS, /* a list of kernels */
 	HTML_NUMBERS, /* a list of integers */
 	HTML_STACK,   /* a list of frames */
 	HTML_NUMBER,

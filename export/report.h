@@ -151,6 +151,19 @@ struct report_launches {
 	struct sample_summary call_us, delay_us;
 };
 
+/* As struct finding_delay. `to_work_us`: from the begin of the operator to that of its work. */
+struct report_delay {
+	const char *name;
+	double per_step, to_launch_us, launch_to_work_us, to_work_us;
+};
+
+/* As struct finding_sequence. */
+struct report_sequence {
+	const char *name;
+	LIST(const char *) kernels; /* and copies and memsets */
+	double per_step, gpu_ms, host_ms;
+};
+
 /* As struct finding_queue. */
 struct report_queue {
 	int64_t device, stream;
@@ -335,6 +348,8 @@ struct report_process {
 	LIST(struct report_call) calls;
 	LIST(struct report_launches) launches;
 	LIST(struct report_queue) queues;
+	LIST(struct report_delay) delays;
+	LIST(struct report_sequence) sequences;
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_graph) graphs;
 	LIST(struct report_graph_steps) graph_steps;

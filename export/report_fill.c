@@ -680,6 +680,8 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_operators(&x, p);
 	fill_calls(&x, p);
 	fill_launches(&x, p);
+	fill_delays(&x, p);
+	fill_sequences(&x, p);
 	fill_kernels(&x, p);
 	fill_graphs(&x, p);
 	fill_graph_steps(&x, p);

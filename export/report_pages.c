@@ -328,6 +328,8 @@ static const struct part {
 	LISTED(kernels, report_list_kernels, "Kernels, ms per step"),
 	LISTED(launches, report_list_launches, "Launches, per step"),
 	LISTED(queues, report_list_queues, "Launches that wait in streams, per step"),
+	LISTED(delays, report_list_delays, "Operators until their GPU work begins, per step"),
+	LISTED(sequences, report_list_sequences, "Kernel sequences by operator, per step"),
 	{ .say = say_arithmetic },
 	LISTED(graphs, report_list_graphs, "CUDA graphs"),
 	{ .say = say_graph_steps },

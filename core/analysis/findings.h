@@ -179,6 +179,21 @@ struct finding_queue {
 	double per_step, mean, most, wait_us;
 };
 
+/* The runs of an operator that launched GPU work themselves. */
+struct finding_delay {
+	const char *name;
+	double per_step;
+	/* Means of the times in struct operator_delay; to_launch_us NAN: not known. */
+	double to_launch_us, launch_to_work_us;
+};
+
+/* The runs of an operator that launched the same GPU work in the same order. */
+struct finding_sequence {
+	const char *operator;
+	uint32_t first_work, n; /* as in struct operator_sequence */
+	double per_step, gpu_ms, host_ms;
+};
+
 struct finding_phase_part {
 	const char *name;
 	double host_ms, gpu_ms;
@@ -453,6 +468,8 @@ struct findings {
 	VEC(struct finding_call) calls;
 	VEC(struct finding_launches) launches; /* the most frequent first, as `queues` */
 	VEC(struct finding_queue) queues;
+	VEC(struct finding_delay) delays;	/* the most frequent first */
+	VEC(struct finding_sequence) sequences; /* the longest GPU time first */
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_graph) graphs;
 	VEC(struct finding_graph_steps) graph_steps; /* the most frequent first */

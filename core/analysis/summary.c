@@ -100,6 +100,8 @@ void summary_fill(struct findings *f, struct timeline *t)
 	summary_fill_graph_steps(f);
 	summary_fill_lines(f);
 	summary_fill_operators(f);
+	summary_fill_delays(f);
+	summary_fill_sequences(f);
 	summary_fill_modules(f);
 	summary_fill_between(f);
 	summary_fill_libraries(f);

@@ -37,6 +37,7 @@ void timeline_free(struct timeline *t)
 	idle_sums_free(&t->idle);
 	host_sums_free(&t->host);
 	operator_sums_free(&t->operators);
+	operator_runs_free(&t->runs);
 	module_sums_free(&t->modules);
 }
 

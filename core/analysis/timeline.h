@@ -9,6 +9,7 @@
 #include "core/analysis/host_sums.h"
 #include "core/analysis/idle_sums.h"
 #include "core/analysis/module_sums.h"
+#include "core/analysis/operator_runs.h"
 #include "core/analysis/operator_sums.h"
 #include "core/analysis/phases.h"
 #include "core/analysis/waits.h"
@@ -190,6 +191,7 @@ struct timeline {
 	struct phase_sums phase_sums;
 	VEC(struct phase_sums) phases_of_step; /* one phase_sums per step */
 	struct operator_sums operators;
+	struct operator_runs runs;
 	struct module_sums modules;
 	uint32_t backward_site; /* user's line of the newest call made within backward() */
 	uint64_t n_cut;		/* steps left out because TIMELINE_EVENTS_MOST was reached */
