@@ -38,7 +38,7 @@ struct html_column {
 	const char *meaning; /* shown when the pointer is over the heading; NULL: none */
 };
 
-enum { HTML_COLUMNS = 12 };
+enum { HTML_COLUMNS = 20 };
 
 /* A list of report.json and its columns. A column without any value is left out. */
 struct html_list {

@@ -77,7 +77,7 @@ struct report_bound {
 struct report_gpu {
 	int64_t device;
 	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
-	double hidden_communication_pct;
+	double hidden_communication_pct, sm_efficiency_pct, occupancy_pct;
 	double typical_busy_ms, typical_idle_ms, typical_kernels;
 };
 
@@ -172,7 +172,7 @@ struct report_queue {
 
 struct report_kernel {
 	const char *name;
-	double per_step, gpu_ms, graph_gpu_ms, pct;
+	double per_step, gpu_ms, graph_gpu_ms, pct, occupancy_pct;
 	bool tensor_core;
 	struct report_arithmetic arithmetic;
 };
@@ -328,6 +328,13 @@ struct report_gap {
 	const char *what, *why;
 };
 
+/* How a rank waits in collectives, from the comparison with other ranks (report_meetings.h). */
+struct report_waits {
+	double wait_ms;	 /* it waits for others */
+	double late_ms;	 /* the others wait for it, on average */
+	double last_pct; /* of its collectives with other ranks: others waited for it alone */
+};
+
 /* When this rank's part of a collective ran. Not in report.json. */
 struct report_arrival {
 	uint64_t comm, begin_ns, end_ns, gpu_ns;
@@ -360,6 +367,7 @@ struct report_process {
 	LIST(struct report_copy) copies;
 	LIST(struct report_shape) shapes;
 	LIST(struct report_collective) collectives;
+	struct report_waits waits; /* NAN: no other rank was compared */
 	struct report_memory memory;
 	LIST(struct report_once) once;
 	struct report_failure *failure;
@@ -386,6 +394,10 @@ struct report_rank {
 	double step_ms, p95_ms, gpu_busy_pct, collective_ms;
 	const char *verdict;
 	double phase_ms[REPORT_PHASES];
+	/* Of its first device: computation alone, computation and communication at once,
+	 * communication alone, the rest of the step. */
+	double computation_ms, overlap_ms, communication_ms, rest_ms;
+	struct report_waits waits; /* NAN: not known */
 };
 
 /* The rank that the other ranks wait for. */

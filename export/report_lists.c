@@ -318,6 +318,18 @@ static const struct list_column gpu_columns[] = {
 };
 TABLE(gpu, report_gpu);
 
+static const struct list_column sm_columns[] = {
+	{ "GPU", COLUMN_NUMBER, cell_integer, AT(device) },
+	{ "SM efficiency", COLUMN_NUMBER, cell_percent, AT(sm_efficiency_pct) },
+	{ "occupancy", COLUMN_NUMBER, cell_percent, AT(occupancy_pct) },
+	{ "tensor cores", COLUMN_NUMBER, cell_percent, AT(tensor_core_pct) },
+};
+TABLE(sm, report_gpu,
+      .legend = "SM efficiency: share of the steps and of the multiprocessors with blocks; "
+		"occupancy: share of the threads that fit, while kernels run. Estimates from the "
+		"launches: blocks are assumed to be spread evenly and to run as long as the "
+		"kernel.");
+
 #undef AT
 #define AT(m) offsetof(struct report_use, m)
 

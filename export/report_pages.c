@@ -317,6 +317,7 @@ static const struct part {
 	{ .say = say_advice },
 	{ .say = say_baseline },
 	LISTED(gpu, report_list_gpu, "GPU utilization, per step"),
+	LISTED(gpu, report_list_sm, "Use of the multiprocessors"),
 	LISTED(use, report_list_use, "GPU time by what runs at once, per step"),
 	LISTED(idle, report_list_idle, "GPU idle time by cause, per step"),
 	{ .say = say_phases },

@@ -93,6 +93,9 @@ struct finding_gpu {
 	/* Percentage of the communication during which the device also computed; -1: there was no
 	 * communication. */
 	double hidden_pct;
+	/* The share of the steps' time and of the multiprocessors in which blocks ran, and the mean
+	 * occupancy of kernels weighted by time, as far as launches tell; NAN: not known. */
+	double sm_pct, occupancy_pct;
 	/*
 	 * Means over the typical steps only: those that take at most 1.5 times the median
 	 * (core/whatif/whatif_steps.c). Set only if some recorded steps are not typical
@@ -215,7 +218,8 @@ struct finding_kernel {
 	const char *name;
 	struct finding_arithmetic arithmetic;
 	double per_step, gpu_ms, pct;
-	double graph_gpu_ms; /* the part of gpu_ms that CUDA graphs ran */
+	double graph_gpu_ms;  /* the part of gpu_ms that CUDA graphs ran */
+	double occupancy_pct; /* as in struct finding_gpu, of the runs for which it is known */
 	bool tensor_core;
 };
 

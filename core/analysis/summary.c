@@ -91,6 +91,7 @@ void summary_fill(struct findings *f, struct timeline *t)
 	idle_fill(f);
 	syncs_fill(f, t->idle.of_call.at);
 	summary_fill_use(f);
+	summary_fill_multiprocessors(f);
 	summary_fill_calls(f);
 	summary_fill_launches(f);
 	summary_fill_queues(f);

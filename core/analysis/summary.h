@@ -25,6 +25,11 @@ void summary_fill_calls(struct findings *f);
 /* Fills f->use, and hidden_pct of f->gpus. */
 void summary_fill_use(struct findings *f);
 
+/* ---- summary_sm.c: needs f->gpus ---- */
+
+/* Fills sm_pct and occupancy_pct of f->gpus. */
+void summary_fill_multiprocessors(struct findings *f);
+
 /* ---- summary_launches.c, summary_queues.c ---- */
 
 void summary_fill_launches(struct findings *f);

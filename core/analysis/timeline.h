@@ -67,7 +67,12 @@ struct timeline_work {
 	uint32_t stream; /* in streams */
 	uint32_t step;
 	uint8_t kind, device, source, target, flags;
+	/* Of a kernel, as in struct occupancy; 0: not known. `sm_share`: blocks per multiprocessor,
+	 * at most 1, times TIMELINE_SM_WHOLE. `occupancy`: 1 + 100 times the percentage. */
+	uint16_t sm_share, occupancy;
 };
+
+enum { TIMELINE_SM_WHOLE = UINT16_MAX };
 
 struct timeline_stream {
 	uint32_t device, context, stream; /* `context`, `stream`: CUPTI's numbers */
