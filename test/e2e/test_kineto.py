@@ -105,6 +105,10 @@ class Kineto(Case):
         gpus = [[(g["busy_ms_per_step"], g["idle_ms_per_step"], g["kernels_per_step"])
                  for g in p["gpu"]] for p in (ours, theirs)]
         self.assertEqual(gpus[1], gpus[0])
+        use = [[(g["sm_efficiency_pct"], g["occupancy_pct"]) for g in p["gpu"]]
+               + [(k["name"], k["occupancy_pct"]) for k in p["kernels"]] for p in (ours, theirs)]
+        self.assertEqual(use[1], use[0])
+        self.assertIsNotNone(ours["gpu"][0]["sm_efficiency_pct"])
         for name in ("launches", "captured"):
             self.assertEqual(theirs["completeness"][name], ours["completeness"][name])
         self.assertEqual(len(theirs["syncs"]), len(ours["syncs"]))
