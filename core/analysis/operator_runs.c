@@ -75,20 +75,18 @@ static void add_delays(struct operator_runs *r, const struct model_step *m,
 		       const struct model_thread *t, const struct span_list *spans,
 		       struct strtab *texts)
 {
-	VEC(bool) has_launched = { 0 };
+	bool *has_launched = mem_zero(spans->at.n * sizeof(*has_launched));
 	find_runs(r, t, spans);
-	for (size_t i = 0; i < spans->at.n; i++)
-		vec_push(&has_launched, false);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct model_call *c = &m->calls.at[t->first + i];
 		uint32_t run = r->run_of_call.at[i];
-		const struct model_work *w =
-			run == NO_RUN || has_launched.at[run] ? NULL : first_work(m, c);
+		const struct model_work *w = run == NO_RUN || has_launched[run] ? NULL
+										: first_work(m, c);
 		if (!w)
 			continue;
 		const struct span *span = &spans->at.at[run];
 		struct operator_delay *to = delay_of(r, strtab_intern(texts, span->operator));
-		has_launched.at[run] = true;
+		has_launched[run] = true;
 		to->n_runs++;
 		to->launch_to_work_ns += ns_between(c->begin_ns, w->begin_ns);
 		if (m->operators.n) {
@@ -96,7 +94,7 @@ static void add_delays(struct operator_runs *r, const struct model_step *m,
 			to->to_launch_ns += ns_between(span->begin_ns, c->begin_ns);
 		}
 	}
-	vec_free(&has_launched);
+	free(has_launched);
 }
 
 /* ---- Sequences ---- */
