@@ -365,7 +365,8 @@ const struct html_list html_lists_tables[] = {
 		"Kernels, copies and memsets that an operator launches, in order.",
 		{
 			{ "operator", "operator", HTML_NAME, NULL },
-			{ "kernels", "kernels", HTML_KERNELS, NULL },
+			{ "n_kernels", "length", HTML_NUMBER, NULL },
+			{ "kernels", "kernels", HTML_KERNELS, "the first 32" },
 			{ "per_step", "runs", HTML_NUMBER, "per step" },
 			{ "gpu_ms_per_step", "GPU ms", HTML_BAR_MS, "per step" },
 			{ "host_ms_per_step", "CPU ms", HTML_MS, "of the operator, per step" },

@@ -160,7 +160,8 @@ struct report_delay {
 /* As struct finding_sequence. */
 struct report_sequence {
 	const char *name;
-	LIST(const char *) kernels; /* and copies and memsets */
+	int64_t n_kernels;	    /* and copies and memsets */
+	LIST(const char *) kernels; /* the first of them */
 	double per_step, gpu_ms, host_ms;
 };
 

@@ -326,9 +326,7 @@ static const struct list_column sm_columns[] = {
 };
 TABLE(sm, report_gpu,
       .legend = "SM efficiency: share of the steps and of the multiprocessors with blocks; "
-		"occupancy: share of the threads that fit, while kernels run. Estimates from the "
-		"launches: blocks are assumed to be spread evenly and to run as long as the "
-		"kernel.");
+		"occupancy: share of the threads that fit, while kernels run. Estimates.");
 
 #undef AT
 #define AT(m) offsetof(struct report_use, m)
@@ -391,12 +389,6 @@ static const struct report_sequence *sequence_of(const struct row *r)
 	return (const struct report_sequence *)(const void *)r->item;
 }
 
-static void cell_kernel_count(const struct row *r, size_t member)
-{
-	(void)member;
-	table_cell(r->t, "%zu", sequence_of(r)->kernels.n);
-}
-
 /* Writes the kernels below the row, one that follows itself once. */
 static void note_of_sequence(const struct row *r)
 {
@@ -411,13 +403,15 @@ static void note_of_sequence(const struct row *r)
 		snprintf(note + used, sizeof(note) - used, "%s%s%s", used ? " > " : "",
 			 kernel_short(name, sizeof(name), x->kernels.at[i]), times);
 	}
+	if ((size_t)x->n_kernels > x->kernels.n)
+		text_append(note, sizeof(note), " > ...");
 	table_note(r->t, note);
 }
 
 static const struct list_column sequences_columns[] = {
 	{ "operator", COLUMN_NAME, cell_text, AT(name) },
 	{ "runs", COLUMN_NUMBER, cell_number, AT(per_step) },
-	{ "kernels", COLUMN_NUMBER, cell_kernel_count, 0 },
+	{ "kernels", COLUMN_NUMBER, cell_integer, AT(n_kernels) },
 	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
 	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
 };

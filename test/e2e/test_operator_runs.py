@@ -54,6 +54,24 @@ class Runs(Case):
         self.assertEqual((row["per_step"], row["gpu_ms_per_step"], row["host_ms_per_step"]),
                          (1, 0.2, 0.18))
 
+    def test_the_first_kernels_of_a_long_sequence_are_named(self):
+        """40 kernels, and the same with another last one."""
+        t = kineto.Trace()
+        for i in range(3):
+            for k in range(2):
+                at = 10000 + 2000 * i + 1000 * k
+                if not k:
+                    t.step(i, at, 2000)
+                t.operator("CompiledFunction", at, 900)
+                for n in range(40):
+                    last = f"last{k}" if n == 39 else "k"
+                    t.launch(last, at + 10 + 20 * n, at + 16 + 20 * n, 10)
+        path = t.write(os.path.join(self.base, "trace.json"))
+        self.assertEqual([(s["n_kernels"], s["kernels"], s["per_step"])
+                          for s in self.process(path)["kernel_sequences"]],
+                         [(40, ["k"] * 32, 1)] * 2)
+        self.assertIn("k x32 > ...", self.tool("report", path).out)
+
     def test_delays_are_those_of_the_first_launch(self):
         rows = {d["name"]: d for d in self.process(self.trace())["operator_delays"]}
         self.assertEqual(rows.keys(), {"aten::addmm", "aten::mm"})
