@@ -121,6 +121,22 @@ class Figures(Foreign):
                 self.assertAlmostEqual(p["gpu"][0]["sm_efficiency_pct"],
                                        100 * (200 * 33 / 132 + 200) / 1000, delta=0.01)
 
+    def test_a_kernel_that_runs_into_the_next_step_is_known(self):
+        """It was launched in a recorded step, so it is no work of before the recorded steps."""
+        t = kineto.Trace()
+        for i in range(3):
+            t.step(i, 1000 + 1000 * i, 1000)
+        t.launch("long", 1010, 1500, 1000)
+        t.events[-1]["args"]["grid"] = [132, 1, 1]
+        for ts, begin, us in ((2010, 2600, 100), (3010, 3500, 500)):
+            t.launch("half", ts, begin, us)
+            t.events[-1]["args"]["grid"] = [66, 1, 1]
+        p = self.process(t)
+        self.assertAlmostEqual(p["gpu"][0]["busy_ms_per_step"], 1.6 / 3, places=4)
+        self.assertAlmostEqual(p["gpu"][0]["sm_efficiency_pct"], 100 * 1300 / 3000, places=2)
+        self.assertEqual([(row["what"], row["ms_per_step"]) for row in p["gpu_use"]],
+                         [("computation", 0.5333)])
+
     def test_the_plugin_has_the_same_use_of_multiprocessors(self):
         """The traces have whole percents, and 0 for kernels with much shared memory. The plugin's
         steps are longer: they last until their GPU work has ended."""
