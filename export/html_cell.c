@@ -116,6 +116,7 @@ bool html_cell_has(const struct html_column *c, const json_t *row)
 		return is_place(place_in(c, row));
 	case HTML_TRUTH:
 		return json_is_true(value);
+	case HTML_KERNELS:
 	case HTML_NUMBERS:
 	case HTML_STACK:
 		return json_array_size(value);
@@ -138,6 +139,26 @@ static void write_kernel(struct html_out *o, const char *name)
 	html_text(o, name);
 	html_raw(o, "\">");
 	html_text(o, kernel_short(text, sizeof(text), name));
+	html_raw(o, "</td>");
+}
+
+/* Writes the kernels in order, one that follows itself once. */
+static void write_kernels(struct html_out *o, const json_t *list)
+{
+	char text[NAME_BYTES];
+	size_t n_all = json_array_size(list);
+	html_raw(o, "<td class=\"name\">");
+	for (size_t i = 0, n; i < n_all; i += n) {
+		const char *name = json_string_value(json_array_get(list, i));
+		n = 1;
+		while (i + n < n_all &&
+		       json_equal(json_array_get(list, i + n), json_array_get(list, i)))
+			n++;
+		html_raw(o, i ? " &gt; " : "");
+		html_text(o, kernel_short(text, sizeof(text), name ? name : ""));
+		if (n > 1)
+			html_rawf(o, " &times;%zu", n);
+	}
 	html_raw(o, "</td>");
 }
 
@@ -189,6 +210,9 @@ void html_cell_write(const struct html_view *v, const struct html_column *c, con
 		return;
 	case HTML_TRUTH:
 		html_raw(o, json_is_true(html_at(row, c->key)) ? "<td>yes</td>" : "<td></td>");
+		return;
+	case HTML_KERNELS:
+		write_kernels(o, html_at(row, c->key));
 		return;
 	case HTML_NUMBERS:
 		write_integers(o, html_at(row, c->key));

@@ -20,6 +20,7 @@ enum html_cell {
 	HTML_VERDICT,
 	HTML_KERNEL, /* a kernel's name, shortened */
 	HTML_TRUTH,
+	HTML_KERNELS, /* a list of kernels */
 	HTML_NUMBERS, /* a list of integers */
 	HTML_STACK,   /* a list of frames */
 	HTML_NUMBER,
@@ -37,7 +38,7 @@ struct html_column {
 	const char *meaning; /* shown when the pointer is over the heading; NULL: none */
 };
 
-enum { HTML_COLUMNS = 12 };
+enum { HTML_COLUMNS = 20 };
 
 /* A list of report.json and its columns. A column without any value is left out. */
 struct html_list {

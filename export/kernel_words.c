@@ -149,5 +149,7 @@ char *kernel_short(char *to, size_t bytes, const char *name)
 	shorten_list(&s);
 	if (!s.used)
 		snprintf(to, bytes, "%s", name);
+	for (size_t n = strlen(to); n && to[n - 1] == ' '; n--)
+		to[n - 1] = 0; /* of "Memset (Device)" */
 	return to;
 }

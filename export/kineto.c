@@ -180,6 +180,7 @@ static void add(void *file, const struct analyzed_step *step)
 	trace_walk(step, &visitor, k);
 	kineto_write_covered(k);
 	kineto_write_memory(k);
+	kineto_write_counters(k);
 	/* works without a call have correlation ids after those of the calls */
 	k->correlation += (uint32_t)(k->m->calls.n + k->m->works.n);
 	k->n_steps++;
@@ -190,6 +191,7 @@ static void add(void *file, const struct analyzed_step *step)
 static void end(void *file)
 {
 	struct kineto_file *k = file;
+	kineto_end_counters(k);
 	if (k->n_steps) {
 		kineto_write_end(k);
 		k->out.at = JSON_PUT_LITERAL(json_room(&k->out, 64),

@@ -129,6 +129,30 @@ void kineto_memory(struct kineto_file *k, const struct model_block *b, uint32_t 
 	k->out.at = JSON_PUT_LITERAL(at, "}}");
 }
 
+void kineto_count(struct kineto_file *k, const struct kineto_counter *c, uint64_t ns)
+{
+	const char *name = strtab_text(&k->counter_names, c->name);
+	char *at = json_room(&k->out, EVENT_ROOM + 2 * json_text_room(name));
+	at = JSON_PUT_LITERAL(at, ",\n{\"ph\":\"C\",\"cat\":\"counter\",\"name\":");
+	at = json_put_text(at, name);
+	if (c->is_queue) {
+		at = JSON_PUT_LITERAL(at, ",\"id\":");
+		at = json_put_uint(at, c->id);
+	}
+	at = JSON_PUT_LITERAL(at, ",\"pid\":");
+	at = json_put_uint(at, c->device);
+	at = JSON_PUT_LITERAL(at, ",\"tid\":0,\"ts\":");
+	at = json_put_us(at, ns);
+	if (c->is_queue) {
+		at = JSON_PUT_LITERAL(at, ",\"args\":{\"launches\":");
+		at = json_put_int(at, c->value);
+	} else {
+		at = JSON_PUT_LITERAL(at, ",\"args\":{\"GB/s\":");
+		at = json_put_double(at, (double)c->value / 1e9);
+	}
+	k->out.at = JSON_PUT_LITERAL(at, "}}");
+}
+
 /* ---- Names of tracks ---- */
 
 /* Writes a metadata event whose value is a text, or a number if `text` is NULL. */

@@ -1,7 +1,9 @@
 /* See kineto_parts.h: the GPU's work, and which annotations it belongs to. */
 #include "export/kineto_parts.h"
-#include "export/occupancy.h"
 
+#include "core/model/occupancy.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,23 +37,15 @@ static uint32_t stream_track(struct kineto_file *k, const struct model_work *w)
 
 /* ---- Kernels, copies, memsets ---- */
 
-static void write_occupancy(struct kineto_file *k, const struct model_work *w,
-			    const struct run_kernel *kernel, uint32_t threads)
+static void write_occupancy(struct kineto_file *k, const struct model_work *w, uint32_t threads)
 {
-	const struct run_device *d = tables_device(k->m->tables, w->device);
-	if (!d || !d->multiprocessors || !threads)
+	struct occupancy o = occupancy_of(k->m->tables, w);
+	if (!isfinite(o.blocks_per_sm) || !threads)
 		return;
-	double blocks = (double)w->grid[0] * w->grid[1] * w->grid[2] / d->multiprocessors;
-	const struct occupancy_limits *l = occupancy_limits(d->compute_major, d->compute_minor);
-	kineto_arg_double(k, "blocks per SM", blocks);
-	kineto_arg_double(k, "warps per SM", blocks * threads / OCCUPANCY_WARP);
-	if (!l)
-		return;
-	uint32_t most =
-		occupancy_blocks(l, threads, kernel->registers,
-				 kernel->static_shared_bytes + kernel->dynamic_shared_bytes);
-	kineto_arg_int(k, "est. achieved occupancy %",
-		       (int64_t)(occupancy_pct(l, most, blocks, threads) + 0.5));
+	kineto_arg_double(k, "blocks per SM", o.blocks_per_sm);
+	kineto_arg_double(k, "warps per SM", o.blocks_per_sm * threads / OCCUPANCY_WARP);
+	if (isfinite(o.pct))
+		kineto_arg_int(k, "est. achieved occupancy %", (int64_t)(o.pct + 0.5));
 }
 
 static void kernel_args(struct kineto_file *k, const struct model_work *w)
@@ -64,7 +58,7 @@ static void kernel_args(struct kineto_file *k, const struct model_work *w)
 	kineto_arg_int(k, "registers per thread", kernel->registers);
 	kineto_arg_int(k, "shared memory",
 		       (int64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes);
-	write_occupancy(k, w, kernel, kernel->block[0] * kernel->block[1] * kernel->block[2]);
+	write_occupancy(k, w, kernel->block[0] * kernel->block[1] * kernel->block[2]);
 }
 
 static void bytes_args(struct kineto_file *k, const struct model_work *w)

@@ -1,7 +1,7 @@
 /* See kineto_parts.h: the facts that a Kineto trace has before its events. Readers look for the
  * rank line by line, and want a blank after each colon. */
+#include "core/model/occupancy.h"
 #include "export/kineto_parts.h"
-#include "export/occupancy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,12 +2,14 @@
  * Shared by the parts of the Kineto format, which are the only files that include this header:
  * kineto.c (the file, tracks, steps and phases), kineto_head.c (facts before the events),
  * kineto_event.c (writes events), kineto_cpu.c (operators, ranges, calls, memory), kineto_nccl.c
- * (NCCL's calls), kineto_python.c (Python functions) and kineto_gpu.c (GPU work).
+ * (NCCL's calls), kineto_python.c (Python functions), kineto_gpu.c (GPU work) and
+ * kineto_counters.c.
  */
 #ifndef EXPORT_KINETO_PARTS_H
 #define EXPORT_KINETO_PARTS_H
 
 #include "core/util/map.h"
+#include "core/util/strtab.h"
 #include "export/call_waits.h"
 #include "export/json_out.h"
 #include "export/trace_walk.h"
@@ -53,6 +55,20 @@ struct kineto_record {
 	uint32_t call;
 };
 
+/* A counter of a device: the length of a stream's queue, or a bandwidth. */
+struct kineto_counter {
+	uint32_t name;	     /* in counter_names */
+	uint32_t device, id; /* `id`: the stream of a queue */
+	bool is_queue;
+	int64_t value; /* launches, or bytes per second */
+};
+
+struct kineto_change {
+	uint64_t ns; /* shifted */
+	int64_t change;
+	uint32_t counter; /* in counters */
+};
+
 struct kineto_file {
 	struct json_out out;
 	uint64_t n_steps;
@@ -70,6 +86,11 @@ struct kineto_file {
 	struct call_waits waits;
 	struct map line_of_function;	     /* hash of a Python function -> the line in its name */
 	struct map instance_of, n_instances; /* of modules, see kineto_python.c */
+	VEC(struct kineto_counter) counters;
+	VEC(struct kineto_change) changes; /* not yet written */
+	VEC(uint32_t) first_works;	   /* of a call: in the model's works */
+	struct map counter_of;
+	struct strtab counter_names;
 	/* the step: */
 	const struct analyzed_step *step;
 	const struct model_step *m;
@@ -116,6 +137,16 @@ uint64_t kineto_inner_end(const struct kineto_file *k, const struct trace_slice 
 /* Writes the events that a viewer expects at the beginning and at the end. */
 void kineto_write_start(struct kineto_file *k);
 void kineto_write_end(struct kineto_file *k);
+
+/* Writes the counter's value. `ns`: shifted. */
+void kineto_count(struct kineto_file *k, const struct kineto_counter *c, uint64_t ns);
+
+/* ---- kineto_counters.c ---- */
+
+/* Adds the changes of the step's counters. */
+void kineto_write_counters(struct kineto_file *k);
+/* Writes the last changes, and frees the counters. */
+void kineto_end_counters(struct kineto_file *k);
 
 /* ---- kineto_head.c ---- */
 

@@ -77,7 +77,7 @@ struct report_bound {
 struct report_gpu {
 	int64_t device;
 	double busy_pct, busy_ms, idle_ms, late_ms, kernels, tensor_core_pct;
-	double hidden_communication_pct;
+	double hidden_communication_pct, sm_efficiency_pct, occupancy_pct;
 	double typical_busy_ms, typical_idle_ms, typical_kernels;
 };
 
@@ -151,6 +151,20 @@ struct report_launches {
 	struct sample_summary call_us, delay_us;
 };
 
+/* As struct finding_delay. `to_work_us`: from the begin of the operator to that of its work. */
+struct report_delay {
+	const char *name;
+	double per_step, to_launch_us, launch_to_work_us, to_work_us;
+};
+
+/* As struct finding_sequence. */
+struct report_sequence {
+	const char *name;
+	int64_t n_kernels;	    /* and copies and memsets */
+	LIST(const char *) kernels; /* the first of them */
+	double per_step, gpu_ms, host_ms;
+};
+
 /* As struct finding_queue. */
 struct report_queue {
 	int64_t device, stream;
@@ -159,7 +173,7 @@ struct report_queue {
 
 struct report_kernel {
 	const char *name;
-	double per_step, gpu_ms, graph_gpu_ms, pct;
+	double per_step, gpu_ms, graph_gpu_ms, pct, occupancy_pct;
 	bool tensor_core;
 	struct report_arithmetic arithmetic;
 };
@@ -315,6 +329,13 @@ struct report_gap {
 	const char *what, *why;
 };
 
+/* How a rank waits in collectives, from the comparison with other ranks (report_meetings.h). */
+struct report_waits {
+	double wait_ms;	 /* it waits for others */
+	double late_ms;	 /* the others wait for it, on average */
+	double last_pct; /* of its collectives with other ranks: others waited for it alone */
+};
+
 /* When this rank's part of a collective ran. Not in report.json. */
 struct report_arrival {
 	uint64_t comm, begin_ns, end_ns, gpu_ns;
@@ -335,6 +356,8 @@ struct report_process {
 	LIST(struct report_call) calls;
 	LIST(struct report_launches) launches;
 	LIST(struct report_queue) queues;
+	LIST(struct report_delay) delays;
+	LIST(struct report_sequence) sequences;
 	LIST(struct report_kernel) kernels;
 	LIST(struct report_graph) graphs;
 	LIST(struct report_graph_steps) graph_steps;
@@ -345,6 +368,7 @@ struct report_process {
 	LIST(struct report_copy) copies;
 	LIST(struct report_shape) shapes;
 	LIST(struct report_collective) collectives;
+	struct report_waits waits; /* NAN: no other rank was compared */
 	struct report_memory memory;
 	LIST(struct report_once) once;
 	struct report_failure *failure;
@@ -371,6 +395,10 @@ struct report_rank {
 	double step_ms, p95_ms, gpu_busy_pct, collective_ms;
 	const char *verdict;
 	double phase_ms[REPORT_PHASES];
+	/* Of its first device: computation alone, computation and communication at once,
+	 * communication alone, the rest of the step. */
+	double computation_ms, overlap_ms, communication_ms, rest_ms;
+	struct report_waits waits; /* NAN: not known */
 };
 
 /* The rank that the other ranks wait for. */

@@ -178,6 +178,8 @@ static void fill_gpus(struct filler *x, struct report_process *p)
 			.kernels = g->kernels,
 			.tensor_core_pct = g->tensor_core_pct < 0 ? NAN : g->tensor_core_pct,
 			.hidden_communication_pct = g->hidden_pct < 0 ? NAN : g->hidden_pct,
+			.sm_efficiency_pct = g->sm_pct,
+			.occupancy_pct = g->occupancy_pct,
 			.typical_busy_ms = typical(x, g->typical_busy_ms),
 			.typical_idle_ms = typical(x, g->typical_idle_ms),
 			.typical_kernels = typical(x, g->typical_kernels),
@@ -362,6 +364,7 @@ static void fill_kernels(struct filler *x, struct report_process *p)
 						.graph_gpu_ms = in_graphs(x, from->graph_gpu_ms),
 						.pct = from->pct,
 						.tensor_core = from->tensor_core,
+						.occupancy_pct = from->occupancy_pct,
 						.arithmetic = arithmetic(&from->arithmetic) };
 	}
 }
@@ -680,6 +683,8 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_operators(&x, p);
 	fill_calls(&x, p);
 	fill_launches(&x, p);
+	fill_delays(&x, p);
+	fill_sequences(&x, p);
 	fill_kernels(&x, p);
 	fill_graphs(&x, p);
 	fill_graph_steps(&x, p);

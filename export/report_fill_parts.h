@@ -20,6 +20,8 @@ const struct site *fill_site(const struct filler *x, uint32_t site);
 /* Returns the line, or -1 if `line` is 0, which means not known. */
 int64_t fill_line(uint32_t line);
 
+void fill_delays(struct filler *x, struct report_process *p);
+void fill_sequences(struct filler *x, struct report_process *p);
 void fill_memory(struct filler *x, struct report_process *p);
 void fill_self(struct filler *x, struct report_process *p);
 void fill_gaps(struct filler *x, struct report_process *p);

@@ -87,6 +87,9 @@ static bool is_any(const struct report_list *list, const struct list_column *c, 
 	return false;
 }
 
+/* Writes a number that is known of all rows or of none. */
+static void cell_known_number(const struct row *r, size_t member);
+
 /* Writes the average CPU time per call. There is room either for it or for the time in graphs,
  * which is the column before it. */
 static void cell_host_average(const struct row *r, size_t member);
@@ -94,7 +97,7 @@ static void cell_host_average(const struct row *r, size_t member);
 static bool is_shown(const struct report_list *list, const struct list_column *c, const char *items,
 		     size_t n)
 {
-	if (c->cell == cell_graph_ms)
+	if (c->cell == cell_graph_ms || c->cell == cell_known_number)
 		return is_any(list, c, items, n);
 	return c->cell != cell_host_average || !is_any(list, c - 1, items, n);
 }
@@ -249,6 +252,11 @@ static void cell_number(const struct row *r, size_t member)
 	number_with_unit(r, member, "");
 }
 
+static void cell_known_number(const struct row *r, size_t member)
+{
+	cell_number(r, member);
+}
+
 static void cell_percent(const struct row *r, size_t member)
 {
 	number_with_unit(r, member, " %");
@@ -310,6 +318,16 @@ static const struct list_column gpu_columns[] = {
 };
 TABLE(gpu, report_gpu);
 
+static const struct list_column sm_columns[] = {
+	{ "GPU", COLUMN_NUMBER, cell_integer, AT(device) },
+	{ "SM efficiency", COLUMN_NUMBER, cell_percent, AT(sm_efficiency_pct) },
+	{ "occupancy", COLUMN_NUMBER, cell_percent, AT(occupancy_pct) },
+	{ "tensor cores", COLUMN_NUMBER, cell_percent, AT(tensor_core_pct) },
+};
+TABLE(sm, report_gpu,
+      .legend = "SM efficiency: share of the steps and of the multiprocessors with blocks; "
+		"occupancy: share of the threads that fit, while kernels run. Estimates.");
+
 #undef AT
 #define AT(m) offsetof(struct report_use, m)
 
@@ -348,6 +366,58 @@ static const struct list_column queues_columns[] = {
 	{ "wait us", COLUMN_NUMBER, cell_number, AT(wait_us) },
 };
 TABLE(queues, report_queue);
+
+#undef AT
+#define AT(m) offsetof(struct report_delay, m)
+
+static const struct list_column delays_columns[] = {
+	{ "runs", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "to launch us", COLUMN_NUMBER, cell_known_number, AT(to_launch_us) },
+	{ "launch to work", COLUMN_NUMBER, cell_number, AT(launch_to_work_us) },
+	{ "to work us", COLUMN_NUMBER, cell_known_number, AT(to_work_us) },
+	{ "operator", COLUMN_NAME, cell_text, AT(name) },
+};
+TABLE(delays, report_delay,
+      .legend = "From the begin of the operator to that of the first launch that it makes itself, "
+		"from there to the begin of the launch's GPU work, and both. Means of the runs.");
+
+#undef AT
+#define AT(m) offsetof(struct report_sequence, m)
+
+static const struct report_sequence *sequence_of(const struct row *r)
+{
+	return (const struct report_sequence *)(const void *)r->item;
+}
+
+/* Writes the kernels below the row, one that follows itself once. */
+static void note_of_sequence(const struct row *r)
+{
+	char note[TEXT_BYTES] = "", name[TEXT_BYTES], times[NUMBER_BYTES];
+	const struct report_sequence *x = sequence_of(r);
+	for (size_t i = 0, n; i < x->kernels.n; i += n) {
+		n = 1;
+		while (i + n < x->kernels.n && !strcmp(x->kernels.at[i + n], x->kernels.at[i]))
+			n++;
+		snprintf(times, sizeof(times), n > 1 ? " x%zu" : "", n);
+		size_t used = strlen(note);
+		snprintf(note + used, sizeof(note) - used, "%s%s%s", used ? " > " : "",
+			 kernel_short(name, sizeof(name), x->kernels.at[i]), times);
+	}
+	if ((size_t)x->n_kernels > x->kernels.n)
+		text_append(note, sizeof(note), " > ...");
+	table_note(r->t, note);
+}
+
+static const struct list_column sequences_columns[] = {
+	{ "operator", COLUMN_NAME, cell_text, AT(name) },
+	{ "runs", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "kernels", COLUMN_NUMBER, cell_integer, AT(n_kernels) },
+	{ "GPU ms", COLUMN_NUMBER, cell_ms, AT(gpu_ms) },
+	{ "CPU ms", COLUMN_NUMBER, cell_ms, AT(host_ms) },
+};
+TABLE(sequences, report_sequence, .note = note_of_sequence, .sorted_by_ms = AT(gpu_ms),
+      .legend = "kernels: with copies and memsets; CPU ms: from the begin to the end of the "
+		"operator.");
 
 #undef AT
 #define AT(m) offsetof(struct report_idle, m)

@@ -21,11 +21,19 @@ struct meeting {
 	uint64_t last_ns; /* when the last rank arrived */
 	size_t last;	  /* the process that arrived last: index in report->processes */
 	uint32_t n;	  /* number of ranks that arrived */
+	double waited_ns; /* sum of the ranks' waits */
+};
+
+/* The collectives of one process with others. */
+struct process_waits {
+	double wait_ns, late_ns;
+	uint64_t n, n_last;
 };
 
 struct meetings {
 	const struct report *report;
-	struct map place; /* communicator and number of a collective -> index in `at` */
+	struct process_waits *of; /* index: the process */
+	struct map place;	  /* communicator and number of a collective -> index in `at` */
 	VEC(struct meeting) at;
 };
 
@@ -92,8 +100,8 @@ static uint64_t share_of(const struct report_arrival *a, uint64_t wait_ns)
 				  : wait_ns;
 }
 
-static void add_wait(struct row_waits *w, const struct meeting *m, const struct report_process *p,
-		     const struct report_arrival *a)
+static void add_wait(struct row_waits *w, struct meeting *m, const struct report_process *p,
+		     const struct report_arrival *a, struct process_waits *of)
 {
 	struct span s = span_of(p, a);
 	uint64_t until_ns = m->last_ns < s.end_ns ? m->last_ns : s.end_ns;
@@ -101,6 +109,9 @@ static void add_wait(struct row_waits *w, const struct meeting *m, const struct 
 	if (m->n < 2)
 		return;
 	ns = share_of(a, ns);
+	m->waited_ns += (double)ns;
+	of->wait_ns += (double)ns;
+	of->n++;
 	w->is_known = true;
 	w->all_ns += ns;
 	w->for_ns[m->last] += ns;
@@ -129,6 +140,8 @@ static void set_wait(struct report_collective *row, const struct row_waits *w, d
  * arrivals and keeps its waits. */
 static void forget_waits(struct report_process *p)
 {
+	if (p->arrivals.n)
+		p->waits = (struct report_waits){ NAN, NAN, NAN };
 	for (size_t i = 0; p->arrivals.n && i < p->collectives.n; i++) {
 		p->collectives.at[i].bus_gb_per_s_moving = NAN;
 		p->collectives.at[i].wait_ms = NAN;
@@ -136,8 +149,9 @@ static void forget_waits(struct report_process *p)
 	}
 }
 
-static void fill_waits(struct meetings *m, struct report_process *p)
+static void fill_waits(struct meetings *m, size_t process)
 {
+	struct report_process *p = m->report->processes.at[process];
 	size_t n = p->collectives.n, n_processes = m->report->processes.n;
 	double steps = p->n_gpu_steps > 0 ? p->n_gpu_steps : 1;
 	forget_waits(p);
@@ -148,7 +162,7 @@ static void fill_waits(struct meetings *m, struct report_process *p)
 	for (size_t i = 0; i < p->arrivals.n; i++) {
 		const struct report_arrival *a = &p->arrivals.at[i];
 		if (a->row < n)
-			add_wait(&waits[a->row], meeting_of(m, a), p, a);
+			add_wait(&waits[a->row], meeting_of(m, a), p, a, &m->of[process]);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!waits[i].is_known)
@@ -160,13 +174,38 @@ static void fill_waits(struct meetings *m, struct report_process *p)
 	free(waits);
 }
 
+/* Fills how each process waits, and how long the others wait for it: the mean of the others, as
+ * `merge` does. */
+static void fill_processes(struct meetings *m)
+{
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct meeting *x = &m->at.at[i];
+		if (x->n < 2)
+			continue;
+		m->of[x->last].late_ns += x->waited_ns / (x->n - 1);
+		m->of[x->last].n_last += x->waited_ns > 0;
+	}
+	for (size_t i = 0; i < m->report->processes.n; i++) {
+		struct report_process *p = m->report->processes.at[i];
+		const struct process_waits *w = &m->of[i];
+		double steps = p->n_gpu_steps > 0 ? p->n_gpu_steps : 1;
+		if (w->n)
+			p->waits = (struct report_waits){ w->wait_ns / 1e6 / steps,
+							  w->late_ns / 1e6 / steps,
+							  100 * (double)w->n_last / (double)w->n };
+	}
+}
+
 void report_meetings_join(struct report *r)
 {
 	struct meetings m = { .report = r };
+	m.of = mem_zero(r->processes.n * sizeof(*m.of));
 	for (size_t i = 0; i < r->processes.n; i++)
 		gather(&m, i);
 	for (size_t i = 0; i < r->processes.n; i++)
-		fill_waits(&m, r->processes.at[i]);
+		fill_waits(&m, i);
+	fill_processes(&m);
+	free(m.of);
 	vec_free(&m.at);
 	map_free(&m.place);
 }

@@ -53,6 +53,26 @@ static double phase_ms(const struct report_process *p, const char *name)
 	return 0;
 }
 
+/* Fills what the rank's first device did during the step. */
+static void read_use(struct report_rank *r, const struct report_process *p)
+{
+	for (size_t i = 0; i < p->use.n; i++) {
+		const struct report_use *u = &p->use.at[i];
+		if (u->device != p->gpu.at[0].device)
+			continue;
+		bool computes = strstr(u->what, "computation"),
+		     communicates = strstr(u->what, "communication");
+		if (computes && communicates)
+			r->overlap_ms += u->ms;
+		else if (computes)
+			r->computation_ms += u->ms;
+		else if (communicates)
+			r->communication_ms += u->ms;
+	}
+	double rest_ms = r->step_ms - r->computation_ms - r->overlap_ms - r->communication_ms;
+	r->rest_ms = fmax(0, rest_ms);
+}
+
 static struct report_rank read_rank(const struct report_process *p)
 {
 	const struct sample_summary *lengths = p->baseline.step_ms ? p->baseline.step_ms
@@ -63,9 +83,11 @@ static struct report_rank read_rank(const struct report_process *p)
 				 .p95_ms = lengths ? lengths->p95 : 0,
 				 .gpu_busy_pct = p->gpu.at[0].busy_pct,
 				 .collective_ms = collective_ms(p),
-				 .verdict = p->bound.verdict };
+				 .verdict = p->bound.verdict,
+				 .waits = p->waits };
 	for (size_t i = 0; i < REPORT_PHASES; i++)
 		r.phase_ms[i] = phase_ms(p, report_phase_names[i]);
+	read_use(&r, p);
 	return r;
 }
 
@@ -225,4 +247,40 @@ void report_ranks_say(struct textout *o, const struct report *r)
 		table_cell(&t, "%s", report_verdict_or_unclear(x->verdict));
 	}
 	table_end(&t, o);
+}
+
+void report_ranks_say_use(struct textout *o, const struct report *r)
+{
+	static const struct text_column columns[] = {
+		{ "rank", COLUMN_NUMBER },	 { "computes", COLUMN_NUMBER },
+		{ "both", COLUMN_NUMBER },	 { "communicates", COLUMN_NUMBER },
+		{ "other", COLUMN_NUMBER },	 { "waits", COLUMN_NUMBER },
+		{ "waited for", COLUMN_NUMBER }, { "comes last", COLUMN_NUMBER },
+	};
+	struct text_table t;
+	char ms[NUMBER_BYTES];
+	if (!r->ranks || !r->ranks->list.n)
+		return;
+	text_line(o, TEXT_PLAIN, "%s", "");
+	text_line(o, TEXT_BOLD, "%s", "GPU time and waits by rank, ms per recorded step");
+	table_start(&t, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < r->ranks->list.n; i++) {
+		const struct report_rank *x = &r->ranks->list.at[i];
+		const double values[] = { x->computation_ms, x->overlap_ms,    x->communication_ms,
+					  x->rest_ms,	     x->waits.wait_ms, x->waits.late_ms };
+		table_cell(&t, "%lld", (long long)x->rank);
+		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++)
+			table_cell(&t, "%s", report_ms_or_dash(ms, sizeof(ms), values[k]));
+		if (isfinite(x->waits.last_pct))
+			table_cell(&t, "%.0f %%", x->waits.last_pct);
+		else
+			table_cell(&t, "-");
+	}
+	table_end(&t, o);
+	text_wrap(o, TEXT_DIM, "  ",
+		  "both: computes and communicates at once; waits: for other ranks, within its "
+		  "collectives; waited for: how long the others wait for it, on average; comes "
+		  "last: "
+		  "share of its collectives",
+		  3);
 }

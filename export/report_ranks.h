@@ -14,6 +14,8 @@ void report_compare(struct report *r);
 
 /* Prints the table of ranks, if the report has one. */
 void report_ranks_say(struct textout *o, const struct report *r);
+/* Prints what the GPUs of all ranks do, and who waits for whom. */
+void report_ranks_say_use(struct textout *o, const struct report *r);
 /* Prints one line about the straggler, if there is one. */
 void report_ranks_say_straggler(struct textout *o, const struct report *r);
 

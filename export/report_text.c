@@ -502,6 +502,7 @@ bool report_text_all(struct textout *o, const struct report *r, unsigned top, co
 	say_screen(o, r, REPORT_SCREEN_LINES, true);
 	if (p) {
 		say_others(o, r, p);
+		report_ranks_say_use(o, r);
 		report_pages(&view);
 	}
 	return has_sorted || !sort;

@@ -67,9 +67,11 @@ static void add_sums(struct analyzer *a, const struct model_step *m, uint32_t fi
 	phase_sums_add(&t->phase_sums, &a->code.phases, m, parts);
 	vec_push(&t->phases_of_step, (struct phase_sums){ 0 });
 	phase_sums_add(&t->phases_of_step.at[t->phases_of_step.n - 1], &a->code.phases, m, parts);
-	for (size_t i = 0; i < m->threads.n; i++)
-		operator_sums_add(&t->operators, &a->code.threads.at[i].spans, gpu_ns, NULL,
-				  &t->texts);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct span_list *spans = &a->code.threads.at[i].spans;
+		operator_sums_add(&t->operators, spans, gpu_ns, NULL, &t->texts);
+		operator_runs_add(&t->runs, m, i, spans, &t->texts);
+	}
 	add_modules(a, m, gpu_ns);
 	captured_add_sums(&a->captured, t, m, first_captured);
 	idle_sums_add(&t->idle, &a->idle_step, (uint32_t)t->steps.n - 1, t->calls.n);

@@ -93,6 +93,9 @@ struct finding_gpu {
 	/* Percentage of the communication during which the device also computed; -1: there was no
 	 * communication. */
 	double hidden_pct;
+	/* The share of the steps' time and of the multiprocessors in which blocks ran, and the mean
+	 * occupancy of kernels weighted by time, as far as launches tell; NAN: not known. */
+	double sm_pct, occupancy_pct;
 	/*
 	 * Means over the typical steps only: those that take at most 1.5 times the median
 	 * (core/whatif/whatif_steps.c). Set only if some recorded steps are not typical
@@ -179,6 +182,21 @@ struct finding_queue {
 	double per_step, mean, most, wait_us;
 };
 
+/* The runs of an operator that launched GPU work themselves. */
+struct finding_delay {
+	const char *name;
+	double per_step;
+	/* Means of the times in struct operator_delay; to_launch_us NAN: not known. */
+	double to_launch_us, launch_to_work_us;
+};
+
+/* The runs of an operator that launched the same GPU work in the same order. */
+struct finding_sequence {
+	const char *operator;
+	uint32_t first_work, n; /* as in struct operator_sequence */
+	double per_step, gpu_ms, host_ms;
+};
+
 struct finding_phase_part {
 	const char *name;
 	double host_ms, gpu_ms;
@@ -200,7 +218,8 @@ struct finding_kernel {
 	const char *name;
 	struct finding_arithmetic arithmetic;
 	double per_step, gpu_ms, pct;
-	double graph_gpu_ms; /* the part of gpu_ms that CUDA graphs ran */
+	double graph_gpu_ms;  /* the part of gpu_ms that CUDA graphs ran */
+	double occupancy_pct; /* as in struct finding_gpu, of the runs for which it is known */
 	bool tensor_core;
 };
 
@@ -453,6 +472,8 @@ struct findings {
 	VEC(struct finding_call) calls;
 	VEC(struct finding_launches) launches; /* the most frequent first, as `queues` */
 	VEC(struct finding_queue) queues;
+	VEC(struct finding_delay) delays;	/* the most frequent first */
+	VEC(struct finding_sequence) sequences; /* the longest GPU time first */
 	VEC(struct finding_kernel) kernels;
 	VEC(struct finding_graph) graphs;
 	VEC(struct finding_graph_steps) graph_steps; /* the most frequent first */

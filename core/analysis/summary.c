@@ -91,6 +91,7 @@ void summary_fill(struct findings *f, struct timeline *t)
 	idle_fill(f);
 	syncs_fill(f, t->idle.of_call.at);
 	summary_fill_use(f);
+	summary_fill_multiprocessors(f);
 	summary_fill_calls(f);
 	summary_fill_launches(f);
 	summary_fill_queues(f);
@@ -100,6 +101,8 @@ void summary_fill(struct findings *f, struct timeline *t)
 	summary_fill_graph_steps(f);
 	summary_fill_lines(f);
 	summary_fill_operators(f);
+	summary_fill_delays(f);
+	summary_fill_sequences(f);
 	summary_fill_modules(f);
 	summary_fill_between(f);
 	summary_fill_libraries(f);

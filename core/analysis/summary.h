@@ -6,8 +6,8 @@
 #include "core/analysis/findings.h"
 
 /* Sets f->timeline. Fills gpus, idle, gpu_steps, use, syncs, calls, launches, queues, kernels,
- * copies, graphs, graph_steps, lines, operators, modules, shapes, collectives, arrivals and phases,
- * which must be zero before. Adds to `unavailable`. */
+ * copies, graphs, graph_steps, lines, operators, delays, sequences, modules, shapes, collectives,
+ * arrivals and phases, which must be zero before. Adds to `unavailable`. */
 void summary_fill(struct findings *f, struct timeline *t);
 
 /* ---- summary_work.c ---- */
@@ -25,10 +25,20 @@ void summary_fill_calls(struct findings *f);
 /* Fills f->use, and hidden_pct of f->gpus. */
 void summary_fill_use(struct findings *f);
 
+/* ---- summary_sm.c: needs f->gpus ---- */
+
+/* Fills sm_pct and occupancy_pct of f->gpus. */
+void summary_fill_multiprocessors(struct findings *f);
+
 /* ---- summary_launches.c, summary_queues.c ---- */
 
 void summary_fill_launches(struct findings *f);
 void summary_fill_queues(struct findings *f);
+
+/* ---- summary_operator_runs.c ---- */
+
+void summary_fill_delays(struct findings *f);
+void summary_fill_sequences(struct findings *f);
 
 /* ---- summary_graphs.c ---- */
 

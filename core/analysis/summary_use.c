@@ -88,6 +88,8 @@ static size_t sum_up(struct sweep *s, size_t at)
 		running[e->kind] += e->is_end ? -1u : 1;
 		for (unsigned k = 0; k < KINDS; k++)
 			bits |= running[k] ? 1u << k : 0;
+		/* the work of a recorded step is earlier work of the next one, too */
+		bits &= bits == EARLIER ? EARLIER : ~(unsigned)EARLIER;
 		if (at + 1 < s->edges.n && next->device == device)
 			s->ns[bits] += next->ns - e->ns;
 	}

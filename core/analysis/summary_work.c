@@ -12,6 +12,7 @@ static uint64_t length_ns(const struct timeline_work *w)
 struct kernel_sum {
 	uint32_t name;
 	uint64_t n, ns, graph_ns;
+	double occupancy, occupancy_ns; /* sum weighted by time; the time for which it is known */
 };
 
 struct kernel_sums {
@@ -89,6 +90,10 @@ void summary_fill_kernels(struct findings *f)
 		sum->n++;
 		sum->ns += length_ns(w);
 		sum->graph_ns += w->graph ? length_ns(w) : 0;
+		if (w->occupancy) {
+			sum->occupancy += (w->occupancy - 1) / 100.0 * (double)length_ns(w);
+			sum->occupancy_ns += (double)length_ns(w);
+		}
 		all_ns += length_ns(w);
 	}
 	for (size_t i = 0; i < sums.at.n; i++) {
@@ -101,6 +106,8 @@ void summary_fill_kernels(struct findings *f)
 				 .gpu_ms = ns / 1e6 / steps,
 				 .graph_gpu_ms = (double)sums.at.at[i].graph_ns / 1e6 / steps,
 				 .pct = all_ns ? 100.0 * ns / (double)all_ns : 0,
+				 .occupancy_pct =
+					 sums.at.at[i].occupancy / sums.at.at[i].occupancy_ns,
 				 .tensor_core = kernel_uses_tensor_cores(name),
 			 });
 	}

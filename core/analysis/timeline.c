@@ -4,9 +4,12 @@
 
 #include "core/analysis/host_kinds.h"
 #include "core/model/library.h"
+#include "core/model/occupancy.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/memory_limit.h"
 #include "core/util/order.h"
+
+#include <math.h>
 
 void timeline_start(struct timeline *t, const struct tables *tables, struct frames *frames)
 {
@@ -37,6 +40,7 @@ void timeline_free(struct timeline *t)
 	idle_sums_free(&t->idle);
 	host_sums_free(&t->host);
 	operator_sums_free(&t->operators);
+	operator_runs_free(&t->runs);
 	module_sums_free(&t->modules);
 }
 
@@ -194,9 +198,16 @@ static void add_captured(struct timeline *t, const struct model_step *m)
 
 /* ---- Works ---- */
 
+static uint16_t sm_share(double blocks_per_sm)
+{
+	double share = fmin(blocks_per_sm, 1) * TIMELINE_SM_WHOLE;
+	return isfinite(blocks_per_sm) ? (uint16_t)fmax(1, share) : 0;
+}
+
 static void add_work(struct timeline *t, const struct model_work *w, uint32_t stream, uint32_t call,
 		     uint32_t origin)
 {
+	struct occupancy o = occupancy_of(t->tables, w);
 	vec_push(&t->works, (struct timeline_work){
 				    .begin_ns = w->begin_ns,
 				    .end_ns = w->end_ns,
@@ -213,6 +224,8 @@ static void add_work(struct timeline *t, const struct model_work *w, uint32_t st
 				    .source = w->source,
 				    .target = w->target,
 				    .flags = w->flags,
+				    .sm_share = sm_share(o.blocks_per_sm),
+				    .occupancy = isfinite(o.pct) ? (uint16_t)(1 + 100 * o.pct) : 0,
 			    });
 }
 

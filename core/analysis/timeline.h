@@ -9,6 +9,7 @@
 #include "core/analysis/host_sums.h"
 #include "core/analysis/idle_sums.h"
 #include "core/analysis/module_sums.h"
+#include "core/analysis/operator_runs.h"
 #include "core/analysis/operator_sums.h"
 #include "core/analysis/phases.h"
 #include "core/analysis/waits.h"
@@ -66,7 +67,12 @@ struct timeline_work {
 	uint32_t stream; /* in streams */
 	uint32_t step;
 	uint8_t kind, device, source, target, flags;
+	/* Of a kernel, as in struct occupancy; 0: not known. `sm_share`: blocks per multiprocessor,
+	 * at most 1, times TIMELINE_SM_WHOLE. `occupancy`: 1 + 100 times the percentage. */
+	uint16_t sm_share, occupancy;
 };
+
+enum { TIMELINE_SM_WHOLE = UINT16_MAX };
 
 struct timeline_stream {
 	uint32_t device, context, stream; /* `context`, `stream`: CUPTI's numbers */
@@ -190,6 +196,7 @@ struct timeline {
 	struct phase_sums phase_sums;
 	VEC(struct phase_sums) phases_of_step; /* one phase_sums per step */
 	struct operator_sums operators;
+	struct operator_runs runs;
 	struct module_sums modules;
 	uint32_t backward_site; /* user's line of the newest call made within backward() */
 	uint64_t n_cut;		/* steps left out because TIMELINE_EVENTS_MOST was reached */

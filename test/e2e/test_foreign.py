@@ -9,6 +9,7 @@ import unittest
 
 import kineto
 from harness import Case
+from test_compat import expected, read
 
 
 class Foreign(Case):
@@ -89,6 +90,75 @@ class Figures(Foreign):
                                "copies": (0.05, 5)})
         self.assertAlmostEqual(sum(ms for ms, _ in use.values()), p["gpu"][0]["busy_ms_per_step"])
         self.assertAlmostEqual(p["gpu"][0]["hidden_communication_pct"], 66.67)
+
+    def test_kernels_use_multiprocessors(self):
+        """Per step of 1,000 us, on an H100 with 132 multiprocessors: 400 us with 33 blocks, 200 us
+        of these with 165 blocks of another stream at the same time. 1,024 threads fit twice."""
+        for has_device in (True, False):
+            t = kineto.Trace()
+            if not has_device:
+                del t.head["deviceProperties"][0]["numSms"]
+            for i in range(3):
+                at = 10000 + 1000 * i
+                t.step(i, at, 1000)
+                t.launch("small", at + 10, at + 100, 400)
+                t.events[-1]["args"].update(grid=[33, 1, 1], block=[512, 1, 1])
+                t.launch("large", at + 20, at + 200, 200)
+                t.events[-1]["args"].update(grid=[5, 33, 1], block=[1024, 1, 1], stream=8)
+                t.events[-1]["tid"] = 8
+            with self.subTest(has_device=has_device):
+                p = self.process(t)
+                found = {k["name"]: k["occupancy_pct"] for k in p["kernels"]}
+                found[""] = p["gpu"][0]["occupancy_pct"]
+                if not has_device:
+                    self.assertEqual(found, {"small": None, "large": None, "": None})
+                    self.assertIsNone(p["gpu"][0]["sm_efficiency_pct"])
+                    continue
+                small, large = 100 * 33 / 132 * 512 / 2048, 100 * 165 / 132 * 1024 / 2048
+                self.assertAlmostEqual(found["small"], small, delta=0.02)
+                self.assertAlmostEqual(found["large"], large, delta=0.02)
+                self.assertAlmostEqual(found[""], (400 * small + 200 * large) / 600, delta=0.02)
+                self.assertAlmostEqual(p["gpu"][0]["sm_efficiency_pct"],
+                                       100 * (200 * 33 / 132 + 200) / 1000, delta=0.01)
+
+    def test_a_kernel_that_runs_into_the_next_step_is_known(self):
+        """It was launched in a recorded step, so it is no work of before the recorded steps."""
+        t = kineto.Trace()
+        for i in range(3):
+            t.step(i, 1000 + 1000 * i, 1000)
+        t.launch("long", 1010, 1500, 1000)
+        t.events[-1]["args"]["grid"] = [132, 1, 1]
+        for ts, begin, us in ((2010, 2600, 100), (3010, 3500, 500)):
+            t.launch("half", ts, begin, us)
+            t.events[-1]["args"]["grid"] = [66, 1, 1]
+        p = self.process(t)
+        self.assertAlmostEqual(p["gpu"][0]["busy_ms_per_step"], 1.6 / 3, places=4)
+        self.assertAlmostEqual(p["gpu"][0]["sm_efficiency_pct"], 100 * 1300 / 3000, places=2)
+        self.assertEqual([(row["what"], row["ms_per_step"]) for row in p["gpu_use"]],
+                         [("computation", 0.5333)])
+
+    def test_the_plugin_has_the_same_use_of_multiprocessors(self):
+        """The traces have whole percents, and 0 for kernels with much shared memory. The plugin's
+        steps are longer: they last until their GPU work has ended."""
+        found = expected(".tensorboard.json")
+        self.assertIn("critical_path__simple_add", found)
+        n = 0
+        for name, (trace, result) in found.items():
+            theirs = read(result)
+            if "est_sm_efficiency" not in (theirs.get("gpu") or {}).get("0", {}):
+                continue
+            with self.subTest(trace=name):
+                p = self.report(trace)["processes"][0]
+                sm = p["gpu"][0]["sm_efficiency_pct"]
+                if sm is not None:
+                    n += 1
+                    self.assertAlmostEqual(sm, 100 * theirs["gpu"]["0"]["est_sm_efficiency"],
+                                           delta=0.02 + 0.02 * sm)
+                ours = {k["name"]: k["occupancy_pct"] for k in p["kernels"]}
+                for row in theirs["kernel_table_top10"] or []:
+                    if row[-1] and ours.get(row[0]) is not None:
+                        self.assertAlmostEqual(ours[row[0]], row[-1], delta=0.6, msg=row[0])
+        self.assertGreaterEqual(n, 1)
 
     def test_launches_have_their_call_and_delay(self):
         """Each call takes 5 us. The first kernel begins 85 us later, the second one at once."""
@@ -172,6 +242,30 @@ class Figures(Foreign):
         begin, end = 1000 + 3500, 1000 + 10000 * 18 + 3500  # us
         trace.events = [e for e in trace.events if begin <= e["ts"] < end]
         self.assertEqual(self.process(trace)["steps"]["count"], 17)
+
+    def test_ranks_have_their_gpu_time_and_waits(self):
+        """Rank 1 comes 3 ms late to the first of two collectives per step; rank 2 has no partner in
+        the second one."""
+        folder = self.folder()
+        os.makedirs(folder)
+        for i, trace in enumerate(kineto.job(3)):
+            trace.write(os.path.join(folder, f"rank{i}.json"))
+        report = self.report(folder)
+        for rank, communication, wait, late, last in ((0, 3.6, 3, 0, 0), (1, 0.6, 0, 3, 50),
+                                                      (2, 3.6, 3, 0, 0)):
+            with self.subTest(rank=rank):
+                row = report["ranks"]["list"][rank]
+                self.assertEqual((row["gpu_computation_ms"], row["gpu_overlap_ms"],
+                                  row["gpu_communication_ms"], row["last_pct"]),
+                                 (0.5, 0, communication, last))
+                self.assertAlmostEqual(row["gpu_other_ms"], 10 - 0.5 - communication, places=3)
+                self.assertAlmostEqual(row["wait_ms"], wait, places=3)
+                self.assertAlmostEqual(row["late_ms"], late, places=3)
+                self.assertEqual(report["processes"][rank]["collective_waits"],
+                                 {"wait_ms_per_step": row["wait_ms"],
+                                  "late_ms_per_step": row["late_ms"], "last_pct": last})
+        merged = self.tool("merge", folder, "-o", os.path.join(folder, "all.zip"))
+        self.assertRegex(merged.out + merged.err, r"3\.000 +2 +ncclAllReduce .* rank 1 +100 %")
 
     def collectives(self, **args):
         """Returns the collectives of each rank of a folder of ranks."""

@@ -7,6 +7,7 @@ import os
 import re
 from decimal import Decimal
 
+import kineto
 from harness import KEEPS_UP, PACED, Case, prog, script, unsanitized
 from ui import UiCase
 
@@ -48,6 +49,39 @@ class KinetoTrace:
                     found.append((around[-1], (begin, end, name)))
                 around.append((begin, end, name))
         return found
+
+
+class Counters(Case):
+    def test_queues_and_bandwidth_are_counters(self):
+        """Four launches while the first kernel runs, a copy of 1 MB in 100 us after them. The last
+        step launches work that the next one waits for: its queue is one curve."""
+        t = kineto.Trace()
+        for i in range(2):
+            at = 1000 + 1000 * i
+            t.step(i, at, 1000)
+            for k in range(4):
+                t.launch("k", at + 10 + 10 * k, at + (12 if k == 0 else 200 * k), 150)
+            t.call("cudaMemcpyAsync", at + 60, 15)
+            t.gpu("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 800, 100, bytes=1000000)
+        t.launch("late", 1990, 2005, 3)
+        path = t.write(os.path.join(self.base, "host_1.1.pt.trace.json"))
+        out = os.path.join(self.base, "out")
+        self.assertEqual(self.tool("export", path, "--format", "kineto", "-o", out).status, 0)
+        (made,) = glob.glob(os.path.join(out, "**", "*.gz"), recursive=True)
+        found = collections.defaultdict(list)
+        events = KinetoTrace(made).events
+        begin = min(e["ts"] for e in events if e["name"] == "ProfilerStep#0")
+        for e in events:
+            if e["ph"] == "C":
+                self.assertEqual((e["pid"], e["cat"]), (0, "counter"))
+                (value,) = e["args"].values()
+                found[e["name"], e.get("id")].append((e["ts"] - begin, value))
+        self.assertEqual(found["Memcpy HtoD", None], [(800, 10), (900, 0), (1800, 10), (1900, 0)])
+        step = [(10, 1), (12, 0), (20, 1), (30, 2), (40, 3), (60, 4), (200, 3), (400, 2), (600, 1),
+                (800, 0)]
+        self.assertEqual(found["Queue Length", 7],
+                         [*step, (990, 1), (1005, 0), *((ns + 1000, n) for ns, n in step)])
+        self.assertEqual(len(found), 2)
 
 
 class Kineto(Case):
@@ -105,6 +139,10 @@ class Kineto(Case):
         gpus = [[(g["busy_ms_per_step"], g["idle_ms_per_step"], g["kernels_per_step"])
                  for g in p["gpu"]] for p in (ours, theirs)]
         self.assertEqual(gpus[1], gpus[0])
+        use = [[(g["sm_efficiency_pct"], g["occupancy_pct"]) for g in p["gpu"]]
+               + [(k["name"], k["occupancy_pct"]) for k in p["kernels"]] for p in (ours, theirs)]
+        self.assertEqual(use[1], use[0])
+        self.assertIsNotNone(ours["gpu"][0]["sm_efficiency_pct"])
         for name in ("launches", "captured"):
             self.assertEqual(theirs["completeness"][name], ours["completeness"][name])
         self.assertEqual(len(theirs["syncs"]), len(ours["syncs"]))
@@ -224,8 +262,12 @@ class InPerfetto(UiCase):
                                         **SETTINGS)
         (path,) = run.paths("kineto/*.gz")
         trace = self.opened(path)
-        shown = [e for e in KinetoTrace(path).events if e["ph"] in ("X", "i")]
+        events = KinetoTrace(path).events
+        shown = [e for e in events if e["ph"] in ("X", "i")]
         self.assertEqual(trace.value("select count(*) from slice where dur >= 0"), len(shown))
+        counted = [e for e in events if e["ph"] == "C"]
+        self.assertGreater(len(counted), 0)
+        self.assertEqual(trace.value("select count(*) from counter"), len(counted))
         trace.close()
         into = self.folder()
         made = self.tool("export", run.folder, "--format", "perfetto,chrome", "--steps", "20-27",

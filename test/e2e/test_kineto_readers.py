@@ -8,6 +8,7 @@ import os
 import subprocess
 import unittest
 
+import kineto
 from harness import BUILD, Case, script
 
 PYTHON = os.path.join(BUILD, "readers-venv", "bin", "python")
@@ -99,6 +100,27 @@ class Ranks(Case):
             n_steps = len(p["steps"]["recorded"])
             ours_us = sum(c["gpu_ms_per_step"] for c in p["collectives"]) * 1000 * n_steps
             self.assertAlmostEqual(theirs["communication_us"][str(p["rank"])], ours_us, delta=20)
+
+    def test_hta_finds_the_same_straggler(self):
+        """Ranks that meet once per step. HTA takes the rank whose kernel begins last."""
+        for late_rank in (0, 2):
+            folder = self.folder() + str(late_rank)
+            os.makedirs(folder)
+            for rank in range(3):
+                t = kineto.Trace(rank=rank)
+                for i in range(6):
+                    at, own = 10000 + 10000 * i, 3000 if rank == late_rank else 500 * rank
+                    t.step(i, at, 10000)
+                    t.launch("gemm", at + 20, at + 100, 400 + own)
+                    t.collective("allreduce", at + 200 + own, at + 600 + own, at + 4000, "0",
+                                 "[0, 1, 2]", i)
+                t.write(os.path.join(folder, f"rank{rank}.json.gz"))
+            with self.subTest(late_rank=late_rank):
+                self.assertEqual(read(folder, "--ranks")["stragglers"], [late_rank])
+                ranks = json.loads(self.tool("report", "--json", folder).out)["ranks"]
+                late = {row["rank"]: row["late_ms"] for row in ranks["list"]}
+                self.assertEqual(max(late, key=late.get), late_rank)
+                self.assertEqual(ranks["straggler"]["rank"], late_rank)
 
 
 if __name__ == "__main__":

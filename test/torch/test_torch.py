@@ -325,6 +325,8 @@ class Spans(TorchCase):
         super().setUpClass()
         run = cls("test_ranges_in_each_step").train("--nvtx", options=["--schedule", SCHEDULE])
         cls.traces = [Trace(path) for path in run.traces_in_order()]
+        with open(os.path.join(run.folder, "report.json")) as file:
+            cls.process = max(json.load(file)["processes"], key=lambda p: len(p["operators"]))
 
     def within(self, trace, outer, *names):
         """Slices of these names on the track of `outer` that lie in it."""
@@ -355,6 +357,22 @@ class Spans(TorchCase):
             self.assertNotIn(main, {trace.tracks[s.track].tid for s in nodes})
             self.assertEqual([len(self.within(trace, node, "aten::mm")) > 0 for node in nodes],
                              [True] * 10)
+
+    def test_the_report_has_the_kernel_sequences_of_nodes(self):
+        """Nodes with both products list them, unlike what is around or within them. Stacks do not
+        tell when an operator began."""
+        rows = [s for s in self.process["kernel_sequences"] if s["operator"] == "AddmmBackward0"]
+        self.assertAlmostEqual(sum(s["per_step"] for s in rows), 9, delta=1)
+        for row in rows:
+            self.assertGreaterEqual(len(row["kernels"]), 2)
+        around = "autograd::engine::evaluate_function: AddmmBackward0"
+        for row in self.process["kernel_sequences"]:
+            if row["operator"] == around:
+                self.assertNotIn(row["kernels"], [s["kernels"] for s in rows])
+        delays = {d["name"]: d for d in self.process["operator_delays"]}
+        self.assertIsNone(delays["aten::mm"]["to_launch_us"])
+        self.assertIsNone(delays["aten::mm"]["to_work_us"])
+        self.assertGreater(delays["aten::mm"]["launch_to_work_us"], 0)
 
     def test_calls_lie_in_their_operators(self):
         for trace in self.traces:

@@ -1,5 +1,5 @@
 /* How many blocks fit on a multiprocessor: values of NVIDIA's occupancy calculator. */
-#include "export/occupancy.h"
+#include "core/model/occupancy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

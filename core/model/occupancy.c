@@ -1,6 +1,7 @@
 /* See occupancy.h. */
-#include "export/occupancy.h"
+#include "core/model/occupancy.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* The table "Technical Specifications per Compute Capability" of NVIDIA's CUDA C++ Programming
@@ -59,4 +60,23 @@ double occupancy_pct(const struct occupancy_limits *l, uint32_t blocks, double b
 {
 	double active = blocks_per_sm < blocks ? blocks_per_sm : blocks;
 	return 100 * active * threads / l->threads;
+}
+
+struct occupancy occupancy_of(const struct tables *t, const struct model_work *w)
+{
+	struct occupancy o = { NAN, NAN };
+	const struct run_device *d = tables_device(t, w->device);
+	uint64_t blocks = (uint64_t)w->grid[0] * w->grid[1] * w->grid[2];
+	if (w->kind != WORK_KERNEL || !d || !d->multiprocessors || !blocks)
+		return o;
+	o.blocks_per_sm = (double)blocks / d->multiprocessors;
+	const struct run_kernel *k = w->kernel ? &t->kernels.at[w->kernel - 1] : NULL;
+	const struct occupancy_limits *l = occupancy_limits(d->compute_major, d->compute_minor);
+	uint64_t threads = k ? (uint64_t)k->block[0] * k->block[1] * k->block[2] : 0;
+	if (!l || !threads || threads > l->threads || !k->registers)
+		return o;
+	uint32_t most = occupancy_blocks(l, (uint32_t)threads, k->registers,
+					 k->static_shared_bytes + k->dynamic_shared_bytes);
+	o.pct = occupancy_pct(l, most, o.blocks_per_sm, (uint32_t)threads);
+	return o;
 }

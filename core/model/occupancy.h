@@ -1,7 +1,9 @@
 /* Limits of a GPU's multiprocessors by compute capability, and how many blocks of a kernel they
  * hold. */
-#ifndef EXPORT_OCCUPANCY_H
-#define EXPORT_OCCUPANCY_H
+#ifndef CORE_OCCUPANCY_H
+#define CORE_OCCUPANCY_H
+
+#include "core/model/model.h"
 
 #include <stdint.h>
 
@@ -31,5 +33,14 @@ uint32_t occupancy_blocks(const struct occupancy_limits *l, uint32_t threads, ui
  */
 double occupancy_pct(const struct occupancy_limits *l, uint32_t blocks, double blocks_per_sm,
 		     uint32_t threads);
+
+/* How a kernel uses its device, as far as its launch tells. NAN: not known. */
+struct occupancy {
+	double blocks_per_sm; /* the grid's blocks / the device's multiprocessors */
+	double pct;	      /* occupancy_pct() */
+};
+
+/* NAN if the work is no kernel, or if its launch or the device is not known. */
+struct occupancy occupancy_of(const struct tables *t, const struct model_work *w);
 
 #endif
