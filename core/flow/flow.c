@@ -1,20 +1,6 @@
-/* See flow.h. Splits the instructions into blocks, and answers questions about their graph. */
-#include "core/flow/flow.h"
-
-#include "core/flow/graph.h"
+/* See flow.h. Splits the instructions into blocks. */
+#include "core/flow/flow_parts.h"
 #include "core/util/bisect.h"
-#include "core/util/vec.h"
-
-struct flow {
-	struct graph g;
-	/* of a block: the places of its first and last instruction */
-	uint64_t *begin, *last;
-	bool *is_check; /* of a block: it ends with a check, see struct flow_instruction */
-	/* of a block: its last edge in g.next leads to a handler of exceptions */
-	bool *has_handler;
-	bool *is_retry; /* of a loop, see flow_is_retry(); NULL: no loop is one */
-	bool is_coarse, leaves;
-};
 
 /* Returns the index of the instruction at `place`; `n`: there is none. */
 static size_t find(const struct flow_instruction *at, size_t n, uint64_t place)
@@ -90,8 +76,6 @@ static void add_edges(struct flow *f, const struct flow_instruction *at, size_t 
 	}
 }
 
-static void find_retries(struct flow *f);
-
 struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coarse)
 {
 	if (!n || n >= GRAPH_NONE / 2)
@@ -111,7 +95,7 @@ struct flow *flow_new(const struct flow_instruction *at, size_t n, bool is_coars
 	free(target);
 	free(block_of);
 	graph_find_loops(&f->g);
-	find_retries(f);
+	flow_find_retries(f);
 	return f;
 }
 
@@ -121,7 +105,7 @@ void flow_join_copied_tests(struct flow *f)
 		return;
 	free(f->is_retry);
 	f->is_retry = NULL;
-	find_retries(f);
+	flow_find_retries(f);
 }
 
 void flow_free(struct flow *f)
@@ -135,280 +119,4 @@ void flow_free(struct flow *f)
 	free(f->has_handler);
 	free(f->is_retry);
 	free(f);
-}
-
-static uint32_t block_at(const struct flow *f, uint64_t at)
-{
-	size_t after = bisect(f->g.n, i, f->begin[i] <= at);
-	return after ? (uint32_t)after - 1 : 0;
-}
-
-size_t flow_n_loops(const struct flow *f)
-{
-	return f->is_coarse ? f->g.n_loops > 0 : f->g.n_loops;
-}
-
-size_t flow_loops_around(const struct flow *f, uint64_t at, uint32_t *out, size_t most)
-{
-	size_t n = 0;
-	uint32_t loop = f->g.loop_of[block_at(f, at)];
-	if (f->is_coarse && loop != GRAPH_NONE && most > 0) {
-		out[0] = 0;
-		return 1;
-	}
-	for (; loop != GRAPH_NONE && n < most; loop = f->g.around[loop])
-		out[n++] = loop;
-	return n;
-}
-
-/*
- * Returns the innermost loop around both blocks, GRAPH_NONE if there is none. An outer loop has the
- * higher number, and GRAPH_NONE is the highest.
- */
-static uint32_t common(const struct flow *f, uint32_t p, uint32_t q)
-{
-	uint32_t a = f->g.loop_of[p], b = f->g.loop_of[q];
-	if (f->is_coarse)
-		return a != GRAPH_NONE && b != GRAPH_NONE ? 0 : GRAPH_NONE;
-	while (a != b) {
-		if (a < b)
-			a = f->g.around[a];
-		else
-			b = f->g.around[b];
-	}
-	return a;
-}
-
-int flow_common_loop(const struct flow *f, uint64_t a, uint64_t b)
-{
-	uint32_t loop = common(f, block_at(f, a), block_at(f, b));
-	return loop == GRAPH_NONE ? -1 : (int)loop;
-}
-
-int flow_outer_loop(const struct flow *f, uint32_t loop)
-{
-	uint32_t outer = f->is_coarse ? GRAPH_NONE : f->g.around[loop];
-	return outer == GRAPH_NONE ? -1 : (int)outer;
-}
-
-/* Which edges a path may take. */
-enum path { PATH_NORMAL, PATH_WITH_EXCEPTIONS };
-
-/*
- * Returns whether `to` can be reached from `from` by one edge or more. Not through blocks that are
- * in `seen`; adds those that were reached.
- */
-static bool reaches(const struct flow *f, enum path path, uint32_t from, uint32_t to, bool *seen)
-{
-	const struct edges *next = &f->g.next;
-	VEC(uint32_t) todo = { 0 };
-	bool is_found = false;
-	vec_push(&todo, from);
-	while (todo.n > 0 && !is_found) {
-		uint32_t block = todo.at[--todo.n];
-		uint32_t end =
-			next->first[block + 1] - (f->has_handler[block] && path == PATH_NORMAL);
-		for (uint32_t e = next->first[block]; e < end; e++) {
-			uint32_t other = next->to[e];
-			is_found |= other == to;
-			if (!seen[other]) {
-				seen[other] = true;
-				vec_push(&todo, other);
-			}
-		}
-	}
-	vec_free(&todo);
-	return is_found;
-}
-
-bool flow_is_forward(const struct flow *f, uint64_t a, uint64_t b)
-{
-	uint32_t p = block_at(f, a), q = block_at(f, b), loop = common(f, p, q);
-	if (p == q)
-		return a < b;
-	if (loop == GRAPH_NONE || !f->is_coarse) {
-		uint32_t header = loop == GRAPH_NONE ? GRAPH_NONE : f->g.header[loop];
-		if (q == header)
-			return false;
-		bool *seen = mem_zero(f->g.n * sizeof(*seen));
-		if (header != GRAPH_NONE)
-			seen[header] = true;
-		bool is_forward = reaches(f, PATH_WITH_EXCEPTIONS, p, q, seen);
-		free(seen);
-		return is_forward;
-	}
-	return false;
-}
-
-/* Adds the blocks that are not in the loop to `seen`. */
-static void exclude_outside(const struct flow *f, uint32_t loop, bool *seen)
-{
-	bool *is_inside = mem_zero(f->g.n_loops * sizeof(*is_inside));
-	is_inside[loop] = true;
-	for (uint32_t l = loop; l-- > 0;)
-		is_inside[l] = f->g.around[l] != GRAPH_NONE && is_inside[f->g.around[l]];
-	for (uint32_t b = 0; b < f->g.n; b++)
-		seen[b] = f->g.loop_of[b] == GRAPH_NONE || !is_inside[f->g.loop_of[b]];
-	free(is_inside);
-}
-
-bool flow_may_repeat(const struct flow *f, uint32_t loop, uint64_t at)
-{
-	if (f->is_coarse || !memchr(f->has_handler, 1, f->g.n))
-		return true;
-	bool *seen = mem_zero(f->g.n * sizeof(*seen));
-	exclude_outside(f, loop, seen);
-	bool may = reaches(f, PATH_NORMAL, block_at(f, at), f->g.header[loop], seen);
-	free(seen);
-	return may;
-}
-
-/* Returns the block of the site, or for a launch the block of the first test before it. */
-static uint32_t site_block(const struct flow *f, const struct flow_site *site, uint32_t header)
-{
-	/* two tests where the compiler has inlined nvcc's stub */
-	enum { TESTS_MOST = 2 };
-	uint32_t block = block_at(f, site->at);
-	for (int i = 0; i < TESTS_MOST && site->is_launch && block != header; i++) {
-		uint32_t before = f->g.dominator[block];
-		if (before == GRAPH_NONE || !f->is_check[before])
-			break;
-		block = before;
-	}
-	return block;
-}
-
-/* Returns the same as flow_is_always(), for a loop of the graph and paths of one kind. */
-static bool is_always(const struct flow *f, enum path path, uint32_t loop,
-		      const struct flow_site *sites, size_t n)
-{
-	uint32_t header = f->g.header[loop];
-	bool *seen = mem_zero(f->g.n * sizeof(*seen)), is_through = false;
-	exclude_outside(f, loop, seen);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t block = site_block(f, &sites[i], header);
-		is_through |= block == header;
-		seen[block] = true;
-	}
-	if (!is_through) {
-		seen[header] = true;
-		is_through = !reaches(f, path, header, header, seen);
-	}
-	free(seen);
-	return is_through;
-}
-
-/*
- * A coarse loop consists of all outermost loops of the graph. Those without a site do not count,
- * because no call shows their iterations.
- */
-static bool is_always_coarse(const struct flow *f, const struct flow_site *sites, size_t n)
-{
-	bool *has_site = mem_zero(f->g.n_loops * sizeof(*has_site)), is_any = false, all = true;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t loop = f->g.loop_of[block_at(f, sites[i].at)];
-		while (loop != GRAPH_NONE && f->g.around[loop] != GRAPH_NONE)
-			loop = f->g.around[loop];
-		if (loop != GRAPH_NONE)
-			has_site[loop] = is_any = true;
-	}
-	for (uint32_t loop = 0; loop < f->g.n_loops && all; loop++)
-		all = !has_site[loop] || is_always(f, PATH_NORMAL, loop, sites, n);
-	free(has_site);
-	return is_any && all;
-}
-
-bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site *sites, size_t n)
-{
-	enum path path = flow_is_retry(f, loop) ? PATH_WITH_EXCEPTIONS : PATH_NORMAL;
-	return f->is_coarse ? is_always_coarse(f, sites, n) : is_always(f, path, loop, sites, n);
-}
-
-/* Returns whether a normal path in the loop leads from one block to another without a site. */
-static bool avoids(const struct flow *f, uint32_t loop, uint32_t from, uint32_t to,
-		   const struct flow_site *sites, size_t n)
-{
-	bool *seen = mem_zero(f->g.n * sizeof(*seen));
-	exclude_outside(f, loop, seen);
-	for (size_t i = 0; i < n; i++)
-		seen[site_block(f, &sites[i], f->g.header[loop])] = true;
-	bool is = reaches(f, PATH_NORMAL, from, to, seen);
-	free(seen);
-	return is;
-}
-
-bool flow_is_between(const struct flow *f, uint32_t loop, uint64_t at,
-		     const struct flow_site *sites, size_t n)
-{
-	uint32_t block = block_at(f, at);
-	if (f->is_coarse)
-		return false;
-	uint32_t header = f->g.header[loop];
-	for (size_t i = 0; i < n; i++) {
-		uint32_t site = site_block(f, &sites[i], header);
-		if (site == block || site == header)
-			return true;
-	}
-	return !avoids(f, loop, block, header, sites, n) ||
-	       (block != header && !avoids(f, loop, header, block, sites, n));
-}
-
-/* Fills in `is_retry`: no normal path leads from the first block of such a loop back to it. */
-static void find_retries(struct flow *f)
-{
-	if (f->is_coarse || !memchr(f->has_handler, 1, f->g.n))
-		return;
-	f->is_retry = mem_zero(f->g.n_loops * sizeof(*f->is_retry));
-	for (uint32_t loop = 0; loop < f->g.n_loops; loop++)
-		f->is_retry[loop] = is_always(f, PATH_NORMAL, loop, NULL, 0);
-}
-
-bool flow_is_retry(const struct flow *f, uint32_t loop)
-{
-	return f->is_retry && f->is_retry[loop];
-}
-
-uint64_t flow_loop_at(const struct flow *f, uint32_t loop)
-{
-	/* of a coarse loop: the first block of the outermost loop that comes first in preorder */
-	return f->begin[f->g.header[f->is_coarse ? f->g.n_loops - 1 : loop]];
-}
-
-/* Returns whether the block is in the loop of the graph, or in one inside it. */
-static bool is_in_loop(const struct flow *f, uint32_t block, uint32_t loop)
-{
-	uint32_t l = f->g.loop_of[block];
-	while (l != GRAPH_NONE && l < loop)
-		l = f->g.around[l];
-	return l == loop;
-}
-
-size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t most)
-{
-	const struct edges *previous = &f->g.previous;
-	uint32_t header = f->g.header[loop];
-	size_t n = 0;
-	if (f->is_coarse)
-		return 0;
-	for (uint32_t e = previous->first[header]; e < previous->first[header + 1]; e++)
-		if (n < most && is_in_loop(f, previous->to[e], loop))
-			out[n++] = f->last[previous->to[e]];
-	return n;
-}
-
-size_t flow_loop_places(const struct flow *f, uint32_t loop, uint64_t *out, size_t most)
-{
-	size_t n = 0;
-	for (uint32_t b = 0; b < f->g.n && n + 2 <= most && !f->is_coarse; b++) {
-		if (!is_in_loop(f, b, loop))
-			continue;
-		out[n++] = f->begin[b];
-		out[n++] = f->last[b];
-	}
-	return n;
-}
-
-bool flow_leaves(const struct flow *f)
-{
-	return f->leaves;
 }

@@ -96,6 +96,23 @@ bool flow_is_always(const struct flow *f, uint32_t loop, const struct flow_site 
 bool flow_is_between(const struct flow *f, uint32_t loop, uint64_t at,
 		     const struct flow_site *sites, size_t n);
 
+/*
+ * Returns whether the function, after the place `at`, cannot return, be called again and come back
+ * to `at` without passing one of the `n` sites. Exceptions do not count. False if the function can
+ * suspend, so that another call of it may run in between.
+ */
+bool flow_call_needs(const struct flow *f, uint64_t at, const struct flow_site *sites, size_t n);
+
+/* Returns whether the function always passes one of the sites. Exceptions do not count. False if
+ * the function can suspend. */
+bool flow_always_calls(const struct flow *f, const struct flow_site *sites, size_t n);
+
+/* Returns whether an exception at `at` may be handled in the function. */
+bool flow_has_handler(const struct flow *f, uint64_t at);
+
+/* Returns whether the loop may begin its next iteration after an exception at `at`. */
+bool flow_may_recover(const struct flow *f, uint32_t loop, uint64_t at);
+
 /* Returns the place of the loop's header, its first instruction. */
 uint64_t flow_loop_at(const struct flow *f, uint32_t loop);
 
@@ -111,7 +128,7 @@ size_t flow_loop_ends(const struct flow *f, uint32_t loop, uint64_t *out, size_t
  */
 size_t flow_loop_places(const struct flow *f, uint32_t loop, uint64_t *out, size_t most);
 
-/* Returns whether any instruction may leave the function by a jump. */
+/* Returns whether any instruction may leave the function by a jump, or suspend it. */
 bool flow_leaves(const struct flow *f);
 
 /* The bytecode of a CPython code object, as it stands in memory. */

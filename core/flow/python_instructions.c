@@ -13,6 +13,7 @@
 enum op_kind {
 	OP_NONE, /* no instruction */
 	OP_PLAIN,
+	OP_YIELD,	 /* the function suspends, and goes on there later or never */
 	OP_EXTENDED_ARG, /* the higher bits of the next instruction's argument */
 	/* Conditional jumps: from the end of the instruction and its caches, or to an offset. */
 	OP_BRANCH_FORWARD,
@@ -119,6 +120,7 @@ static size_t read_instructions(const uint8_t *code, size_t bytes, unsigned mino
 			.at = at,
 			.target = target,
 			.falls_through = falls_through(kind),
+			.leaves = kind == OP_YIELD,
 		};
 		if (kind != OP_EXTENDED_ARG)
 			argument = 0;

@@ -6,6 +6,7 @@
 #include "core/steps/loop_births.h"
 #include "core/steps/loop_candidates.h"
 #include "core/steps/loop_names.h"
+#include "core/steps/loop_repair.h"
 #include "core/util/bisect.h"
 
 enum {

@@ -1,7 +1,13 @@
 /* See loop_choice.h. */
 #include "core/steps/loop_choice.h"
 
+#include "core/steps/loop_bodies.h"
 #include "core/steps/loop_candidates.h"
+
+#include <math.h>
+
+/* Most that a loop is worth that may have gone round more often. Below it, the step is unclear. */
+#define DOUBTFUL 0.6
 
 static void collect(struct loop_tree *t, loop_candidates *out)
 {
@@ -128,6 +134,10 @@ bool loop_choose(struct loop_tree *t, struct loop_choice *out)
 	bool has_a = loop_by_optimizer(t, &all, &a), has_b = loop_by_time(t, &all, &b);
 	bool takes_b = has_b && (!has_a || is_over(t, &all, &a, &b));
 	*out = takes_b ? b : a;
+	bool is_doubtful = (has_a || has_b) &&
+			   loop_place_is_doubtful(&t->stacks, &t->stacks.places.at[out->loop]);
+	if (is_doubtful)
+		out->confidence = fmin(out->confidence, DOUBTFUL);
 	loop_choice_free(takes_b ? &a : &b);
 	if (has_a || has_b)
 		finish(t, &all, out);

@@ -1,6 +1,8 @@
 /* See loop_stacks.h. */
 #include "core/steps/loop_stacks.h"
 
+#include "core/steps/loop_bodies.h"
+
 #include "core/steps/loop_code.h"
 #include "core/symbols/origin.h"
 
@@ -29,6 +31,7 @@ void loop_stacks_free(struct loop_stacks *x)
 		vec_free(&x->places.at[i].sites);
 		vec_free(&x->places.at[i].calls);
 	}
+	loop_bodies_free(&x->bodies);
 	for (size_t i = 0; i < x->stacks.n; i++)
 		free(x->stacks.at[i]);
 	vec_free(&x->frames);
@@ -246,6 +249,7 @@ static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frame
 		add_loops(x, s, i, within | x->frames.at[frames[i]].is, caller == LOOP_OF_LAUNCH);
 	}
 	note_calls(x, s, caller);
+	loop_bodies_add(x, s);
 	set_optimizer(x, s);
 	return s;
 }

@@ -43,6 +43,8 @@ struct loop_calls {
 	bool in_loops, outside_loops; /* in loops of these functions, outside of them */
 };
 
+struct loop_stack;
+
 /* A loop of a function that is called from one place: where it may go round, not that it does. */
 struct loop_place {
 	uint32_t frame;	 /* one of the frames whose calls the loop contains */
@@ -56,9 +58,35 @@ struct loop_place {
 	/* What is around it: bits of enum loop_frame_is of its own and of all outer frames. */
 	uint8_t within;
 	bool has_inner; /* calls stand in loops within it, of the same function */
+	/*
+	 * Calls came again from this stack's place without an iteration, because other calls were
+	 * missing in between. NULL: this did not happen. See loop_place_is_doubtful().
+	 */
+	const struct loop_stack *repeated;
+	uint32_t repeated_level;
 	/* Calls in the loop and in no loop within it, each place once. */
 	VEC(struct flow_site) sites;
 	VEC(struct loop_calls) calls; /* of each site */
+};
+
+/* A place at which a function makes calls. */
+struct loop_body_site {
+	uint64_t at;
+	bool is_leaf;	       /* the call stands there, or in native code called there */
+	VEC(uint32_t) callees; /* indexes of bodies */
+};
+
+/* A Python function that is called from one place: see loop_bodies.h. */
+struct loop_body {
+	const struct flow *flow;
+	VEC(struct loop_body_site) sites;
+	bool is_certain;
+	uint32_t n_sites_then; /* loop_stacks.n_sites when `is_certain` was found */
+};
+
+struct loop_bodies {
+	VEC(struct loop_body) all;
+	struct map of_key;
 };
 
 struct loop_at {
@@ -93,9 +121,10 @@ struct loop_stacks {
 	VEC(struct loop_place) places;
 	VEC(struct loop_stack *) stacks;
 	VEC(struct flow *) flows; /* of Python code */
+	struct loop_bodies bodies;
 	struct map frame_of_raw, function_of_key, node_of_frame, place_of_key, stack_of_id;
 	uint32_t n_nodes, n_functions;
-	uint32_t n_sites; /* of all places; grows with new stacks */
+	uint32_t n_sites; /* of all places and bodies; grows with new stacks */
 };
 
 void loop_stacks_init(struct loop_stacks *x, const struct dict *d);
@@ -121,7 +150,7 @@ struct loop_turn {
  * was called again: then the innermost loop around the nearest outer call that has one, unless a
  * function in C, such as map(), called it again. The answer may change as n_sites grows.
  */
-struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
+struct loop_turn loop_stacks_turn(struct loop_stacks *x, const struct loop_stack *a,
 				  const struct loop_stack *b);
 
 /* Returns whether the loop only repeats what has failed with an exception. */

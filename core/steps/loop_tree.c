@@ -2,6 +2,7 @@
 #include "core/steps/loop_tree.h"
 
 #include "core/steps/anchors.h"
+#include "core/steps/loop_repair.h"
 
 #include <string.h>
 
@@ -91,6 +92,7 @@ static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint6
 	struct loop_iteration i = open->begun;
 	i.end_ticks = ticks;
 	i.went_round = went_round;
+	i.n_sites = t->stacks.n_sites;
 	i.n = difference(&thread->n, &open->begun.n);
 	uint64_t took = ticks - i.begin_ticks + i.n.replayed_ticks;
 	l->n_calls += i.n.calls;
@@ -113,52 +115,16 @@ static void end_iteration(struct loop_tree *t, struct loop_thread *thread, uint6
 		thread->open.at[thread->open.n - 1].begun.places |= i.places;
 }
 
-/* How a run of a loop ended: the program went on after the loop, or made no further call. */
-enum run_end { RUN_LEFT, RUN_CUT };
-
-/*
- * Returns whether the iteration only found out that the loop is over: the iterator of a `for` has
- * no further element, or the condition of a `while` is false. It launched nothing, and each
- * iteration that goes round makes a call at another place. If the program ended, it may have failed
- * there, but not in the iterator of a `for`, which is the first instruction of the loop.
- */
-static bool only_tested(const struct loop_tree *t, const struct loop_thread *thread,
-			const struct loop_open *open, enum run_end how)
-{
-	const struct loop_place *p = &t->stacks.places.at[open->loop];
-	struct loop_counts n = difference(&thread->n, &open->begun.n);
-	return open->begun.has_one_site && !n.others && !n.steps &&
-	       (how == RUN_LEFT || loop_place_is_header(&t->stacks, p, open->begun.site)) &&
-	       loop_place_needs_others(&t->stacks, p, open->begun.site);
-}
-
-/* Makes the calls of the last iteration part of the one before it. */
-static void join_last(struct loop *l)
-{
-	struct loop_iteration *last = &l->iterations.at[l->iterations.n - 1];
-	for (size_t i = l->iterations.n - 1; i-- > 0;) {
-		struct loop_iteration *before = &l->iterations.at[i];
-		if (before->slot != last->slot)
-			continue;
-		before->end_ticks = last->end_ticks;
-		before->n.calls += last->n.calls;
-		before->n.launches += last->n.launches;
-		before->n.waits += last->n.waits;
-		before->n.transfers += last->n.transfers;
-		break;
-	}
-	l->iterations.n--;
-}
-
 static void end_run(struct loop_tree *t, struct loop_thread *thread, uint64_t ticks,
 		    enum run_end how)
 {
 	const struct loop_open *open = &thread->open.at[thread->open.n - 1];
 	uint32_t loop = open->loop;
-	bool joins = open->is_next && only_tested(t, thread, open, how);
+	struct loop_counts n = difference(&thread->n, &open->begun.n);
+	bool joins = open->is_next && loop_only_tested(t, open, &n, how);
 	end_iteration(t, thread, ticks, false);
 	if (joins && !t->is_full)
-		join_last(&t->loops.at[loop]);
+		loop_join_last(&t->loops.at[loop]);
 	t->loops.at[loop].n_runs++;
 	if (ticks > thread->last_end_ticks)
 		t->loops.at[loop].tail_ticks += ticks - thread->last_end_ticks;
@@ -250,29 +216,6 @@ static void count_replay(const struct loop_graph *g, struct loop_counts *n, bool
 	n->replayed_ticks += loop_graph_ticks(g);
 }
 
-/* Notes at which place of each open loop's function the call with the stack `s` is. */
-static void note_sites(const struct loop_tree *t, struct loop_thread *thread,
-		       const struct loop_stack *s)
-{
-	for (size_t i = 0; i < s->n_loops && i < thread->open.n; i++) {
-		struct loop_open *open = &thread->open.at[i];
-		uint64_t site = t->stacks.frames.at[s->frames[s->loops[i].level]].at;
-		struct loop_iteration *begun = &open->begun;
-		open->has_several_sites |= begun->has_one_site && begun->site != site;
-		begun->site = site;
-		begun->has_one_site = !open->has_several_sites;
-	}
-}
-
-/* Some calls of the open iterations are at unknown places. */
-static void forget_sites(struct loop_thread *thread)
-{
-	for (size_t i = 0; i < thread->open.n; i++) {
-		thread->open.at[i].has_several_sites = true;
-		thread->open.at[i].begun.has_one_site = false;
-	}
-}
-
 /* Counts a call that has the stack `s`. `begun`: the level of the outermost loop that began. */
 static void count_call(const struct loop_tree *t, struct loop_thread *thread,
 		       const struct loop_stack *s, const struct rec_call *c, uint8_t category,
@@ -342,13 +285,13 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 			 : NULL;
 	if (s) {
 		uint32_t begun = move_to(t, thread, s, c->begin_ticks);
-		note_sites(t, thread, s);
+		loop_note_frames(thread, s);
 		count_call(t, thread, s, c, category, begun);
 		thread->before = s;
 		thread->last_end_ticks = c->begin_ticks + record_duration(c);
 		note_birth(t, thread);
 	} else {
-		forget_sites(thread);
+		loop_forget_frames(thread);
 	}
 	if (hashes.trigram)
 		add_launch(thread, hashes, anchor_token(c, category), c->begin_ticks);
@@ -372,7 +315,7 @@ static void feed_node(struct loop_tree *t, struct loop_thread *thread, const str
 	struct loop_capture *c = &thread->capture;
 	if (c->graph != n->graph)
 		*c = (struct loop_capture){ .graph = n->graph };
-	forget_sites(thread);
+	loop_forget_frames(thread);
 	const struct loop_stack *s =
 		n->stack ? loop_stacks_find(&t->stacks, n->stack,
 					    n->type == NODE_KERNEL ? LOOP_OF_LAUNCH : LOOP_OF_CALL)
@@ -405,7 +348,7 @@ static void move_creator(struct loop_tree *t, struct loop_thread *thread,
 	if (!s)
 		return;
 	move_to(t, thread, s, r->ticks);
-	note_sites(t, thread, s);
+	loop_note_frames(thread, s);
 	thread->before = s;
 	thread->last_end_ticks = r->ticks;
 }

@@ -38,9 +38,14 @@ struct loop_iteration {
 	struct loop_counts n;
 	/* The places of its calls, as a Bloom filter: equal for iterations of one kind. */
 	uint64_t places;
-	uint64_t site; /* the place in the loop's function of all its calls, if it has_one_site */
-	bool has_one_site; /* else it has no call, or calls at several places */
-	bool went_round;   /* another iteration of the same run followed */
+	/*
+	 * The frames that all its calls share: those of this stack up to a level. NULL: it has no
+	 * call, its calls are at several places of the loop's function, or a place is unknown.
+	 */
+	const struct loop_stack *shared;
+	uint32_t shared_level;
+	uint32_t n_sites; /* loop_stacks.n_sites at its end */
+	bool went_round;  /* another iteration of the same run followed */
 };
 
 /* A loop. `iterations` are in the order of their ends. */
@@ -57,7 +62,7 @@ struct loop {
 	/* the part of `ticks` between the last call of each run of the loop and the call after it:
 	 * other code may have taken it */
 	uint64_t tail_ticks;
-	size_t n_sites_repaired;      /* see loop_repair(): the places known then */
+	uint32_t n_sites_repaired;    /* loop_stacks.n_sites when loop_repair() found no fault */
 	struct loop_counts of_births; /* the part of the counts that loop_births_link() added */
 	bool is_full;		      /* iterations were left out: too many */
 };
@@ -76,7 +81,7 @@ struct loop_open {
 	uint32_t loop;
 	struct loop_iteration begun; /* `n` has the thread's counts at its begin */
 	bool is_next;		     /* another iteration of the same run came before */
-	bool has_several_sites;	     /* its calls so far are at several places */
+	bool shares_nothing;	     /* `begun.shared` stays NULL */
 };
 
 /* The calls of a thread that are captured into a graph. */
@@ -143,13 +148,6 @@ bool loop_tree_is_whole(const struct loop_tree *t);
 
 /* Ends the iterations under way, for a tree that takes no more calls. */
 void loop_tree_end(struct loop_tree *t);
-
-/*
- * Joins iterations that cannot have gone round with the next ones: all their calls are at one
- * place, but to go round, the loop makes a call at another place. sum() and map() in Python, which
- * call several times from one place, look like iterations until the loop's other calls are known.
- */
-void loop_repair(struct loop_tree *t);
 
 /*
  * Returns whether the loop began a second iteration in any of its runs. A loop without calls, which

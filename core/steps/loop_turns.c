@@ -1,5 +1,5 @@
 /* See loop_stacks.h. What happened between two calls, and what calls show of a loop. */
-#include "core/steps/loop_stacks.h"
+#include "core/steps/loop_bodies.h"
 
 static const struct loop_frame *frame_at(const struct loop_stacks *x, const struct loop_stack *s,
 					 size_t level)
@@ -7,11 +7,11 @@ static const struct loop_frame *frame_at(const struct loop_stacks *x, const stru
 	return &x->frames.at[s->frames[level]];
 }
 
-static const struct loop_place *place_at(const struct loop_stacks *x, const struct loop_stack *s,
-					 uint32_t level, uint32_t number)
+static struct loop_place *place_at(const struct loop_stacks *x, const struct loop_stack *s,
+				   uint32_t level, uint32_t number)
 {
 	for (size_t i = 0; i < s->n_loops; i++) {
-		const struct loop_place *p = &x->places.at[s->loops[i].loop];
+		struct loop_place *p = &x->places.at[s->loops[i].loop];
 		if (s->loops[i].level == level && p->number == number)
 			return p;
 	}
@@ -49,10 +49,20 @@ static bool passes_others(const struct loop_stacks *x, const struct loop_stack *
 	return p && loop_place_needs_others(x, p, frame_at(x, s, level)->at);
 }
 
+static void note_repeated(const struct loop_stacks *x, const struct loop_stack *s, uint32_t level,
+			  uint32_t number)
+{
+	struct loop_place *p = place_at(x, s, level, number);
+	if (!(frame_at(x, s, level)->is & LOOP_FRAME_PYTHON))
+		return;
+	p->repeated = s;
+	p->repeated_level = level;
+}
+
 /* Why a function may have been called again without an iteration of the loop around its call. */
 enum repeats { BY_BUILTIN, BY_RETRY };
 
-static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
+static struct loop_turn called_again(struct loop_stacks *x, const struct loop_stack *s,
 				     size_t level, enum repeats by);
 
 /*
@@ -61,8 +71,8 @@ static struct loop_turn called_again(const struct loop_stacks *x, const struct l
  * loop further out may have begun an iteration instead. This is taken to be so unless the
  * iterations of that loop always make another call, which then was missing.
  */
-static struct loop_turn came_again(const struct loop_stacks *x, const struct loop_stack *s,
-				   size_t level, uint32_t number, uint64_t from)
+static struct loop_turn came_again(struct loop_stacks *x, const struct loop_stack *s, size_t level,
+				   uint32_t number, uint64_t from)
 {
 	const struct flow *flow = frame_at(x, s, level)->flow;
 	const struct loop_turn here = { (uint32_t)level, number, true };
@@ -77,10 +87,29 @@ static struct loop_turn came_again(const struct loop_stacks *x, const struct loo
 }
 
 /*
+ * Returns whether the innermost loop around the call that leads to frame `level` may go on after an
+ * exception in that frame.
+ */
+static bool may_fail(const struct loop_stacks *x, const struct loop_stack *s, size_t level)
+{
+	while (level-- > 0) {
+		const struct loop_frame *f = frame_at(x, s, level);
+		uint32_t number;
+		if (!f->flow)
+			return true;
+		if (flow_loops_around(f->flow, f->at, &number, 1))
+			return flow_may_recover(f->flow, number, f->at);
+		if (flow_has_handler(f->flow, f->at))
+			return true;
+	}
+	return false;
+}
+
+/*
  * The function at or outside of frame `level` was called again: by the loop around its call, or in
  * the same iteration of that loop, by a built-in function of Python or by a loop of retries.
  */
-static struct loop_turn called_again(const struct loop_stacks *x, const struct loop_stack *s,
+static struct loop_turn called_again(struct loop_stacks *x, const struct loop_stack *s,
 				     size_t level, enum repeats by)
 {
 	bool is_direct = true;
@@ -88,12 +117,18 @@ static struct loop_turn called_again(const struct loop_stacks *x, const struct l
 		const struct loop_frame *f = frame_at(x, s, level);
 		uint32_t number;
 		is_direct &= level + 1 < s->n && s->is_direct[level + 1];
-		if (!f->flow || !flow_loops_around(f->flow, f->at, &number, 1))
+		bool is_loop = f->flow && flow_loops_around(f->flow, f->at, &number, 1);
+		if (!is_loop && !is_direct && !may_fail(x, s, level) &&
+		    loop_call_needs_others(x, s, (uint32_t)level))
+			break;
+		if (!is_loop)
 			continue;
 		bool may_be_same = (f->is & LOOP_FRAME_PYTHON && !is_direct) || by == BY_RETRY,
 		     may_repeat = flow_may_repeat(f->flow, number, f->at);
-		if (may_be_same && may_repeat && passes_others(x, s, (uint32_t)level, number))
+		if (may_be_same && may_repeat && passes_others(x, s, (uint32_t)level, number)) {
+			note_repeated(x, s, (uint32_t)level, number);
 			break;
+		}
 		return came_again(x, s, level, number, f->at);
 	}
 	return (struct loop_turn){ 0 };
@@ -131,7 +166,7 @@ static bool may_go_on(const struct loop_stacks *x, const struct loop_stack *a,
 	return outer && is_native(outer) && (outer->is & LOOP_FRAME_LIBRARY || leaves);
 }
 
-struct loop_turn loop_stacks_turn(const struct loop_stacks *x, const struct loop_stack *a,
+struct loop_turn loop_stacks_turn(struct loop_stacks *x, const struct loop_stack *a,
 				  const struct loop_stack *b)
 {
 	size_t n = a->n < b->n ? a->n : b->n, level = 0;

@@ -377,6 +377,23 @@ def one_built_in_first():
             read()
 
 
+def built_in_alone():
+    """The loop has one place of calls; what shows its iterations is in the function."""
+    def step():
+        max([1, 2, 3], key=lambda _: clear() or 1)
+        read()
+
+    for _ in range(STEPS):  # step
+        step()
+
+
+def built_in_or_not():
+    """One call in each iteration, and another one now and then: or max() calls several times."""
+    for n in range(STEPS):  # step
+        clear()
+        log_now_and_then(n)
+
+
 # ---- Time outside of loops ----
 
 def after_a_short_loop():

@@ -108,6 +108,35 @@ static void what_comes_between_two_passes_of_a_place(void **state)
 	flow_free(f);
 }
 
+static bool needs(const struct flow *f, int place, int other)
+{
+	return flow_call_needs(f, at(place), &(struct flow_site){ at(other), false }, 1);
+}
+
+static bool calls(const struct flow *f, int site)
+{
+	return flow_always_calls(f, &(struct flow_site){ at(site), false }, 1);
+}
+
+/* Rows 0 and 1, then 2 or not, 4, and an end that a branch may reach earlier. */
+static void what_a_function_passes_between_two_calls_of_it(void **state)
+{
+	(void)state;
+	const struct row rows[] = { STEP, BRANCH(3), STEP, STEP, BRANCH(6), STEP, END };
+	struct flow *f = MAKE(rows);
+	assert_true(needs(f, 2, 0) && needs(f, 2, 3) && needs(f, 0, 3) && needs(f, 3, 0));
+	assert_false(needs(f, 0, 2) || needs(f, 3, 2) || needs(f, 3, 5));
+	assert_false(flow_call_needs(f, at(0), NULL, 0));
+	assert_true(calls(f, 0) && calls(f, 3));
+	assert_false(calls(f, 2) || calls(f, 5));
+	flow_free(f);
+	/* a function without an end is not understood */
+	const struct row endless[] = { STEP, BRANCH(2), STEP, JUMP(0) };
+	f = MAKE(endless);
+	assert_false(needs(f, 0, 2) || calls(f, 0));
+	flow_free(f);
+}
+
 static void straight_code_has_no_loop(void **state)
 {
 	(void)state;
@@ -622,6 +651,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(straight_code_has_no_loop),
 		cmocka_unit_test(what_comes_between_two_passes_of_a_place),
+		cmocka_unit_test(what_a_function_passes_between_two_calls_of_it),
 		cmocka_unit_test(the_other_branch_is_not_forward),
 		cmocka_unit_test(loops_nest),
 		cmocka_unit_test(the_else_of_a_loop_is_outside),

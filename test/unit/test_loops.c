@@ -8,6 +8,7 @@
 #include "core/steps/loop_anchor.h"
 #include "core/steps/loop_births.h"
 #include "core/steps/loop_choice.h"
+#include "core/steps/loop_repair.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
