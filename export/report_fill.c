@@ -446,8 +446,8 @@ static void fill_host(struct filler *x, struct report_process *p)
 	for (size_t i = 0; i < p->host.n; i++) {
 		const struct finding_host *from = &x->f->host.at[i];
 		const char *text = "";
-		if (from->line)
-			text = frames_source(x->f->timeline->frames, from->file, from->line);
+		if (from->line && t)
+			text = frames_source(t->frames, from->file, from->line);
 		p->host.at[i] = (struct report_host){
 			.place = { fill_text(x, from->file), fill_line(from->line),
 				   fill_text(x, from->function) },
