@@ -69,14 +69,15 @@ void loop_bodies_add(struct loop_stacks *x, const struct loop_stack *s)
 		const struct loop_frame *f = frame_at(x, s, level);
 		if (!has_body(f))
 			continue;
-		bool calls_python = level + 1 < s->n && has_body(frame_at(x, s, level + 1));
-		uint32_t callee = calls_python ? body_index(x, s, level + 1) : 0,
+		const struct loop_frame *next = level + 1 < s->n ? frame_at(x, s, level + 1) : NULL;
+		bool has_callee = next && has_body(next);
+		uint32_t callee = has_callee ? body_index(x, s, level + 1) : 0,
 			 body = body_index(x, s, level);
 		struct loop_body_site *site = site_at(x, &x->bodies.all.at[body], f->at);
-		if (calls_python)
+		if (has_callee)
 			add_callee(x, site, callee);
-		else
-			site->is_leaf = true;
+		else if (next && next->is & LOOP_FRAME_PYTHON)
+			site->calls_unknown = true;
 	}
 }
 
@@ -90,7 +91,7 @@ static bool site_is_certain(struct loop_stacks *x, const struct loop_body_site *
 	for (size_t i = 0; i < site->callees.n; i++)
 		if (!body_is_certain(x, site->callees.at[i]))
 			return false;
-	return true;
+	return !site->calls_unknown;
 }
 
 /* Adds the body's certain sites, without the one at `but`. */

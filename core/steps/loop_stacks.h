@@ -72,8 +72,8 @@ struct loop_place {
 /* A place at which a function makes calls. */
 struct loop_body_site {
 	uint64_t at;
-	bool is_leaf;	       /* the call stands there, or in native code called there */
-	VEC(uint32_t) callees; /* indexes of bodies */
+	VEC(uint32_t) callees; /* Python functions called there, as indexes of bodies */
+	bool calls_unknown;    /* also one whose bytecode is not known */
 };
 
 /* A Python function that is called from one place: see loop_bodies.h. */
