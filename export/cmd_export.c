@@ -117,38 +117,68 @@ static bool is_of(const struct exporter *x, const char *file)
 	return file && !strncmp(file, x->folder, length) && file[length] == '/';
 }
 
-/* Returns the format of these files, or NULL if it is unknown or this export writes it. */
-static const struct exporter *other_format(const struct output *out, const json_t *files)
+static bool writes(const struct output *out, const struct exporter *x)
 {
-	const char *name = json_string_value(json_object_get(files, "format"));
-	const struct exporter *x = name ? exporter_find(name) : NULL;
 	for (int i = 0; i < out->n_formats; i++)
 		if (out->formats[i] == x)
-			return NULL;
-	return x;
+			return true;
+	return false;
 }
 
-/* Keeps the files of formats that are not written now: they are still in the run's folder. */
-static void keep_files(const struct output *out, const json_t *old, json_t *p)
+static bool has_name(const json_t *names, const json_t *name)
+{
+	size_t i;
+	const json_t *other;
+	json_array_foreach((json_t *)names, i, other)
+	{
+		if (json_equal(other, name))
+			return true;
+	}
+	return false;
+}
+
+/* Adds to files and names of process `p` the former files of the format. */
+static void keep_format(const struct exporter *x, const json_t *old, const json_t *former,
+			json_t *p)
 {
 	json_t *files = json_object_get(p, "files"), *names = json_object_get(p, "traces");
-	json_int_t n_traces = json_integer_value(json_object_get(p, "n_traces"));
-	json_t *entry, *name;
-	size_t i, k;
-	json_array_foreach(json_object_get(old, "files"), i, entry)
+	json_t *entry = NULL, *other, *name;
+	size_t i, n = 0;
+	json_array_foreach(json_object_get(former, "traces"), i, name)
 	{
-		const struct exporter *x = other_format(out, entry);
-		if (!x)
+		if (!is_of(x, json_string_value(name)) || has_name(names, name))
 			continue;
-		json_array_append(files, entry);
-		n_traces += json_integer_value(json_object_get(entry, "n"));
-		json_array_foreach(json_object_get(old, "traces"), k, name)
-		{
-			if (is_of(x, json_string_value(name)))
-				json_array_append(names, name);
-		}
+		json_array_append(names, name);
+		n++;
 	}
-	json_object_set_new(p, "n_traces", json_integer(n_traces));
+	json_array_foreach(files, i, other)
+	{
+		if (json_equal(json_object_get(other, "format"), json_object_get(old, "format")))
+			entry = other;
+	}
+	json_int_t n_traces = json_integer_value(json_object_get(p, "n_traces"));
+	json_object_set_new(p, "n_traces", json_integer(n_traces + (json_int_t)n));
+	if (!entry) {
+		json_array_append(files, (json_t *)old);
+		return;
+	}
+	json_int_t n_now = json_integer_value(json_object_get(entry, "n"));
+	json_object_set_new(entry, "n", json_integer(n_now + (json_int_t)n));
+}
+
+/* Keeps the files that this export does not write anew: those of other formats, and those of other
+ * steps if it writes chosen ones. */
+static void keep_files(const struct output *out, const json_t *former, json_t *p)
+{
+	json_t *entry;
+	size_t i;
+	json_array_foreach(json_object_get(former, "files"), i, entry)
+	{
+		const char *name = json_string_value(json_object_get(entry, "format"));
+		const struct exporter *x = name ? exporter_find(name) : NULL;
+		if (x && (out->steps.is_set || !writes(out, x)))
+			keep_format(x, entry, former, p);
+	}
 }
 
 /* Copies from the former run.json what an export does not find out again: other formats' files,

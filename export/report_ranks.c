@@ -280,7 +280,6 @@ void report_ranks_say_use(struct textout *o, const struct report *r)
 	text_wrap(o, TEXT_DIM, "  ",
 		  "both: computes and communicates at once; waits: for other ranks, within its "
 		  "collectives; waited for: how long the others wait for it, on average; comes "
-		  "last: "
-		  "share of its collectives",
+		  "last: share of its collectives",
 		  3);
 }

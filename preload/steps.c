@@ -621,6 +621,7 @@ void steps_after_context(void)
 }
 
 /* ---- Start ---- */
+
 /*
  * Begins the opening, unless the schedule records nothing, or the program itself says what to
  * record. If every step is recorded anyway, the opening is the part of the run from which loops are

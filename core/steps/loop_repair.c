@@ -55,6 +55,18 @@ void loop_forget_frames(struct loop_thread *thread)
 
 /* ---- The end of a loop ---- */
 
+static void add_counts(struct loop_counts *to, const struct loop_counts *n)
+{
+	to->calls += n->calls;
+	to->launches += n->launches;
+	to->steps += n->steps;
+	to->others += n->others;
+	to->waits += n->waits;
+	to->transfers += n->transfers;
+	to->replayed += n->replayed;
+	to->replayed_ticks += n->replayed_ticks;
+}
+
 bool loop_only_tested(const struct loop_tree *t, const struct loop_open *open,
 		      const struct loop_counts *n, enum run_end how)
 {
@@ -76,10 +88,7 @@ void loop_join_last(struct loop *l)
 		if (before->slot != last->slot)
 			continue;
 		before->end_ticks = last->end_ticks;
-		before->n.calls += last->n.calls;
-		before->n.launches += last->n.launches;
-		before->n.waits += last->n.waits;
-		before->n.transfers += last->n.transfers;
+		add_counts(&before->n, &last->n);
 		break;
 	}
 	l->iterations.n--;
@@ -119,18 +128,6 @@ static bool cannot_go_round(struct loop_tree *t, const struct loop *l,
 	if (last->node != node)
 		*last = (struct answer){ node, needs_others(t, l, i) };
 	return last->needs_others;
-}
-
-static void add_counts(struct loop_counts *to, const struct loop_counts *n)
-{
-	to->calls += n->calls;
-	to->launches += n->launches;
-	to->steps += n->steps;
-	to->others += n->others;
-	to->waits += n->waits;
-	to->transfers += n->transfers;
-	to->replayed += n->replayed;
-	to->replayed_ticks += n->replayed_ticks;
 }
 
 /* Makes the calls of `i` part of the iteration after it. */

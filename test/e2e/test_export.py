@@ -118,6 +118,19 @@ class Export(Case):
         kernels = [s for s in Trace(path).on("Stream") if s.name.endswith("us")]
         self.assertGreater(len(kernels), 0)
 
+    def test_chosen_steps_are_listed_with_the_former_files(self):
+        run = self.profiled(script("demo.py"))
+        before = run.json["processes"][0]["traces"]
+        for _ in range(2):  # the second one replaces its own file
+            made = self.tool("export", run.folder, "--steps", "13-14")
+            self.assertEqual(made.status, 0, made.err)
+            with open(os.path.join(run.folder, "run.json"), encoding="utf-8") as file:
+                now = json.load(file)["processes"][0]
+            self.assertEqual(len(now["traces"]), len(before) + 1)
+            self.assertLess(set(before), set(now["traces"]))
+            self.assertEqual([file["n"] for file in now["files"]], [len(now["traces"])])
+            self.assertEqual(now["n_traces"], len(now["traces"]))
+
     def test_steps_that_were_not_recorded(self):
         run = self.profiled(script("demo.py"))
         made = self.tool("export", run.folder, "--steps", "100-105", "-o", self.folder())
