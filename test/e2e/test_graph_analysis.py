@@ -52,9 +52,10 @@ class GraphAnalysis(Case):
         run, _ = self.record("two_streams")
         gains = {node: self.whatif(run, "--without", f"graph_nodes.cu:{lines()[node]}")
                  ["whole_line"]["gain_ms"] * 1000 for node in (4, 5, 6, 7, 8)}
-        for node in (4, 5, 7, 8):
-            self.assertGreater(gains[node], 0.8 * NODE_US, gains)
-        self.assertLess(gains[6], 0.5 * NODE_US, gains)
+        others = [gains[node] for node in (4, 5, 7, 8)]
+        self.assertGreater(min(others), 0.8 * NODE_US, gains)
+        # It is worth something only where the machine was busy and the simulated GPU late.
+        self.assertLess(gains[6], 0.6 * min(others), gains)
 
     def test_a_line_without_nodes_is_refused(self):
         run, _ = self.record("one_stream")

@@ -8,9 +8,11 @@
 #include "export/process_facts.h"
 #include "test/unit/journal_builder.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -336,6 +338,32 @@ static void test_several_anchors_take_two_passes(void **state)
 	jb_free(b);
 }
 
+static long peak_kb(void)
+{
+	struct rusage usage;
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return usage.ru_maxrss;
+}
+
+/* A damaged header must not make the reader allocate memory for each generation. */
+static void test_memory_does_not_grow_with_the_generation(void **state)
+{
+	(void)state;
+	enum { GENERATION = 1 << 26, MOST_KB = GENERATION / 1024 };
+	struct journal_builder *b = learning_run("always");
+	struct output out = { .step_loop = "train.py:1" };
+	struct process p;
+	struct err e = { "" };
+	char path[64];
+	snprintf(path, sizeof(path), "%s/damaged.journal", folder);
+	b->header->steps.anchor_generation = GENERATION;
+	jb_write(b, path);
+	long before_kb = peak_kb();
+	assert_int_equal(process_export(&p, &out, path, &e), -ENOENT);
+	assert_true(peak_kb() - before_kb < MOST_KB);
+	jb_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_earlier_numbers_are_corrected),
 		cmocka_unit_test(test_an_anchor_that_came_too_late_counts),
 		cmocka_unit_test(test_several_anchors_take_two_passes),
+		cmocka_unit_test(test_memory_does_not_grow_with_the_generation),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -205,7 +205,7 @@ bool ingest_is_void(const struct ingest *f, uint32_t generation)
 	for (size_t i = 0; i < f->voided.n; i++)
 		if (f->voided.at[i] == generation)
 			return true;
-	return false;
+	return generation && generation <= f->voided_until;
 }
 
 void ingest_train(struct ingest *f, uint32_t generation)

@@ -138,6 +138,7 @@ struct ingest {
 	bool holds_steps; /* live: the steps so far may prove wrong, so none is passed on yet */
 	bool holds_unnumbered; /* live: steps were counted whose numbers are not known yet */
 	VEC(uint32_t) voided;  /* generations of anchors that proved wrong */
+	uint32_t voided_until; /* all generations up to this one are void as well */
 	VEC(struct rec_gpu) works;
 	VEC(uint32_t) holders; /* indexes of the threads that hold work: see ingest_hold.c */
 	/* work of the previous step, which was not recorded, that ended after that step's end */

@@ -16,6 +16,7 @@ struct reread {
 	struct anchor anchor;	   /* the newest anchor, often the only one */
 	anchors earlier;	   /* anchors that the library counted with before it */
 	anchor_generations voided; /* generations of anchors that proved wrong */
+	uint32_t voided_until;	   /* all generations up to this one are void as well */
 	struct launch_log log;
 	bool has_log;
 	/* The begins of the steps, if the loops decide; takes the place of an anchor. */
@@ -119,8 +120,7 @@ static bool use_begins(struct reread *r)
 		return false;
 	const struct level_choice *choice = &r->learn->choice;
 	driver_describe_choice(d, choice->confidence, choice->calls_per_step, choice->boundary);
-	for (uint32_t i = 1; i <= r->anchor.generation; i++)
-		vec_push(&r->voided, i);
+	r->voided_until = r->anchor.generation;
 	return true;
 }
 
@@ -179,7 +179,7 @@ static bool is_void(const struct reread *r, uint32_t generation)
 	for (size_t i = 0; i < r->voided.n; i++)
 		if (r->voided.at[i] == generation)
 			return true;
-	return false;
+	return generation <= r->voided_until;
 }
 
 /*
@@ -204,8 +204,7 @@ static void take_listed(struct reread *r)
 static int use_other(struct reread *r, uint32_t generation, struct err *e)
 {
 	const char *loop = r->d->sink.step_loop;
-	for (uint32_t i = 1; i <= generation; i++)
-		vec_push(&r->voided, i);
+	r->voided_until = generation;
 	return r->begins.n
 		       ? 0
 		       : err_set(e, -ENOENT,
@@ -422,6 +421,7 @@ static int reread_with(struct driver *d, struct reread *r, struct err *e)
 	f->opening.end_ticks = r->log.opening.end_ticks;
 	for (size_t i = 0; i < r->voided.n; i++)
 		ingest_void(f, r->voided.at[i]);
+	f->voided_until = r->voided_until;
 	for (size_t i = 0; i < r->earlier.n; i++)
 		if (r->earlier.at[i].begins_training)
 			ingest_train(f, r->earlier.at[i].generation);
