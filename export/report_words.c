@@ -168,6 +168,8 @@ char *report_detector(char *to, size_t bytes, const struct facts_steps *steps)
 			 is_auto && steps->confidence < CLEAR ? ": step unclear" : "");
 	else if (!strcmp(steps->detector, "ProfilerStep"))
 		snprintf(to, bytes, "marked by torch.profiler");
+	else if (!strcmp(steps->detector, "annotation"))
+		snprintf(to, bytes, "each annotation \"%s\"", steps->annotation);
 	else
 		snprintf(to, bytes, "PROF_STEP=%s", steps->detector);
 	return to;

@@ -4,9 +4,6 @@
 
 #include "core/util/order.h"
 
-/* Work that began this long after its launch waited in the queue for other work. */
-enum { QUEUED_NS = 1000000 };
-
 typedef VEC(struct idle_item) idle_items;
 
 struct idle_tracker {
@@ -89,21 +86,26 @@ static uint64_t next_launched_ns(const struct walk *w)
 
 /*
  * At the start of a window the CPU may be far ahead of the device, which then works off a queue of
- * unrecorded work. If the first recorded work began more than QUEUED_NS after its launch, the
- * device is assumed to have been busy until then. This queue may last longer than the step.
+ * unrecorded work. If the first recorded work began more than IDLE_QUEUED_NS after its launch, the
+ * device is assumed to have been busy until then. This queue may last longer than the step. If
+ * there are no steps, this time does not count: nothing of it was recorded. Returns when the
+ * device's time begins.
  */
-static void inherit_queue(struct walk *w)
+static uint64_t inherit_queue(struct walk *w)
 {
 	take_begun(w, w->step->begin_ns);
 	if (w->until_ns > w->step->begin_ns || w->i == w->n ||
-	    w->items[w->i].begin_ns < next_launched_ns(w) + QUEUED_NS)
-		return;
+	    w->items[w->i].begin_ns < next_launched_ns(w) + IDLE_QUEUED_NS)
+		return w->step->begin_ns;
+	if (w->step->is_whole_run)
+		return w->items[w->i].begin_ns;
 	w->until_ns = w->items[w->i].begin_ns;
 	w->last = NULL;
 	vec_push(&w->k->inherited, (struct idle_item){ .begin_ns = w->step->begin_ns,
 						       .end_ns = w->until_ns,
 						       .work = IDLE_NO_WORK,
 						       .device = w->device.device });
+	return w->step->begin_ns;
 }
 
 static void add_busy(struct walk *w, uint64_t ns)
@@ -134,10 +136,9 @@ static uint64_t explain_gap(struct walk *w, uint64_t at_ns)
 
 static void walk_device(struct walk *w, bool follows, struct idle_step *out)
 {
-	uint64_t at_ns = w->step->begin_ns, end_ns = w->step->end_ns;
+	uint64_t end_ns = w->step->end_ns, at_ns;
 	idle_host_begin_device(w->k->host, w->device.device);
-	if (!follows)
-		inherit_queue(w);
+	at_ns = follows ? w->step->begin_ns : inherit_queue(w);
 	w->device.span_ns = end_ns - at_ns;
 	while (at_ns < end_ns) {
 		take_begun(w, at_ns);

@@ -131,6 +131,12 @@ uint32_t idle_graph_host_site(const struct timeline *t, const struct timeline_wo
 
 /* An idle device begins a kernel at most this long after the launch. */
 enum { IDLE_LATENCY_NS = 20000 };
+/* Work that began this long after its launch waited in the queue for other work. */
+enum { IDLE_QUEUED_NS = 1000000 };
+
+/* Returns whether the call loads code: it is a function of modules or libraries, or a launch that
+ * takes so long that it must have loaded its kernel. */
+bool idle_call_loads_code(const struct timeline *t, const struct timeline_call *c);
 
 /* Returns true for kernels of NCCL. */
 bool idle_work_is_collective(const struct timeline *t, const struct timeline_work *w);

@@ -519,9 +519,9 @@ static void explain_span(struct idle_host *h, struct lane *l, uint64_t from_ns, 
 	h->contended = 0;
 }
 
-static bool loads_code(const struct idle_host *h, const struct timeline_call *c)
+bool idle_call_loads_code(const struct timeline *t, const struct timeline_call *c)
 {
-	const char *name = strtab_text(&h->t->tables->names, c->name);
+	const char *name = strtab_text(&t->tables->names, c->name);
 	if (c->category == CAT_LAUNCH || (c->category == CAT_GRAPH && c->is_first_replay))
 		return c->end_ns - c->begin_ns >= LONG_LAUNCH_NS;
 	return c->category == CAT_CONTROL &&
@@ -540,7 +540,7 @@ static void explain_call(struct idle_host *h, struct lane *l, uint32_t call, uin
 		l->attributed_ns += ns;
 	} else if (c->category == CAT_ALLOC || c->category == CAT_FREE) {
 		attribute(h, IDLE_ALLOC, c->site, ns);
-	} else if (loads_code(h, c)) {
+	} else if (idle_call_loads_code(h->t, c)) {
 		attribute(h, IDLE_MODULE, c->site, ns);
 	} else {
 		attribute_to_host(h, l, ns, call);

@@ -255,13 +255,13 @@ static void weigh_samples(struct sweep *w)
 	for (size_t i = step->first_call; i < (size_t)step->first_call + step->n_calls; i++) {
 		const struct timeline_call *c = &w->t->calls.at[i];
 		uint32_t lane = w->lanes->of_thread[c->thread];
-		uint64_t begin_ns = c->begin_ns < step->end_ns ? c->begin_ns : step->end_ns;
+		uint64_t begin_ns = c->begin_ns < step->cpu_end_ns ? c->begin_ns : step->cpu_end_ns;
 		end_outside(w, lane, begin_ns, &sum_ns[lane], &at[lane]);
 		if (c->end_ns > w->until_ns[lane])
 			w->until_ns[lane] = c->end_ns;
 	}
 	for (uint32_t lane = 0; lane < n_lanes; lane++) {
-		end_outside(w, lane, step->end_ns, &sum_ns[lane], &at[lane]);
+		end_outside(w, lane, step->cpu_end_ns, &sum_ns[lane], &at[lane]);
 		w->out->outside_ns += weigh(w->out, lane, sum_ns[lane], w->follows);
 	}
 	free(sum_ns);

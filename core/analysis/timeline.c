@@ -469,6 +469,7 @@ uint32_t *timeline_add_events(struct timeline *t, const struct model_step *m)
 		.number = m->number,
 		.begin_ns = m->begin_ns,
 		.end_ns = m->end_ns,
+		.cpu_end_ns = m->cpu_end_ns ? m->cpu_end_ns : m->end_ns,
 		.first_call = (uint32_t)t->calls.n,
 		.first_work = (uint32_t)t->works.n,
 		.first_sample = (uint32_t)t->samples.n,

@@ -86,6 +86,7 @@ struct timeline_stream {
 
 struct timeline_step {
 	uint64_t number, begin_ns, end_ns;
+	uint64_t cpu_end_ns; /* as in struct model_step, but never 0 */
 	/* The step's calls in `calls`, all threads together, sorted by begin_ns. */
 	uint32_t first_call, n_calls;
 	/* The step's GPU work in `works`, all streams together, sorted by begin_ns. WORK_SYNC

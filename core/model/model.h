@@ -254,6 +254,8 @@ struct model_step {
 	bool was_yielded;
 	bool is_whole_run; /* no steps were detected; this is everything that was recorded */
 	uint64_t begin_ns, end_ns;
+	/* What the CPU did is known until then; later, only what the GPU did. 0: until `end_ns`. */
+	uint64_t cpu_end_ns;
 	VEC(struct model_thread) threads;
 	VEC(struct model_call) calls;
 	/* The calls whose captured nodes ran in the step, in capture order within a graph. They may

@@ -8,6 +8,7 @@
  * Other steps of the program would give other savings (resample.h). If some other resource may then
  * save most, the verdict is `unclear`.
  */
+#include "core/analysis/idle.h"
 #include "core/util/ms_digits.h"
 #include "core/verdict/judge_parts.h"
 
@@ -324,6 +325,36 @@ static int find_rivals(const struct judge *j, int first, const bool *allowed, bo
 	return second;
 }
 
+/*
+ * Some idle time is of no resource: code is loaded once, and nothing shows what the CPU did in
+ * unknown time. Returns the cause on the device that has most of it, if it is more than `least_ms`;
+ * else NULL.
+ */
+static const struct finding_idle *find_unplayed(const struct findings *f, double least_ms)
+{
+	const struct finding_idle *most = NULL;
+	for (size_t i = 0; i < f->idle.n; i++) {
+		const struct finding_idle *x = &f->idle.at[i];
+		double ms = f->n_typical < f->n_played ? x->typical_ms : x->ms;
+		if ((x->cause != IDLE_MODULE && x->cause != IDLE_UNKNOWN) || ms <= least_ms)
+			continue;
+		least_ms = ms;
+		most = x;
+	}
+	return most;
+}
+
+static void say_unplayed(struct judge *j, const struct finding_idle *x)
+{
+	struct findings *f = j->f;
+	double ms = f->n_typical < f->n_played ? x->typical_ms : x->ms;
+	const char *what = x->cause == IDLE_MODULE
+				   ? "while code is loaded, which happens once: record more steps"
+				   : "and nothing recorded shows why";
+	judge_say(f, "GPU %u is idle for %.*f of %.*f ms %s", x->device, MS(ms), MS(f->measured_ms),
+		  what);
+}
+
 double judge_decide(struct judge *j)
 {
 	struct findings *f = j->f;
@@ -334,6 +365,12 @@ double judge_decide(struct judge *j)
 	f->verdict = VERDICT_UNKNOWN;
 	if (first == RESOURCES)
 		return 0;
+	const struct finding_idle *unplayed =
+		find_unplayed(f, fmax(judge_worth_ms(j), j->drawn[first].value));
+	if (unplayed) {
+		say_unplayed(j, unplayed);
+		return 0;
+	}
 	f->verdict = judge_resources[first].verdict;
 	int second = find_rivals(j, first, allowed, is_rival);
 	for (int i = 0; second != RESOURCES && i < RESOURCES; i++)

@@ -181,12 +181,14 @@ static double furthest(const struct play *p)
 	return end;
 }
 
-/* Returns the mean time in ns of the run's iterations after the first one. */
+/* Returns the mean time in ns of the run's iterations after the first one, or the time of a run
+ * without steps. */
 static double play_run(struct play *p, const struct replay_run *run)
 {
 	const struct replay *r = p->r;
 	memset(p->lane, 0, r->n_lanes * sizeof(*p->lane));
-	memset(p->stream, 0, r->streams.n * sizeof(*p->stream));
+	for (size_t i = 0; i < r->streams.n; i++)
+		p->stream[i] = run->ready_ns;
 	memset(p->aside, 0, r->streams.n * sizeof(*p->aside));
 	memset(p->event, 0, r->n_events * sizeof(*p->event));
 	int iterations = run->n_ops ? (int)(OPS_OF_ALL_ITERATIONS / run->n_ops) : ITERATIONS_LEAST;
@@ -201,6 +203,8 @@ static double play_run(struct play *p, const struct replay_run *run)
 			p->lane[i] += run->tail_ns[i] * p->host_scale;
 		if (!iteration)
 			first = furthest(p);
+		if (run->is_once)
+			return first - run->waited_ns;
 	}
 	return (furthest(p) - first) / (iterations - 1);
 }

@@ -11,7 +11,8 @@
  *
  * A run of successive steps is played for several iterations. The first iteration starts with empty
  * queues, and at the end the queues may still hold work. To exclude both effects, the step time is
- * computed from the time that the iterations after the first one add.
+ * computed from the time that the iterations after the first one add. A run without steps happens
+ * once, so it is played once.
  */
 #ifndef CORE_REPLAY_H
 #define CORE_REPLAY_H
@@ -92,6 +93,10 @@ struct replay_work {
 /* A run of successive steps. */
 struct replay_run {
 	uint32_t first_op, n_ops, n_steps;
+	bool is_once; /* without steps */
+	/* is_once: when the device had finished earlier work, from the run's begin, and for how
+	 * much of this time the run's first work waited for it. The waiting does not count. */
+	double ready_ns, waited_ns;
 	uint32_t first_step;	   /* index in the timeline's steps */
 	uint64_t begin_ns, end_ns; /* as recorded */
 	double iteration_ns;	   /* time of all steps of the run together in the last play */

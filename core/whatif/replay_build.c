@@ -1,5 +1,6 @@
 /* Builds the replay's model: chooses the recorded steps that are played, and measures how long they
  * took. replay_trace.c converts the calls and the GPU work in these steps. */
+#include "core/analysis/idle.h"
 #include "core/whatif/replay_anchors.h"
 #include "core/whatif/replay_trace.h"
 
@@ -38,9 +39,11 @@ static bool is_playable(const struct timeline_step *s)
 	return s->has_gpu && !s->is_cut && s->n_calls && s->end_ns > s->begin_ns;
 }
 
-static void begin_run(struct replay_trace *m, uint64_t begin_ns)
+static void begin_run(struct replay_trace *m, uint64_t begin_ns, bool is_once)
 {
-	struct replay_run run = { .first_op = (uint32_t)m->r->ops.n, .begin_ns = begin_ns };
+	struct replay_run run = { .first_op = (uint32_t)m->r->ops.n,
+				  .is_once = is_once,
+				  .begin_ns = begin_ns };
 	run.tail_ns = mem_zero(m->r->n_lanes * sizeof(*run.tail_ns));
 	vec_push(&m->r->runs, run);
 	replay_trace_run(m, begin_ns);
@@ -48,12 +51,12 @@ static void begin_run(struct replay_trace *m, uint64_t begin_ns)
 
 /* Only lane 0, the main lane, gets a tail: in the model the other lanes wait for a call of lane 0
  * in each step (replay_anchors.h). */
-static void end_run(struct replay_trace *m, uint64_t end_ns)
+static void end_run(struct replay_trace *m, const struct timeline_step *last)
 {
 	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
 	run->n_ops = (uint32_t)m->r->ops.n - run->first_op;
-	run->end_ns = end_ns;
-	run->tail_ns[0] = (float)fmax(0, replay_at(m, end_ns) - m->lane_end[0]);
+	run->end_ns = last->end_ns;
+	run->tail_ns[0] = (float)fmax(0, replay_at(m, last->cpu_end_ns) - m->lane_end[0]);
 }
 
 /* Returns how many ns after `end_ns` the device finishes the work of the steps added so far; 0 if
@@ -61,6 +64,56 @@ static void end_run(struct replay_trace *m, uint64_t end_ns)
 static double backlog(const struct replay_trace *m, uint64_t end_ns)
 {
 	return fmax(0, replay_device_ready(m, REPLAY_NONE) - replay_at(m, end_ns));
+}
+
+/* If the first work of a run without steps was launched long before it began, the device had to
+ * finish earlier work. */
+static void wait_for_earlier(struct replay_trace *m)
+{
+	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
+	const struct timeline_step *step = &m->t->steps.at[run->first_step];
+	const struct timeline_work *first = &m->t->works.at[step->first_work];
+	if (first->call == MODEL_NO_CALL)
+		return;
+	uint64_t launched_ns = m->t->calls.at[first->call].end_ns;
+	if (first->begin_ns < launched_ns + IDLE_QUEUED_NS)
+		return;
+	run->ready_ns = (double)(first->begin_ns - step->begin_ns);
+	run->waited_ns = (double)(first->begin_ns - launched_ns);
+}
+
+/* Returns when the device finishes the work that was launched before the step. */
+static uint64_t earlier_until_ns(const struct timeline *t, const struct timeline_step *step)
+{
+	uint64_t until_ns = step->begin_ns;
+	for (size_t i = 0; i < t->earlier.n; i++) {
+		const struct timeline_earlier *e = &t->earlier.at[i];
+		if (e->begin_ns < step->end_ns && e->end_ns > until_ns)
+			until_ns = e->end_ns;
+	}
+	return until_ns;
+}
+
+/*
+ * Returns how much longer the run's first step waited for work of earlier steps than a later step
+ * would. What is queued at the run's end, `last_backlog`, is what a step waits for. A profiler that
+ * starts lets more work queue up.
+ */
+static double excess_wait_ns(const struct replay_trace *m, double last_backlog)
+{
+	const struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
+	const struct timeline_step *step = &m->t->steps.at[run->first_step];
+	uint64_t until_ns = earlier_until_ns(m->t, step);
+	double excess = (double)(until_ns - step->begin_ns) - last_backlog;
+	for (uint32_t i = step->first_call; i < step->first_call + step->n_calls; i++) {
+		const struct timeline_call *c = &m->t->calls.at[i];
+		if (c->begin_ns >= until_ns)
+			break;
+		if ((double)c->end_ns > (double)until_ns - REPLAY_EARLY_MOST_NS &&
+		    c->wait != WAIT_NONE)
+			return fmax(0, fmin(excess, (double)(until_ns - c->begin_ns)));
+	}
+	return 0;
 }
 
 /*
@@ -74,7 +127,9 @@ static void measure_run(struct replay_trace *m, double first_backlog, uint64_t f
 			double last_backlog)
 {
 	const struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
-	double steps = run->n_steps, pace = (double)(run->end_ns - run->begin_ns) / steps;
+	double steps = run->n_steps, ns = (double)(run->end_ns - run->begin_ns), pace;
+	ns -= run->is_once ? run->waited_ns : excess_wait_ns(m, last_backlog);
+	pace = ns / steps;
 	if (run->n_steps > 1) {
 		double span = (double)(run->end_ns - first_end_ns) + last_backlog - first_backlog;
 		double device = span / (steps - 1);
@@ -136,7 +191,7 @@ static void trace_run(struct replay_trace *m, size_t first_step, size_t n)
 	uint64_t first_end_ns = t->steps.at[first_step].end_ns;
 	size_t left = whole_iterations(t, first_step, n), i = first_step;
 	double first = NAN;
-	begin_run(m, t->steps.at[i].begin_ns);
+	begin_run(m, t->steps.at[i].begin_ns, t->steps.at[i].is_whole_run);
 	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
 	run->first_step = (uint32_t)first_step;
 	do {
@@ -144,7 +199,9 @@ static void trace_run(struct replay_trace *m, size_t first_step, size_t n)
 		if (!run->n_steps++)
 			first = backlog(m, first_end_ns);
 	} while (--left && !is_enough(m->r, run->n_steps));
-	end_run(m, t->steps.at[i - 1].end_ns);
+	end_run(m, &t->steps.at[i - 1]);
+	if (run->is_once)
+		wait_for_earlier(m);
 	measure_run(m, first, first_end_ns, backlog(m, t->steps.at[i - 1].end_ns));
 }
 

@@ -6,11 +6,6 @@
 
 #include "core/util/sample.h"
 
-/* If a wait returned more than this time before its supposed target was done, it waited for
- * something else. A shorter time may be a clock error, because the clocks of host and GPU differ by
- * a few us. */
-#define EARLY_MOST_NS 20e3
-
 /* If a wait took longer than this although its target was already done, it waited for something
  * that is not recorded. */
 #define CHECK_MOST_NS 50e3
@@ -62,6 +57,8 @@ static uint8_t find_event_role(const char *name)
 		{ "cuEventRecord", ROLE_EVENT },
 		{ "cudaStreamWaitEvent", ROLE_STREAM_WAIT },
 		{ "cuStreamWaitEvent", ROLE_STREAM_WAIT },
+		{ "hipEventRecord", ROLE_EVENT },
+		{ "hipStreamWaitEvent", ROLE_STREAM_WAIT },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (!strncmp(name, rows[i].prefix, strlen(rows[i].prefix)))
@@ -202,7 +199,7 @@ static void trace_wait(struct replay_trace *m, struct replay_op *op, const struc
 		/* The call waited for work of earlier steps. In the replay's second and later
 		 * iterations this work exists, so the wait is not part of the cost. */
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
-	} else if (ready > begin && end > ready - EARLY_MOST_NS) {
+	} else if (ready > begin && end > ready - REPLAY_EARLY_MOST_NS) {
 		op->exit_ns = (float)(end - ready);
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
 		replay_sample(&m->exit, fmax(0, end - ready - (double)op->call_waited_ns));

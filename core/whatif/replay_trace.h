@@ -57,6 +57,11 @@ static inline double replay_at(const struct replay_trace *m, uint64_t ns)
 	return (double)(int64_t)(ns - m->origin_ns);
 }
 
+/* If a wait returned more than this time before its supposed target was done, it waited for
+ * something else. A shorter time may be a clock error, because the clocks of host and GPU differ by
+ * a few us. */
+#define REPLAY_EARLY_MOST_NS 20e3
+
 /*
  * If work begins more than REPLAY_DEP_LEAST_NS later than its launch and its stream allow, it
  * probably waited for work of another stream that ended less than REPLAY_DEP_NEAR_NS before.

@@ -2,6 +2,7 @@
  * how much of the host's time around removed calls goes, too. */
 #include "core/whatif/whatif.h"
 
+#include "core/analysis/idle.h"
 #include "core/runtime/pattern.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/path.h"
@@ -397,7 +398,8 @@ static void speed_up_calls(struct whatif *w)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct timeline_call *c = whatif_call(w, i);
-		if (c && !is_of_memory(w, c) && c->category != CAT_MEMCPY)
+		if (c && !is_of_memory(w, c) && c->category != CAT_MEMCPY &&
+		    !idle_call_loads_code(w->timeline, c))
 			w->edit.op[i] |= EDIT_HALF_COST;
 	}
 }

@@ -4,104 +4,10 @@
 #include "core/runtime/schedule.h"
 #include "core/source/kineto/api.h"
 #include "core/source/kineto/comms.h"
-#include "core/source/kineto/launches.h"
 #include "core/source/kineto/shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Steps ---- */
-
-static int steps_by_begin(const void *a, const void *b)
-{
-	const struct trace_step *x = a, *y = b;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-/* Returns the thread that has the most steps: a trace may mark them on several threads. */
-static uint32_t thread_of_steps(const struct trace *t)
-{
-	struct map n_of = { 0 };
-	uint64_t most = 0;
-	uint32_t found = 0;
-	for (size_t i = 0; i < t->steps.n; i++) {
-		uint64_t *n = map_at(&n_of, t->steps.at[i].thread, NULL);
-		if (++*n > most) {
-			most = *n;
-			found = t->steps.at[i].thread;
-		}
-	}
-	map_free(&n_of);
-	return found;
-}
-
-/* Returns whether the calls from `begin_ns` to `end_ns` launch nearly as much as a whole step. */
-static bool is_whole(const struct cutting *c, uint64_t begin_ns, uint64_t end_ns)
-{
-	static const double share_least = 0.9;
-	double n = 0;
-	for (size_t i = 0; i < c->t->calls.n; i++) {
-		const struct trace_call *x = &c->t->calls.at[i];
-		uint8_t category = api_category(strtab_text(&c->t->tables.names, x->name));
-		n += x->begin_ns >= begin_ns && x->begin_ns < end_ns &&
-		     (RECORD_TOKENS >> category & 1);
-	}
-	return n >= share_least * c->found.calls_per_step;
-}
-
-/* Finds steps in the launches. The trace may begin and end in the middle of a step. */
-static void find_steps(struct cutting *c)
-{
-	struct step_search s;
-	const struct trace *t = c->t;
-	c->is_found = launches_find_steps(&s, t, c->call_of);
-	c->found = s.choice;
-	if (c->is_found && is_whole(c, t->begin_ns, s.begins_ns.at[0]))
-		vec_push(&c->cuts, (struct cut){ t->begin_ns, s.begins_ns.at[0], 0 });
-	for (size_t i = 0; c->is_found && i < s.begins_ns.n; i++) {
-		bool is_last = i + 1 == s.begins_ns.n;
-		uint64_t end_ns = is_last ? t->end_ns + 1 : s.begins_ns.at[i + 1],
-			 number = c->cuts.n;
-		if (!is_last || is_whole(c, s.begins_ns.at[i], end_ns))
-			vec_push(&c->cuts, (struct cut){ s.begins_ns.at[i], end_ns, number });
-	}
-	step_search_free(&s);
-}
-
-/*
- * A step lasts until the next one begins, if that is the next number. torch.profiler ends a step's
- * annotation a few microseconds before.
- */
-static void find_cuts(struct cutting *c)
-{
-	struct trace *t = c->t;
-	uint32_t thread = thread_of_steps(t);
-	if (t->steps.n)
-		qsort(t->steps.at, t->steps.n, sizeof(*t->steps.at), steps_by_begin);
-	for (size_t i = 0; i < t->steps.n; i++) {
-		const struct trace_step *s = &t->steps.at[i];
-		struct cut *last = c->cuts.n ? &c->cuts.at[c->cuts.n - 1] : NULL;
-		if (s->thread != thread || (last && s->begin_ns <= last->begin_ns))
-			continue;
-		if (last && (s->number == last->number + 1 || s->begin_ns < last->end_ns))
-			last->end_ns = s->begin_ns;
-		vec_push(&c->cuts, (struct cut){ s->begin_ns, s->end_ns, s->number });
-	}
-	if (!c->cuts.n)
-		find_steps(c);
-	c->has_steps = c->cuts.n;
-	if (!c->cuts.n)
-		vec_push(&c->cuts, (struct cut){ t->begin_ns, t->end_ns + 1, 0 });
-}
-
-/* Returns the cut that the time lies in; cuts.n if there is none. */
-static size_t cut_at(const struct cutting *c, uint64_t ns)
-{
-	size_t i = bisect(c->cuts.n, k, c->cuts.at[k].begin_ns <= ns);
-	return i && ns < c->cuts.at[i - 1].end_ns ? i - 1 : c->cuts.n;
-}
 
 /* ---- GPU work ---- */
 
@@ -121,12 +27,34 @@ static void find_calls(struct cutting *c)
 	map_free(&call_of);
 }
 
+/* Sets the number below which a correlation is of a call that was made before the trace began. */
+static void find_first(struct cutting *c)
+{
+	c->first_correlation = UINT32_MAX;
+	for (size_t i = 0; i < c->t->calls.n; i++) {
+		uint32_t correlation = c->t->calls.at[i].correlation;
+		if (correlation && correlation < c->first_correlation)
+			c->first_correlation = correlation;
+	}
+}
+
+/* Returns whether the work was launched before the trace began. It only keeps the GPU busy in the
+ * first steps: it is no work of theirs. */
+static bool is_earlier(const struct cutting *c, size_t i)
+{
+	const struct model_work *w = &c->t->works.at[i];
+	return c->cuts.from != CUTS_NONE && c->call_of[i] == MODEL_NO_CALL && w->correlation &&
+	       w->correlation < c->first_correlation && w->kind != WORK_SYNC;
+}
+
 /* Work belongs to the step of its call. Without a call, it belongs to the step in which it runs. */
 static size_t cut_of_work(const struct cutting *c, size_t i)
 {
 	uint32_t call = c->call_of[i];
-	return cut_at(c, call == MODEL_NO_CALL ? c->t->works.at[i].begin_ns
-					       : c->t->calls.at[call].begin_ns);
+	if (is_earlier(c, i))
+		return c->cuts.at.n;
+	return cuts_index(&c->cuts, call == MODEL_NO_CALL ? c->t->works.at[i].begin_ns
+							  : c->t->calls.at[call].begin_ns);
 }
 
 static void sort_works(struct cutting *c)
@@ -134,16 +62,39 @@ static void sort_works(struct cutting *c)
 	size_t n = c->t->works.n;
 	uint32_t *cut_of = mem_resize(NULL, n * sizeof(*cut_of));
 	c->order = mem_resize(NULL, n * sizeof(*c->order));
-	c->first = mem_zero((c->cuts.n + 3) * sizeof(*c->first));
+	c->first = mem_zero((c->cuts.at.n + 3) * sizeof(*c->first));
 	for (size_t i = 0; i < n; i++) {
 		cut_of[i] = (uint32_t)cut_of_work(c, i);
 		c->first[cut_of[i] + 2]++;
 	}
-	for (size_t i = 2; i < c->cuts.n + 3; i++)
+	for (size_t i = 2; i < c->cuts.at.n + 3; i++)
 		c->first[i] += c->first[i - 1];
 	for (size_t i = 0; i < n; i++)
 		c->order[c->first[cut_of[i] + 1]++] = (uint32_t)i;
 	free(cut_of);
+}
+
+/* Returns when the last event of a CPU thread ended. */
+static uint64_t cpu_end_ns(const struct trace *t)
+{
+	uint64_t end_ns = t->begin_ns;
+	for (size_t i = 0; i < t->slices.n; i++)
+		end_ns = t->slices.at[i].end_ns > end_ns ? t->slices.at[i].end_ns : end_ns;
+	for (size_t i = 0; i < t->steps.n; i++)
+		end_ns = t->steps.at[i].end_ns > end_ns ? t->steps.at[i].end_ns : end_ns;
+	for (size_t i = 0; i < t->calls.n; i++)
+		end_ns = t->calls.at[i].end_ns > end_ns ? t->calls.at[i].end_ns : end_ns;
+	return end_ns;
+}
+
+static void list_earlier(struct cutting *c)
+{
+	for (size_t i = 0; i < c->t->works.n; i++) {
+		const struct model_work *w = &c->t->works.at[i];
+		if (is_earlier(c, i))
+			vec_push(&c->tail,
+				 (struct model_earlier){ w->begin_ns, w->end_ns, w->device });
+	}
 }
 
 static void list_slices(struct cutting *c)
@@ -163,8 +114,11 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
 	c->t = t;
 	c->frames = frames;
 	find_calls(c);
-	find_cuts(c);
+	cuts_find(&c->cuts, t, c->call_of);
+	find_first(c);
 	sort_works(c);
+	list_earlier(c);
+	c->cpu_end_ns = cpu_end_ns(t);
 	list_slices(c);
 	comms_number(c);
 	shapes_find(t);
@@ -186,7 +140,7 @@ void cutting_end(struct cutting *c)
 void cutting_free(struct cutting *c)
 {
 	cutting_end(c);
-	vec_free(&c->cuts);
+	cuts_free(&c->cuts);
 }
 
 /* ---- One step ---- */
@@ -470,15 +424,17 @@ static void describe(struct build *b)
 	m->number = b->cut->number;
 	m->action = SCHED_RECORD;
 	m->is_traced = true;
-	m->detector = !b->c->has_steps ? "none" : b->c->is_found ? "auto" : "ProfilerStep";
-	m->is_whole_run = !b->c->has_steps;
+	m->detector = cuts_detector(&b->c->cuts);
+	m->is_whole_run = b->c->cuts.from == CUTS_NONE;
 	m->begin_ns = b->cut->begin_ns;
 	m->end_ns = b->cut->end_ns;
+	uint64_t cpu_end_ns = b->c->cpu_end_ns;
+	m->cpu_end_ns = cpu_end_ns < m->end_ns ? cpu_end_ns : m->end_ns;
 }
 
 void cutting_build(struct cutting *c, size_t i, struct model_step *m)
 {
-	struct build b = { .c = c, .cut = &c->cuts.at[i], .m = m };
+	struct build b = { .c = c, .cut = &c->cuts.at.at[i], .m = m };
 	memset(m, 0, sizeof(*m));
 	describe(&b);
 	build_calls(&b);

@@ -2,28 +2,21 @@
 #ifndef CORE_KINETO_BUILD_H
 #define CORE_KINETO_BUILD_H
 
+#include "core/source/kineto/cuts.h"
 #include "core/source/kineto/live_blocks.h"
 #include "core/source/kineto/trace.h"
-#include "core/steps/levels.h"
-
-/* One step of the trace, or the whole trace. */
-struct cut {
-	uint64_t begin_ns, end_ns, number;
-};
 
 /* A trace that is being cut. */
 struct cutting {
 	struct trace *t; /* sorted by nest_find() */
-	VEC(struct cut) cuts;
-	bool has_steps; /* false: the only cut is the whole trace */
-	/* The trace marks no steps: these were found from its launches. */
-	bool is_found;
-	struct level_choice found;
+	struct cuts cuts;
 	/* GPU work by cut: those of cut `i` are `order` from first[i] to first[i + 1]; then follow
 	 * those outside all cuts */
 	uint32_t *order;
 	size_t *first;
 	uint32_t *call_of;		 /* of each work: index in t->calls; MODEL_NO_CALL: none */
+	uint32_t first_correlation;	 /* the smallest one of a call */
+	uint64_t cpu_end_ns;		 /* when the last event of a CPU thread ended */
 	VEC(uint32_t) ranges, operators; /* as indices in t->slices */
 	VEC(struct model_earlier) tail;	 /* work of earlier cuts that ends in a later one */
 	struct live_blocks blocks;

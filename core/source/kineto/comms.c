@@ -89,12 +89,6 @@ struct counting {
 	VEC(struct unnumbered) order; /* by time */
 };
 
-static size_t cut_of(const struct cutting *c, const struct trace_comm *x)
-{
-	size_t i = bisect(c->cuts.n, k, c->cuts.at[k].begin_ns <= x->span.begin_ns);
-	return i && x->span.begin_ns < c->cuts.at[i - 1].end_ns ? i - 1 : c->cuts.n;
-}
-
 static int by_time(const void *a, const void *b, void *comms)
 {
 	const struct trace_comm *at = comms;
@@ -108,9 +102,9 @@ static int by_time(const void *a, const void *b, void *comms)
 static void count(struct counting *n, const struct cutting *c, size_t comm)
 {
 	const struct trace_comm *x = &c->t->comms.at[comm];
-	size_t cut = cut_of(c, x);
+	size_t cut = cuts_index(&c->cuts, x->span.begin_ns);
 	bool is_new;
-	if (!x->comm || is_message(c->t, x) || cut == c->cuts.n)
+	if (!x->comm || is_message(c->t, x) || cut == c->cuts.at.n)
 		return;
 	uint64_t *at = map_at(&n->place, mix(x->comm, cut + 1), &is_new);
 	if (is_new) {
@@ -140,7 +134,7 @@ static void number_by_place(const struct cutting *c)
 	for (size_t i = 0; i < n.order.n; i++) {
 		const struct unnumbered *u = &n.order.at[i];
 		struct counted *in_step = &n.at.at[u->counted];
-		uint64_t step = c->cuts.at[u->cut].number % STEPS_MOST;
+		uint64_t step = c->cuts.at.at[u->cut].number % STEPS_MOST;
 		if (++in_step->n_numbered >= PLACES_MOST)
 			continue;
 		at[u->comm].sequence = (uint32_t)step * PLACES_MOST + in_step->n_numbered;
@@ -165,7 +159,7 @@ void comms_number(struct cutting *c)
 	t->comms.n = launching_keep(t, t->comms.at, t->comms.n, sizeof(*t->comms.at));
 	take_numbers(t);
 	/* all ranks number their marked steps equally */
-	if (c->has_steps && !c->is_found && !has_numbers(t))
+	if (c->cuts.from == CUTS_MARKED && !has_numbers(t))
 		number_by_place(c);
 }
 

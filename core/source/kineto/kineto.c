@@ -78,8 +78,8 @@ static void start_run(struct kineto *k)
 	live_blocks_total(t, &k->run.allocator);
 	k->has_python = has_python(t);
 	k->has_blocks = t->blocks.n;
-	for (size_t i = 0; k->cutting.has_steps && i < k->cutting.cuts.n; i++) {
-		const struct cut *c = &k->cutting.cuts.at[i];
+	for (size_t i = 0; k->cutting.cuts.from != CUTS_NONE && i < k->cutting.cuts.at.n; i++) {
+		const struct cut *c = &k->cutting.cuts.at.at[i];
 		double ms = (double)(c->end_ns - c->begin_ns) / 1e6;
 		sample_add(&k->run.step_ms, ms);
 		sample_add(&k->run.recorded_step_ms, ms);
@@ -125,8 +125,8 @@ const struct run *kineto_run(const struct kineto *k)
 void kineto_steps(struct kineto *k, void (*take)(void *context, const struct model_step *m),
 		  void *context)
 {
-	work_begin("analyzing steps", k->cutting.cuts.n);
-	for (size_t i = 0; i < k->cutting.cuts.n && !*k->diagnostic; i++) {
+	work_begin("analyzing steps", k->cutting.cuts.at.n);
+	for (size_t i = 0; i < k->cutting.cuts.at.n && !*k->diagnostic; i++) {
 		struct model_step m;
 		cutting_build(&k->cutting, i, &m);
 		completeness_add(&k->completeness, m.number, &m.launches, &m.graphs);
@@ -197,23 +197,22 @@ static struct sample_summary *summary_of(const struct sample *s, struct arena *a
 
 static void describe_steps(const struct kineto *k, struct facts_steps *to, struct arena *a)
 {
-	const struct cutting *c = &k->cutting;
-	if (!c->has_steps) {
-		to->detector = "none";
+	const struct cuts *c = &k->cutting.cuts;
+	to->detector = cuts_detector(c);
+	if (c->from == CUTS_NONE)
 		return;
-	}
-	to->count = (int64_t)c->cuts.n;
-	to->detector = c->is_found ? "auto" : "ProfilerStep";
-	to->confidence = c->is_found ? levels_sure_alone(c->found.confidence, c->found.boundary)
-				     : 1;
-	if (c->is_found) {
+	to->count = (int64_t)c->at.n;
+	to->confidence = cuts_confidence(c);
+	if (c->from == CUTS_ANNOTATED)
+		to->annotation = arena_text(a, strtab_text(&k->trace->tables.names, c->annotation));
+	if (c->from == CUTS_LAUNCHES) {
 		to->period = c->found.calls_per_step;
 		to->boundary = level_boundary_name(c->found.boundary);
 	}
-	to->last = (int64_t)c->cuts.at[c->cuts.n - 1].number;
-	list_make(a, &to->recorded, c->cuts.n);
-	for (size_t i = 0; i < c->cuts.n; i++)
-		to->recorded.at[i] = (int64_t)c->cuts.at[i].number;
+	to->last = (int64_t)c->at.at[c->at.n - 1].number;
+	list_make(a, &to->recorded, c->at.n);
+	for (size_t i = 0; i < c->at.n; i++)
+		to->recorded.at[i] = (int64_t)c->at.at[i].number;
 	to->step_ms = summary_of(&k->run.step_ms, a);
 	to->recorded_step_ms = summary_of(&k->run.recorded_step_ms, a);
 }

@@ -80,6 +80,7 @@ struct facts_steps {
 	int64_t lost_after;
 	int64_t period; /* calls per step, if the steps were learned */
 	const char *boundary;
+	const char *annotation;	  /* detector "annotation": what the names have in common */
 	struct facts_loops *loop; /* NULL: the loop is not known */
 	LIST(struct facts_trigger) triggers;
 	LIST(struct facts_kept) kept; /* steps that the flight recorder kept and wrote */
