@@ -81,9 +81,10 @@ static void list_launches(struct search *x)
 {
 	const struct trace *t = x->t;
 	for (size_t i = 0; i < t->calls.n; i++) {
-		uint8_t category = api_category(strtab_text(&t->tables.names, t->calls.at[i].name));
-		if (category == CAT_LAUNCH || category == CAT_GRAPH)
-			vec_push(&x->launches, t->calls.at[i].begin_ns);
+		const struct trace_call *c = &t->calls.at[i];
+		uint8_t category = api_category(strtab_text(&t->tables.names, c->name));
+		if (!c->is_captured && (category == CAT_LAUNCH || category == CAT_GRAPH))
+			vec_push(&x->launches, c->begin_ns);
 	}
 	if (x->launches.n)
 		qsort(x->launches.at, x->launches.n, sizeof(*x->launches.at), by_value);

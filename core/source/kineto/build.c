@@ -27,6 +27,29 @@ static void find_calls(struct cutting *c)
 	map_free(&call_of);
 }
 
+/* Marks the calls without GPU work that a stream captured into a graph: they launch nothing. */
+static void mark_captured(struct cutting *c)
+{
+	struct trace *t = c->t;
+	bool *has_work = mem_zero((t->calls.n + 1) * sizeof(*has_work)), is_capturing = false;
+	for (size_t i = 0; i < t->works.n; i++)
+		if (c->call_of[i] != MODEL_NO_CALL)
+			has_work[c->call_of[i]] = true;
+	for (size_t i = 0; i < t->calls.n; i++) {
+		struct trace_call *x = &t->calls.at[i];
+		const char *name = strtab_text(&t->tables.names, x->name);
+		if (!i || x->thread != t->calls.at[i - 1].thread)
+			is_capturing = false;
+		if (strstr(name, "StreamBeginCapture"))
+			is_capturing = true;
+		else if (strstr(name, "StreamEndCapture"))
+			is_capturing = false;
+		x->is_captured = is_capturing && !has_work[i] &&
+				 category_has_work(api_category(name));
+	}
+	free(has_work);
+}
+
 /* Sets the number below which a correlation is of a call that was made before the trace began. */
 static void find_first(struct cutting *c)
 {
@@ -114,6 +137,7 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
 	c->t = t;
 	c->frames = frames;
 	find_calls(c);
+	mark_captured(c);
 	cuts_find(&c->cuts, t, c->call_of);
 	find_first(c);
 	sort_works(c);
@@ -181,6 +205,7 @@ static struct model_call call_of(const struct build *b, const struct trace_call 
 		.correlation = from->correlation,
 		.stack = from->stack,
 		.polls = from->polls,
+		.is_captured = from->is_captured,
 		.category = api_category(name),
 		.space = api_space(name),
 		.entry_point = !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4)
@@ -400,6 +425,8 @@ static void count_launches(struct build *b)
 			has_work[m->works.at[i].call] = 1;
 	for (size_t i = 0; i < m->calls.n; i++) {
 		uint8_t category = m->calls.at[i].category;
+		if (m->calls.at[i].is_captured)
+			continue;
 		m->n_calls_without_work += category_has_work(category) && !has_work[i];
 		if (category != CAT_LAUNCH && category != CAT_GRAPH)
 			continue;

@@ -30,6 +30,7 @@ struct trace_call {
 	uint32_t polls;	      /* as in struct model_call */
 	uint32_t stack;	      /* set by nest_find(); 0: none */
 	uint32_t number;      /* in the step that was built last, see build.c */
+	bool is_captured;     /* it became a node of a CUDA graph, set by build.c */
 };
 
 /* A block of GPU memory that PyTorch's allocator gave out or took back: "[memory]". */
