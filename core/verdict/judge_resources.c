@@ -325,20 +325,26 @@ static int find_rivals(const struct judge *j, int first, const bool *allowed, bo
 	return second;
 }
 
+static double typical_ms(const struct findings *f, const struct finding_idle *x)
+{
+	return f->n_typical < f->n_played ? x->typical_ms : x->ms;
+}
+
 /*
  * Some idle time is of no resource: code is loaded once, and nothing shows what the CPU did in
  * unknown time. Returns the cause on the device that has most of it, if it is more than `least_ms`;
- * else NULL.
+ * else NULL. `of_any`: of all causes.
  */
-static const struct finding_idle *find_unplayed(const struct findings *f, double least_ms)
+static const struct finding_idle *find_unplayed(const struct findings *f, double least_ms,
+						bool of_any)
 {
 	const struct finding_idle *most = NULL;
 	for (size_t i = 0; i < f->idle.n; i++) {
 		const struct finding_idle *x = &f->idle.at[i];
-		double ms = f->n_typical < f->n_played ? x->typical_ms : x->ms;
-		if ((x->cause != IDLE_MODULE && x->cause != IDLE_UNKNOWN) || ms <= least_ms)
+		bool is_unplayed = x->cause == IDLE_MODULE || x->cause == IDLE_UNKNOWN || of_any;
+		if (!is_unplayed || typical_ms(f, x) <= least_ms)
 			continue;
-		least_ms = ms;
+		least_ms = typical_ms(f, x);
 		most = x;
 	}
 	return most;
@@ -347,12 +353,33 @@ static const struct finding_idle *find_unplayed(const struct findings *f, double
 static void say_unplayed(struct judge *j, const struct finding_idle *x)
 {
 	struct findings *f = j->f;
-	double ms = f->n_typical < f->n_played ? x->typical_ms : x->ms;
-	const char *what = x->cause == IDLE_MODULE
-				   ? "while code is loaded, which happens once: record more steps"
-				   : "and nothing recorded shows why";
-	judge_say(f, "GPU %u is idle for %.*f of %.*f ms %s", x->device, MS(ms), MS(f->measured_ms),
-		  what);
+	double ms = typical_ms(f, x);
+	if (x->cause == IDLE_MODULE)
+		judge_say(f,
+			  "GPU %u is idle for %.*f of %.*f ms while code is loaded, which happens "
+			  "once: record more steps",
+			  x->device, MS(ms), MS(f->measured_ms));
+	else if (x->cause == IDLE_UNKNOWN)
+		judge_say(f, "GPU %u is idle for %.*f of %.*f ms, and nothing recorded shows why",
+			  x->device, MS(ms), MS(f->measured_ms));
+	else
+		judge_say(f,
+			  "GPU %u is idle for %.*f of %.*f ms (%s), but no change of a resource "
+			  "would save it",
+			  x->device, MS(ms), MS(f->measured_ms), idle_causes[x->cause].noun);
+}
+
+/* Returns true, and says why, if no resource limits the step: none would save much, or more time is
+ * lost otherwise than the `first` one would save. */
+static bool is_unlimited(struct judge *j, int first)
+{
+	double worth = judge_worth_ms(j);
+	bool saves_little = j->saving[first].high_ms < worth;
+	const struct finding_idle *x =
+		find_unplayed(j->f, fmax(worth, j->drawn[first].value), saves_little);
+	if (x)
+		say_unplayed(j, x);
+	return x || saves_little;
 }
 
 double judge_decide(struct judge *j)
@@ -365,12 +392,8 @@ double judge_decide(struct judge *j)
 	f->verdict = VERDICT_UNKNOWN;
 	if (first == RESOURCES)
 		return 0;
-	const struct finding_idle *unplayed =
-		find_unplayed(f, fmax(judge_worth_ms(j), j->drawn[first].value));
-	if (unplayed) {
-		say_unplayed(j, unplayed);
+	if (!is_full && is_unlimited(j, first))
 		return 0;
-	}
 	f->verdict = judge_resources[first].verdict;
 	int second = find_rivals(j, first, allowed, is_rival);
 	for (int i = 0; second != RESOURCES && i < RESOURCES; i++)

@@ -1,7 +1,7 @@
 /*
  * See annotated.h. Annotations of one kind on one thread are the steps if they do not overlap and
- * contain nearly all launches. So a forward pass that is annotated alone is not a step. Names of one
- * kind differ in their numbers, and in what comes in brackets: "step[DECODE bs=32]" and
+ * contain nearly all launches. So a forward pass that is annotated alone is not a step. Names of
+ * one kind differ in their numbers, and in what comes in brackets: "step[DECODE bs=32]" and
  * "step[EXTEND bs=1]" are of one kind.
  */
 #include "core/source/kineto/annotated.h"

@@ -27,29 +27,6 @@ static void find_calls(struct cutting *c)
 	map_free(&call_of);
 }
 
-/* Marks the calls without GPU work that a stream captured into a graph: they launch nothing. */
-static void mark_captured(struct cutting *c)
-{
-	struct trace *t = c->t;
-	bool *has_work = mem_zero((t->calls.n + 1) * sizeof(*has_work)), is_capturing = false;
-	for (size_t i = 0; i < t->works.n; i++)
-		if (c->call_of[i] != MODEL_NO_CALL)
-			has_work[c->call_of[i]] = true;
-	for (size_t i = 0; i < t->calls.n; i++) {
-		struct trace_call *x = &t->calls.at[i];
-		const char *name = strtab_text(&t->tables.names, x->name);
-		if (!i || x->thread != t->calls.at[i - 1].thread)
-			is_capturing = false;
-		if (strstr(name, "StreamBeginCapture"))
-			is_capturing = true;
-		else if (strstr(name, "StreamEndCapture"))
-			is_capturing = false;
-		x->is_captured = is_capturing && !has_work[i] &&
-				 category_has_work(api_category(name));
-	}
-	free(has_work);
-}
-
 /* Sets the number below which a correlation is of a call that was made before the trace began. */
 static void find_first(struct cutting *c)
 {
@@ -131,13 +108,15 @@ static void list_slices(struct cutting *c)
 	}
 }
 
-void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
+void cutting_start(struct cutting *c, struct trace *t, struct frames *frames, struct stacks *stacks,
+		   const char *path)
 {
 	memset(c, 0, sizeof(*c));
 	c->t = t;
 	c->frames = frames;
 	find_calls(c);
-	mark_captured(c);
+	captures_mark(t, c->call_of);
+	captures_find(&c->captures, t, stacks, c->call_of, path);
 	cuts_find(&c->cuts, t, c->call_of);
 	find_first(c);
 	sort_works(c);
@@ -154,6 +133,7 @@ void cutting_end(struct cutting *c)
 	vec_free(&c->operators);
 	vec_free(&c->tail);
 	live_blocks_free(&c->blocks);
+	captures_free(&c->captures);
 	free(c->order);
 	free(c->first);
 	free(c->call_of);
@@ -174,6 +154,7 @@ struct build {
 	const struct cut *cut;
 	struct model_step *m;
 	struct map thread_of; /* index in t->threads -> index in m->threads */
+	struct map base_of;   /* first call of a capture -> its index in m->captured */
 };
 
 static uint32_t thread_of(struct build *b, uint32_t thread)
@@ -264,6 +245,52 @@ static void build_earlier(struct build *b)
 	c->tail.n = n;
 }
 
+/* Returns the index in m->captured of a call that was captured. */
+static uint32_t captured_of(struct build *b, uint32_t call)
+{
+	const struct captures *captures = &b->c->captures;
+	const struct capture *capture = captures_of_call(captures, call);
+	bool is_new;
+	uint64_t *base = map_at(&b->base_of, capture->first, &is_new);
+	if (is_new)
+		*base = b->m->captured.n;
+	for (uint32_t i = 0; is_new && i < capture->n; i++) {
+		const struct captured_call *x = &captures->calls.at[capture->first + i];
+		const char *name = strtab_text(&b->m->tables->names, x->name);
+		/* the times only say the order: the capture may be of another trace */
+		uint64_t ns = b->cut->begin_ns + 2 * b->m->captured.n;
+		vec_push(&b->m->captured, ((struct model_call){
+						  .begin_ns = ns,
+						  .end_ns = ns + 1,
+						  .name = x->name,
+						  .stack = x->stack,
+						  .category = api_category(name),
+						  .space = api_space(name),
+						  .device = DEVICE_UNKNOWN,
+						  .copy = COPY_UNKNOWN,
+						  .is_captured = true,
+					  }));
+	}
+	return (uint32_t)*base + call - capture->first;
+}
+
+/* Finds the captured call of a graph's node. */
+static void find_origin(struct build *b, struct model_work *w, size_t work)
+{
+	uint32_t call = b->c->call_of[work], origin = b->c->captures.origin_of[work];
+	const struct trace *t = b->c->t;
+	if (call == MODEL_NO_CALL || w->kind == WORK_SYNC ||
+	    api_category(strtab_text(&t->tables.names, t->calls.at[call].name)) != CAT_GRAPH)
+		return;
+	b->m->graphs.n++;
+	if (origin == MODEL_NO_CALL) {
+		b->m->graphs.n_lacking[GRAPH_LACK_NODE]++;
+		return;
+	}
+	w->origin = captured_of(b, origin);
+	b->m->graphs.n_named++;
+}
+
 static void build_works(struct build *b, size_t cut)
 {
 	struct cutting *c = b->c;
@@ -274,6 +301,7 @@ static void build_works(struct build *b, size_t cut)
 			w.call = c->t->calls.at[call].number;
 		else
 			b->m->n_works_without_call += w.kind != WORK_SYNC;
+		find_origin(b, &w, c->order[i]);
 		if (w.call < b->m->calls.n)
 			place_call(&b->m->calls.at[w.call], &w, &b->m->tables->names);
 		if (w.kind != WORK_SYNC && w.end_ns > b->cut->end_ns)
@@ -478,5 +506,6 @@ void cutting_build(struct cutting *c, size_t i, struct model_step *m)
 		qsort(m->ranges.at, m->ranges.n, sizeof(*m->ranges.at), ranges_by_thread);
 	count_launches(&b);
 	map_free(&b.thread_of);
+	map_free(&b.base_of);
 	model_finish(m);
 }

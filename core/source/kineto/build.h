@@ -2,6 +2,7 @@
 #ifndef CORE_KINETO_BUILD_H
 #define CORE_KINETO_BUILD_H
 
+#include "core/source/kineto/captures.h"
 #include "core/source/kineto/cuts.h"
 #include "core/source/kineto/live_blocks.h"
 #include "core/source/kineto/trace.h"
@@ -20,13 +21,16 @@ struct cutting {
 	VEC(uint32_t) ranges, operators; /* as indices in t->slices */
 	VEC(struct model_earlier) tail;	 /* work of earlier cuts that ends in a later one */
 	struct live_blocks blocks;
+	struct captures captures;
 	struct frames *frames;
 	/* calls that should have GPU work and have none, and work without a call */
 	uint64_t n_calls_without_work, n_works_without_call;
 };
 
-/* Finds the steps, and the step of each piece of GPU work. Free it with cutting_free(). */
-void cutting_start(struct cutting *c, struct trace *t, struct frames *frames);
+/* Finds the steps, the step of each piece of GPU work, and the calls of graphs' nodes. `t`: read
+ * from `path`, with the stacks `stacks`. Free it with cutting_free(). */
+void cutting_start(struct cutting *c, struct trace *t, struct frames *frames, struct stacks *stacks,
+		   const char *path);
 void cutting_free(struct cutting *c);
 /* Frees what only cutting_build() needs. The cuts stay. */
 void cutting_end(struct cutting *c);

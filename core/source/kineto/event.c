@@ -206,6 +206,7 @@ static const struct field fields[] = {
 	INTEGER("Total Allocated", allocated),
 	INTEGER("Total Reserved", reserved),
 	NAME("name", label),
+	NAME("kernel", kernel),
 	NAME("Call stack", call_stack),
 	NAME("CallFrom", call_from),
 	LIST("Input Dims", dims),

@@ -47,6 +47,7 @@ struct event {
 	int64_t address, block_bytes, device_type, device_id, allocated, reserved;
 	int64_t grid[3], block[3], registers, shared_bytes;
 	uint32_t label;	     /* `name` of a metadata event */
+	uint32_t kernel;     /* "kernel": what a call launches */
 	uint32_t call_stack; /* "Call stack": frames separated by ';', innermost first */
 	uint32_t call_from;  /* "CallFrom": FILE:LINE of the call */
 	/* "Input Dims", "Input type", "Concrete Inputs" without blanks, as operator_cost.h takes

@@ -21,6 +21,7 @@ struct kineto {
 	struct run run;
 	struct completeness completeness;
 	bool has_python, has_blocks; /* what the trace had, before its events were freed */
+	uint32_t n_unread_captures;  /* files in capture_traces */
 	char name[256];		     /* of the file */
 	char diagnostic[DIAGNOSTIC_BYTES];
 };
@@ -69,12 +70,13 @@ static bool has_python(const struct trace *t)
 	return false;
 }
 
-static void start_run(struct kineto *k)
+static void start_run(struct kineto *k, const char *path)
 {
 	struct trace *t = k->trace;
 	k->frames = frames_new(stacks_source(&k->stacks), &t->tables);
 	k->run = (struct run){ .tables = &t->tables, .frames = k->frames, .pid = (uint32_t)t->pid };
-	cutting_start(&k->cutting, t, k->frames);
+	cutting_start(&k->cutting, t, k->frames, &k->stacks, path);
+	k->n_unread_captures = k->cutting.captures.n_unread;
 	live_blocks_total(t, &k->run.allocator);
 	k->has_python = has_python(t);
 	k->has_blocks = t->blocks.n;
@@ -98,7 +100,7 @@ int kineto_open(struct kineto **to, const char *path, struct err *e)
 	snprintf(k->name, sizeof(k->name), "%s", path_base(path));
 	stacks_start(&k->stacks, &k->trace->tables.names);
 	nest_find(k->trace, &k->stacks);
-	start_run(k);
+	start_run(k, path);
 	diagnose(k);
 	*to = k;
 	return 0;
@@ -245,6 +247,21 @@ static void describe_records(const struct kineto *k, struct process_facts *to, s
 	to->losses.impossible_records = (int64_t)c->negative;
 }
 
+/* Returns why graph kernels have no captured line; "": all have. */
+static const char *graphs_why(const struct kineto *k, const struct graph_counts *c, struct arena *a)
+{
+	char why[200];
+	if (c->n_named == c->n)
+		return "";
+	snprintf(why, sizeof(why),
+		 "the trace has no capture of their graphs; put traces of it into a folder "
+		 "\"capture_traces\" next to this one");
+	if (k->n_unread_captures)
+		snprintf(why, sizeof(why), "%u file%s in capture_traces could not be read",
+			 k->n_unread_captures, k->n_unread_captures > 1 ? "s" : "");
+	return arena_text(a, why);
+}
+
 static void describe_completeness(const struct kineto *k, struct process_facts *to, struct arena *a)
 {
 	const struct completeness *c = &k->completeness;
@@ -252,7 +269,9 @@ static void describe_completeness(const struct kineto *k, struct process_facts *
 	x->launches = (int64_t)c->total.n;
 	x->captured = (int64_t)c->total.n_captured;
 	x->pct = c->total.n ? 100.0 * (double)c->total.n_captured / (double)c->total.n : NAN;
-	x->graph_why = "";
+	x->graph_kernels = (int64_t)c->graphs.n;
+	x->graph_captured = (int64_t)c->graphs.n_named;
+	x->graph_why = graphs_why(k, &c->graphs, a);
 	list_make(a, &x->windows, c->windows.n);
 	for (size_t i = 0; i < c->windows.n; i++) {
 		const struct completeness_window *w = &c->windows.at[i];
@@ -262,7 +281,9 @@ static void describe_completeness(const struct kineto *k, struct process_facts *
 		out->why = w->launches.n_captured < w->launches.n
 				   ? "the trace has no GPU work with their correlation ids"
 				   : "";
-		out->graph_why = "";
+		out->graph_kernels = (int64_t)w->graphs.n;
+		out->graph_captured = (int64_t)w->graphs.n_named;
+		out->graph_why = graphs_why(k, &w->graphs, a);
 		list_make(a, &out->steps, w->last - w->first + 1);
 		for (size_t s = 0; s < out->steps.n; s++)
 			out->steps.at[s] = (int64_t)(w->first + s);

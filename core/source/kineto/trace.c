@@ -137,6 +137,7 @@ static void add_call(struct loading *l, const struct event *e)
 						: 0,
 			 .call_from = e->call_from,
 			 .polls = small(e->polls),
+			 .kernel = e->kernel,
 		 });
 	t->counts.calls++;
 	t->counts.launches += category == CAT_LAUNCH || category == CAT_GRAPH;

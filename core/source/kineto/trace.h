@@ -30,7 +30,8 @@ struct trace_call {
 	uint32_t polls;	      /* as in struct model_call */
 	uint32_t stack;	      /* set by nest_find(); 0: none */
 	uint32_t number;      /* in the step that was built last, see build.c */
-	bool is_captured;     /* it became a node of a CUDA graph, set by build.c */
+	uint32_t kernel;      /* what it launches, in `tables.names`; 0: not said */
+	bool is_captured;     /* it became a node of a CUDA graph, see captures.h */
 };
 
 /* A block of GPU memory that PyTorch's allocator gave out or took back: "[memory]". */
