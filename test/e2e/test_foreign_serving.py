@@ -47,6 +47,17 @@ class Annotated(Foreign):
         p = self.process(t)
         self.assertEqual((p["steps"]["count"], p["steps"]["annotation"]), (6, "step"))
 
+    def test_names_may_begin_with_brackets(self):
+        t = kineto.Trace()
+        t.span("user_annotation", "[pl][profile]run_training_epoch", 990, 10100)
+        for i in range(4):
+            t.span("user_annotation", "[pl][profile]run_training_batch", 995 + 2500 * i, 2010)
+            iteration(t, 1000 + 2500 * i, 1, layers=10)
+            t.events[-5 * 10 - 1]["name"] = "[pl][module]model"
+        p = self.process(t)
+        self.assertEqual((p["steps"]["count"], p["steps"]["annotation"]),
+                         (4, "[pl][profile]run_training_batch"))
+
     def test_a_part_of_an_iteration_is_no_step(self):
         """Only the forward pass, half of the launches, is annotated."""
         t = kineto.Trace()

@@ -33,15 +33,23 @@ struct search {
 	VEC(uint64_t) launches; /* when each began, sorted */
 };
 
+/* Returns how many bytes of the name belong to its kind: those before a bracket, and all of a name
+ * like "[pl][profile]run_training_batch" that begins with brackets. */
+static size_t bytes_of_kind(const char *name)
+{
+	size_t before = strcspn(name, "([{");
+	return before ? before : strlen(name);
+}
+
 /* Returns the kind of the name, in `tables.names`; 0: of PyTorch's own annotations. */
 static uint32_t kind_of_name(struct trace *t, uint32_t name)
 {
-	const char *text = strtab_text(&t->tables.names, name);
+	const char *text = strtab_text(&t->tables.names, name), *end = text + bytes_of_kind(text);
 	char kind[KIND_BYTES];
 	size_t n = 0;
 	if (stacks_is_frame(text))
 		return 0;
-	for (; *text && !strchr("([{", *text) && n + 1 < sizeof(kind); text++) {
+	for (; text < end && n + 1 < sizeof(kind); text++) {
 		bool is_digit = isdigit((unsigned char)*text);
 		if (is_digit && n && kind[n - 1] == '#')
 			continue;
