@@ -22,14 +22,18 @@ static struct timeline_library *library_of(struct timeline *t, struct products *
 	const struct timeline_call *c = &t->captured.at[w->origin];
 	uint64_t *at = map_at(&p->place, (uint64_t)w->call << 32 | number, NULL);
 	if (!*at) {
-		vec_push(&t->libraries, (struct timeline_library){ .flops = library_flops(product),
-								   .step = w->step,
-								   .name = product->name,
-								   .site = c->site,
-								   .op = c->op,
-								   .facts = product->facts,
-								   .type = product->type,
-								   .device = w->device });
+		vec_push(&t->libraries,
+			 (struct timeline_library){ .flops = library_flops(product),
+						    .flops_most = product->flops_most,
+						    .moved_bytes = product->moved_bytes,
+						    .shape = product->shape,
+						    .step = w->step,
+						    .name = product->name,
+						    .site = c->site,
+						    .op = c->op,
+						    .facts = product->facts,
+						    .type = product->type,
+						    .device = w->device });
 		vec_push(&p->longest, (struct longest){ 0, false });
 		*at = p->longest.n;
 	}

@@ -164,7 +164,9 @@ def capture(t, at, kernels, named, line=30):
     t.call("cudaStreamBeginCapture", at + 10, 5)
     for i, kernel in enumerate(kernels):
         t.python(f"model.py({line + i}): layer_{i}", at + 20 + 50 * i, 40)
-        t.operator("aten::" + kernel, at + 25 + 50 * i, 30)
+        shapes = {"Input Dims": [[8, 16], [16, 32]], "Input type": ["float", "float"]}
+        t.operator("aten::mm" if kernel == "mlp" else "aten::" + kernel, at + 25 + 50 * i, 30,
+                   **shapes if kernel == "mlp" else {})
         call = t.call("cudaLaunchKernel", at + 30 + 50 * i, 5)
         if named:
             call["args"]["kernel"] = kernel
@@ -221,7 +223,10 @@ class Graphs(Foreign):
                 self.assertEqual(self.lines(p), {30 + i: 0.099 for i in range(6)})
                 operators = {o["name"]: o["gpu_ms_per_step"] for o in p["operators"]}
                 self.assertEqual(operators, {"aten::embed": 0.099, "aten::attention": 0.198,
-                                             "aten::mlp": 0.198, "aten::sample": 0.099})
+                                             "aten::mm": 0.198, "aten::sample": 0.099})
+                shape, = p["shapes"]
+                self.assertEqual((shape["shape"], shape["per_step"], shape["flops_per_step"]),
+                                 ("8x16 16x32", 2, 2 * 2 * 8 * 16 * 32))
                 self.assertEqual((p["completeness"]["graph_kernels"],
                                   p["completeness"]["graph_captured"]), (24, 24))
 

@@ -116,6 +116,7 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames, st
 	c->frames = frames;
 	find_calls(c);
 	captures_mark(t, c->call_of);
+	shapes_find(t);
 	captures_find(&c->captures, t, stacks, c->call_of, path);
 	cuts_find(&c->cuts, t, c->call_of);
 	find_first(c);
@@ -124,7 +125,6 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames, st
 	c->cpu_end_ns = cpu_end_ns(t);
 	list_slices(c);
 	comms_number(c);
-	shapes_find(t);
 }
 
 void cutting_end(struct cutting *c)
@@ -153,8 +153,9 @@ struct build {
 	struct cutting *c;
 	const struct cut *cut;
 	struct model_step *m;
-	struct map thread_of; /* index in t->threads -> index in m->threads */
-	struct map base_of;   /* first call of a capture -> its index in m->captured */
+	struct map thread_of;  /* index in t->threads -> index in m->threads */
+	struct map base_of;    /* first call of a capture -> its index in m->captured */
+	struct map product_of; /* index in captures.products + 1 -> the same in m->products */
 };
 
 static uint32_t thread_of(struct build *b, uint32_t thread)
@@ -245,6 +246,20 @@ static void build_earlier(struct build *b)
 	c->tail.n = n;
 }
 
+/* Returns the number of a captured call's product in m->products; 0: it has none. */
+static uint32_t product_of(struct build *b, const struct captured_call *x)
+{
+	bool is_new;
+	if (!x->product)
+		return 0;
+	uint64_t *at = map_at(&b->product_of, x->product, &is_new);
+	if (is_new) {
+		vec_push(&b->m->products, b->c->captures.products.at[x->product - 1]);
+		*at = b->m->products.n;
+	}
+	return (uint32_t)*at;
+}
+
 /* Returns the index in m->captured of a call that was captured. */
 static uint32_t captured_of(struct build *b, uint32_t call)
 {
@@ -270,6 +285,7 @@ static uint32_t captured_of(struct build *b, uint32_t call)
 						  .copy = COPY_UNKNOWN,
 						  .is_captured = true,
 					  }));
+		vec_push(&b->m->product_of, product_of(b, x));
 	}
 	return (uint32_t)*base + call - capture->first;
 }
@@ -507,5 +523,6 @@ void cutting_build(struct cutting *c, size_t i, struct model_step *m)
 	count_launches(&b);
 	map_free(&b.thread_of);
 	map_free(&b.base_of);
+	map_free(&b.product_of);
 	model_finish(m);
 }

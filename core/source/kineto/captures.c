@@ -3,6 +3,7 @@
 
 #include "core/source/kineto/api.h"
 #include "core/source/kineto/nest.h"
+#include "core/source/kineto/shapes.h"
 #include "core/util/path.h"
 
 #include <dirent.h>
@@ -55,7 +56,7 @@ void captures_mark(struct trace *t, const uint32_t *call_of)
 
 /* Takes over names and stacks of another trace. */
 struct move {
-	const struct trace *from;
+	struct trace *from;
 	struct strtab *names;
 	uint32_t *stack_of; /* of each stack of the other trace; NULL: it is this trace */
 };
@@ -64,6 +65,36 @@ static uint32_t move_name(const struct move *mv, uint32_t name)
 {
 	return mv->stack_of ? strtab_intern(mv->names, strtab_text(&mv->from->tables.names, name))
 			    : name;
+}
+
+static bool is_in(const struct trace_shape *shape, const struct trace_call *call)
+{
+	return shape->span.thread == call->thread && shape->span.begin_ns <= call->begin_ns &&
+	       call->end_ns <= shape->span.end_ns;
+}
+
+/* Returns the number of the product of the operator around the call; 0: there is none. `shape`: the
+ * operator around the call before, as an index in the trace's shapes + 1. */
+static uint32_t product_of(struct captures *c, const struct move *mv, const struct trace_call *call,
+			   size_t *shape)
+{
+	struct trace *t = mv->from;
+	struct model_library product;
+	size_t i = bisect(t->shapes.n, k,
+			  t->shapes.at[k].span.thread < call->thread ||
+				  (t->shapes.at[k].span.thread == call->thread &&
+				   t->shapes.at[k].span.begin_ns <= call->begin_ns));
+	if (!i || !is_in(&t->shapes.at[i - 1], call))
+		return 0;
+	if (*shape == i)
+		return (uint32_t)c->products.n;
+	if (!shapes_library(&product, &t->shapes.at[i - 1], &t->tables.names))
+		return 0;
+	*shape = i;
+	product.name = move_name(mv, product.name);
+	product.shape = move_name(mv, product.shape);
+	vec_push(&c->products, product);
+	return (uint32_t)c->products.n;
 }
 
 static void end_capture(struct captures *c, uint32_t first)
@@ -80,6 +111,7 @@ static void add_captures(struct captures *c, const struct move *mv)
 {
 	const struct trace *t = mv->from;
 	uint32_t first = (uint32_t)c->calls.n;
+	size_t shape = 0;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct trace_call *x = &t->calls.at[i];
 		const char *name = strtab_text(&t->tables.names, x->name);
@@ -94,6 +126,7 @@ static void add_captures(struct captures *c, const struct move *mv)
 					 .name = move_name(mv, x->name),
 					 .kernel = x->kernel ? move_name(mv, x->kernel) : 0,
 					 .stack = mv->stack_of ? mv->stack_of[x->stack] : x->stack,
+					 .product = product_of(c, mv, x, &shape),
 				 }));
 	}
 	end_capture(c, first);
@@ -125,6 +158,7 @@ static void read_file(struct captures *c, struct trace *to, struct stacks *stack
 	stacks_start(&own, &t->tables.names);
 	nest_find(t, &own);
 	captures_mark(t, NULL);
+	shapes_find(t);
 	mv.stack_of = move_stacks(&mv, &own, stacks);
 	add_captures(c, &mv);
 	free(mv.stack_of);
@@ -272,6 +306,7 @@ void captures_free(struct captures *c)
 {
 	vec_free(&c->calls);
 	vec_free(&c->at);
+	vec_free(&c->products);
 	free(c->origin_of);
 	c->origin_of = NULL;
 }

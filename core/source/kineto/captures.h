@@ -12,9 +12,10 @@
 #include "core/source/kineto/trace.h"
 
 /* A call that was captured. `name`, `kernel`: in `tables.names`; `kernel`: what it launched; 0: not
- * said. */
+ * said. `product`: index + 1 in captures.products of the operator that made the call; 0: its
+ * arithmetic is not known. */
 struct captured_call {
-	uint32_t name, kernel, stack;
+	uint32_t name, kernel, stack, product;
 };
 
 /* The calls of one capture: from `first` on in captures.calls, in the order of the capture. */
@@ -26,6 +27,7 @@ struct capture {
 struct captures {
 	VEC(struct captured_call) calls;
 	VEC(struct capture) at;
+	VEC(struct model_library) products;
 	/* of each work of the trace: index in `calls` of its node's call; MODEL_NO_CALL: none */
 	uint32_t *origin_of;
 	uint32_t n_unread; /* files of "capture_traces" that could not be read */
@@ -35,7 +37,8 @@ struct captures {
  * t->calls, or MODEL_NO_CALL. */
 void captures_mark(struct trace *t, const uint32_t *call_of);
 
-/* `t`: marked, and read from `path`; `stacks`: its stacks. Free it with captures_free(). */
+/* `t`: marked, with shapes (shapes_find()), and read from `path`; `stacks`: its stacks. Free it
+ * with captures_free(). */
 void captures_find(struct captures *c, struct trace *t, struct stacks *stacks,
 		   const uint32_t *call_of, const char *path);
 void captures_free(struct captures *c);

@@ -9,29 +9,37 @@ void shapes_find(struct trace *t)
 	t->shapes.n = launching_keep(t, t->shapes.at, t->shapes.n, sizeof(*t->shapes.at));
 }
 
-static void build_one(const struct cutting *c, struct model_step *m, const struct trace_shape *x,
-		      uint32_t thread)
+bool shapes_library(struct model_library *to, const struct trace_shape *x, struct strtab *names)
 {
-	struct strtab *names = &c->t->tables.names;
 	struct operator_cost cost;
 	if (!operator_cost_find(&cost, strtab_text(names, x->name), strtab_text(names, x->dims),
 				strtab_text(names, x->types), strtab_text(names, x->values)))
+		return false;
+	*to = (struct model_library){
+		.begin_ns = x->span.begin_ns,
+		.end_ns = x->span.end_ns,
+		.flops = cost.flops,
+		.flops_most = cost.flops_most,
+		.moved_bytes = cost.bytes,
+		.name = x->name,
+		.shape = strtab_intern(names, cost.shape),
+		.work = MODEL_NO_WORK,
+		.peer = -1,
+		.family = LIBRARIES,
+		.facts = FACTS_OPERATOR,
+		.type = cost.type,
+	};
+	return true;
+}
+
+static void build_one(const struct cutting *c, struct model_step *m, const struct trace_shape *x,
+		      uint32_t thread)
+{
+	struct model_library library;
+	if (!shapes_library(&library, x, &c->t->tables.names))
 		return;
-	vec_push(&m->libraries, ((struct model_library){
-					.begin_ns = x->span.begin_ns,
-					.end_ns = x->span.end_ns,
-					.flops = cost.flops,
-					.flops_most = cost.flops_most,
-					.moved_bytes = cost.bytes,
-					.name = x->name,
-					.shape = strtab_intern(names, cost.shape),
-					.thread = thread,
-					.work = MODEL_NO_WORK,
-					.peer = -1,
-					.family = LIBRARIES,
-					.facts = FACTS_OPERATOR,
-					.type = cost.type,
-				}));
+	library.thread = thread;
+	vec_push(&m->libraries, library);
 }
 
 void shapes_build(const struct cutting *c, struct model_step *m,

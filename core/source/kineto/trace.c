@@ -415,16 +415,31 @@ static void choose_pid(struct trace *t)
 	map_free(&n_of);
 }
 
-/* GPUs that have work, but no entry in deviceProperties. */
+/* Returns a GPU that is like all of deviceProperties; NULL: they differ, or there are none. */
+static const struct run_device *device_of_all(const struct trace *t)
+{
+	const struct run_device *first = t->tables.devices.at;
+	for (size_t i = 1; i < t->tables.devices.n; i++)
+		if (strcmp(first[i].name, first->name) != 0)
+			return NULL;
+	return t->tables.devices.n ? first : NULL;
+}
+
+/* GPUs that have work, but no entry in deviceProperties. Traces of AMD GPUs number them otherwise
+ * than deviceProperties does. */
 static void add_devices(struct trace *t)
 {
+	const struct run_device *like = device_of_all(t);
+	struct run_device known = like ? *like : (struct run_device){ 0 };
 	bool is_used[DEVICE_UNKNOWN + 1] = { false };
 	for (size_t i = 0; i < t->works.n; i++)
 		is_used[t->works.at[i].device] = true;
 	for (uint32_t i = 0; i < DEVICE_UNKNOWN; i++)
 		if (is_used[i] && !tables_device(&t->tables, i)) {
-			struct run_device d = { .id = i };
-			snprintf(d.name, sizeof(d.name), "GPU %u", i);
+			struct run_device d = known;
+			d.id = i;
+			if (!*d.name)
+				snprintf(d.name, sizeof(d.name), "GPU %u", i);
 			vec_push(&t->tables.devices, d);
 		}
 }
