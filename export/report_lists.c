@@ -779,6 +779,31 @@ static const struct list_column kernels_columns[] = {
 TABLE(kernels, report_kernel);
 
 #undef AT
+#define AT(m) offsetof(struct report_critical_kind, m)
+
+static const struct list_column critical_kinds_columns[] = {
+	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
+	{ "of the path", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "kind", COLUMN_TEXT, cell_text, AT(what) },
+};
+TABLE(critical_kinds, report_critical_kind, .sorted_by_ms = AT(ms),
+      .legend = "The chain of CPU code, launches, GPU work and waits that the steps' time consists "
+		"of. Only what is on it makes a step longer.");
+
+#undef AT
+#define AT(m) offsetof(struct report_critical, m)
+
+static const struct list_column critical_columns[] = {
+	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
+	{ "of the path", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "links", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "kind", COLUMN_TEXT, cell_text, AT(kind) },
+	{ "name", COLUMN_NAME, cell_kernel, AT(name) },
+	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+};
+TABLE(critical, report_critical, .sorted_by_ms = AT(ms));
+
+#undef AT
 #define AT(m) offsetof(struct report_graph, m)
 
 /* Writes below a graph the modules that it runs, and the line that launches it. */
