@@ -1,5 +1,5 @@
-/* Walks the step's critical path, one slice per span. Each moment of the step is in one slice, or in
- * a gap of less than CRITICAL_SHOWN_NS between two pieces of GPU work. */
+/* Walks the step's critical path, one slice per span. Each moment of the step is in one slice, or
+ * in a gap of less than CRITICAL_SHOWN_NS between two pieces of GPU work. */
 #include "export/trace_walk_parts.h"
 
 #include "core/whatif/critical_spans.h"

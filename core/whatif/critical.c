@@ -3,6 +3,7 @@
 
 #include "core/analysis/idle.h"
 #include "core/whatif/critical_causes.h"
+#include "core/whatif/replay_trace.h"
 
 const struct critical_kind_row critical_kinds[CRITICAL_KINDS_N] = {
 #define X(id, name, noun) { name, noun },
@@ -62,7 +63,7 @@ static enum critical_kind kind_of(const struct timeline *t, const struct timelin
 
 /* ---- Calls ---- */
 
-/* Goes on in the lane: the host's own work before the op, then the op before it. */
+/* Continues in the lane: the host's own work before the op, then the op before it. */
 static void go_before(struct walk *w, uint32_t op, uint32_t before, enum critical_kind kind)
 {
 	uint32_t call = w->r->ops.at[op].call;
@@ -85,7 +86,7 @@ static void leave_submit(struct walk *w)
 		  CRITICAL_CPU);
 }
 
-/* Leaves the call through its return. If it waited, the path goes on with what it waited for. */
+/* Leaves the call through its return. If it waited, the path continues with what it waited for. */
 static void leave_return(struct walk *w)
 {
 	const struct replay_op *op = &w->r->ops.at[w->at];
@@ -105,7 +106,8 @@ static void leave_return(struct walk *w)
 	}
 	if (op->was_full)
 		add(w, c->begin_ns + (uint64_t)op->cost_ns, CRITICAL_WAIT, op->call, REPLAY_NONE);
-	else if (c->wait != WAIT_NONE && !op->n_work && awaited.index == REPLAY_NONE)
+	else if (c->wait != WAIT_NONE && !op->n_work &&
+		 c->end_ns - c->begin_ns > (uint64_t)REPLAY_DEP_LEAST_NS)
 		add(w, c->begin_ns, CRITICAL_WAIT, op->call, REPLAY_NONE);
 	go(w, AT_SUBMIT, w->at);
 }

@@ -197,10 +197,17 @@ static void await(const struct pass *p, uint32_t op, struct critical_node n, uin
 	to->earlier_ns = end_ns > c->begin_ns ? end_ns : 0;
 }
 
+/* Returns where the event of the call is kept; NULL: the trace does not say which event it is. */
+static struct critical_node *event_of(const struct pass *p, uint32_t op)
+{
+	return critical_call(p->r, op)->handle ? &p->event[p->r->ops.at[op].target] : NULL;
+}
+
 static void add_op(struct pass *p, uint32_t op)
 {
 	const struct replay_op *o = &p->r->ops.at[op];
 	const struct critical_node self = { .index = op };
+	struct critical_node *event;
 	bool is_orphan = o->role == ROLE_ORPHAN;
 	p->c->ops[op] = (struct critical_op){ .awaited = nothing, .before = p->last_op[o->lane] };
 	add_works(p, op);
@@ -213,16 +220,21 @@ static void add_op(struct pass *p, uint32_t op)
 		      p->r->streams.at[o->target].device);
 		break;
 	case ROLE_WAIT_EVENT:
-		await(p, op, p->event[o->target], REPLAY_NONE, REPLAY_NONE);
+		event = event_of(p, op);
+		await(p, op, event ? *event : nothing, REPLAY_NONE, REPLAY_NONE);
 		break;
 	case ROLE_WAIT_DEVICE:
 		await(p, op, of_device(p, o->target), REPLAY_NONE, o->target);
 		break;
 	case ROLE_EVENT:
-		p->event[o->target] = later(p->r, self, p->stream[o->stream]);
+		event = event_of(p, op);
+		if (event)
+			*event = later(p->r, self, p->stream[o->stream]);
 		break;
 	case ROLE_STREAM_WAIT:
-		p->stream[o->stream] = later(p->r, p->stream[o->stream], p->event[o->target]);
+		event = event_of(p, op);
+		if (event)
+			p->stream[o->stream] = later(p->r, p->stream[o->stream], *event);
 		break;
 	case ROLE_LAUNCH:
 	case ROLE_HOST:

@@ -21,8 +21,8 @@ class Timeline {
   /* ---- Data ---- */
 
   read() {
-    const ORDER = ["phases", "critical", "idle", "stream", "thread", "ranges", "modules", "overhead",
-      "samples", "other"];
+    const ORDER = ["phases", "critical", "idle", "stream", "thread", "ranges", "modules",
+      "overhead", "samples", "other"];
     this.slices = [];
     this.tracks = this.view.tracks.map(track => this.read_track(track));
     const order = track => track.kind === "phases" && track.first ? ORDER.length

@@ -4,6 +4,7 @@
 #include "core/runtime/schedule.h"
 #include "core/source/kineto/api.h"
 #include "core/source/kineto/comms.h"
+#include "core/source/kineto/event_waits.h"
 #include "core/source/kineto/launches.h"
 #include "core/source/kineto/shapes.h"
 
@@ -167,6 +168,7 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames)
 	sort_works(c);
 	list_slices(c);
 	comms_number(c);
+	event_waits_find(t);
 	shapes_find(t);
 }
 
@@ -227,6 +229,8 @@ static struct model_call call_of(const struct build *b, const struct trace_call 
 		.correlation = from->correlation,
 		.stack = from->stack,
 		.polls = from->polls,
+		.stream = from->stream,
+		.handle = from->event,
 		.category = api_category(name),
 		.space = api_space(name),
 		.entry_point = !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4)
