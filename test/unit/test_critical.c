@@ -141,6 +141,28 @@ static void copy_waited_for(struct twin *tw)
 	twin_copy(tw, 1, COPY_D2H, 4096, 200, true, COPY);
 }
 
+/* Nodes of a graph follow each other by TWIN_NODE_US. */
+static void graph_of_kernels(struct twin *tw)
+{
+	static const struct twin_node nodes[] = { { CAT_LAUNCH, 100, NODE },
+						  { CAT_LAUNCH, 200, NODE },
+						  { CAT_LAUNCH, 50, NODE } };
+	twin_host(tw, 30);
+	twin_graph(tw, 1, nodes, 3, REPLAY);
+	twin_wait_stream(tw, 1, WAIT);
+}
+
+/* A kernel waits 300 us until another stream's kernel leaves the multiprocessors: nothing says it,
+ * because that kernel still runs. */
+static void no_room(struct twin *tw)
+{
+	twin_host(tw, 10);
+	twin_launch(tw, OTHER_STREAM, 500, "large", 1);
+	tw->stream[1] = tw->stream[OTHER_STREAM] - 200;
+	twin_launch(tw, 1, 400, "late", 2);
+	twin_wait_device(tw, WAIT);
+}
+
 /* The host is never waited for: the queue is full. */
 static void host_runs_ahead(struct twin *tw)
 {
@@ -227,6 +249,33 @@ static void a_copy_that_blocks_is_on_the_path(void **state)
 					     [CRITICAL_COPY] = 200,
 					     [CRITICAL_WAIT] = TWIN_EXIT_US,
 				     } });
+}
+
+static void kernels_of_a_graph_are_on_the_path(void **state)
+{
+	(void)state;
+	assert_path(graph_of_kernels, (struct truth){ {
+					      [CRITICAL_CPU] = 30,
+					      [CRITICAL_CALL] = TWIN_ISSUE_US,
+					      [CRITICAL_LAUNCH] = TWIN_LATENCY_US,
+					      [CRITICAL_KERNEL] = 100 + 200 + 50,
+					      [CRITICAL_DELAY] = 2 * TWIN_NODE_US,
+					      [CRITICAL_WAIT] = TWIN_EXIT_US,
+				      } });
+}
+
+static void a_delay_without_a_reason_is_unknown(void **state)
+{
+	(void)state;
+	/* from the end of its launch, 3 us after that of the other, to 1 us after `- 200` */
+	double unknown = TWIN_LATENCY_US + 500 - 200 - TWIN_ISSUE_US + 1;
+	assert_path(no_room, (struct truth){ {
+				     [CRITICAL_CPU] = 10,
+				     [CRITICAL_CALL] = 2 * TWIN_ISSUE_US,
+				     [CRITICAL_UNKNOWN] = unknown,
+				     [CRITICAL_KERNEL] = 400,
+				     [CRITICAL_WAIT] = TWIN_EXIT_US,
+			     } });
 }
 
 static double share(const struct critical_path *p, enum critical_kind kind, uint64_t begin_ns,
@@ -335,6 +384,8 @@ int main(void)
 		cmocka_unit_test(a_wait_in_the_middle_returns_to_the_host),
 		cmocka_unit_test(an_overlapped_copy_is_not_on_the_path),
 		cmocka_unit_test(a_copy_that_blocks_is_on_the_path),
+		cmocka_unit_test(kernels_of_a_graph_are_on_the_path),
+		cmocka_unit_test(a_delay_without_a_reason_is_unknown),
 		cmocka_unit_test(a_host_that_runs_ahead_is_not_on_the_path),
 		cmocka_unit_test(a_step_alone_is_like_the_others),
 		cmocka_unit_test(a_step_alone_knows_the_work_of_earlier_steps),
