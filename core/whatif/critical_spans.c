@@ -1,6 +1,8 @@
 /* See critical_spans.h. */
 #include "core/whatif/critical_spans.h"
 
+#include "core/util/memory_limit.h"
+
 /* ---- From links to spans ---- */
 
 static bool is_gpu(uint8_t kind)
@@ -80,15 +82,24 @@ static void choose_lane(struct critical_spans *s)
 	s->lane_end_ns.at[s->lane] = s->path.links.at[s->path.links.n - 1].end_ns;
 }
 
+/* The model takes about 200 bytes per launch, and the collector's memory has a limit. */
+static bool has_room(const struct timeline_step *step)
+{
+	return step->n_calls <= REPLAY_OPS_MOST && !memory_limit_is_near();
+}
+
 void critical_spans_find(struct critical_spans *s, const struct timeline *t)
 {
-	struct replay r;
+	const struct timeline_step *step = &t->steps.at[t->steps.n - 1];
 	s->at.n = s->path.links.n = 0;
-	replay_build_steps(&r, t, t->steps.n - 1, 1);
-	if (r.runs.n)
-		critical_find(&s->path, &r, 0, &s->before);
-	replay_free(&r);
-	add_before(&s->before, t, &t->steps.at[t->steps.n - 1]);
+	if (has_room(step)) {
+		struct replay r;
+		replay_build_steps(&r, t, t->steps.n - 1, 1);
+		if (r.runs.n)
+			critical_find(&s->path, &r, 0, &s->before);
+		replay_free(&r);
+	}
+	add_before(&s->before, t, step);
 	for (size_t i = 0; i < s->path.links.n; i++)
 		add_link(s, t, &s->path.links.at[i]);
 	if (s->path.links.n)

@@ -33,7 +33,7 @@ struct critical_spans {
 /*
  * Finds the spans of the timeline's newest step. Steps must be given in order of time, because the
  * GPU work of a step may wait for that of steps before it. There are none if the step cannot be
- * replayed.
+ * replayed, has more than REPLAY_OPS_MOST calls, or memory is short.
  */
 void critical_spans_find(struct critical_spans *s, const struct timeline *t);
 void critical_spans_free(struct critical_spans *s);
