@@ -173,7 +173,7 @@ struct report_critical_kind {
 
 /* As struct finding_critical. */
 struct report_critical {
-	const char *kind, *name, *op;
+	const char *kind, *what, *name, *op;
 	struct report_place place;
 	double per_step, ms, pct;
 };

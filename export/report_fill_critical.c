@@ -31,6 +31,7 @@ void fill_critical(struct filler *x, struct report_process *p)
 		const struct finding_critical *from = &f->critical.at[i];
 		p->critical.at[i] = (struct report_critical){
 			.kind = from->kind,
+			.what = words_of(from->kind),
 			.name = fill_text(x, from->name),
 			.op = fill_text(x, strtab_text(&f->timeline->texts, from->op)),
 			.place = fill_place(x, from->site),

@@ -797,7 +797,7 @@ static const struct list_column critical_columns[] = {
 	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
 	{ "of the path", COLUMN_NUMBER, cell_percent, AT(pct) },
 	{ "links", COLUMN_NUMBER, cell_number, AT(per_step) },
-	{ "kind", COLUMN_TEXT, cell_text, AT(kind) },
+	{ "kind", COLUMN_TEXT, cell_text, AT(what) },
 	{ "name", COLUMN_NAME, cell_kernel, AT(name) },
 	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
 };

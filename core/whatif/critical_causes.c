@@ -12,6 +12,7 @@ struct pass {
 	struct critical_node *stream, *event; /* what their next work or wait waits for */
 	uint32_t *last_work;		      /* by stream: its newest work */
 	uint32_t *last_op;		      /* by lane */
+	uint64_t earlier_ns;		      /* the last end of work of earlier steps */
 };
 
 static bool is_any(struct critical_node n)
@@ -193,7 +194,8 @@ static void await(const struct pass *p, uint32_t op, struct critical_node n, uin
 	to->awaited = n;
 	if (is_any(n))
 		return;
-	uint64_t end_ns = earlier_ns(p, stream, device, c->end_ns);
+	uint64_t end_ns = p->earlier_ns > c->begin_ns ? earlier_ns(p, stream, device, c->end_ns)
+						      : 0;
 	to->earlier_ns = end_ns > c->begin_ns ? end_ns : 0;
 }
 
@@ -270,6 +272,7 @@ void critical_causes_find(struct critical_causes *c, const struct replay *r, siz
 	p.last_work = mem_resize(NULL, r->streams.n * sizeof(*p.last_work));
 	memset(p.last_work, 0xff, r->streams.n * sizeof(*p.last_work));
 	p.last_op = replay_no_ops(r);
+	p.earlier_ns = earlier_ns(&p, REPLAY_NONE, REPLAY_NONE, UINT64_MAX);
 	for (uint32_t i = of->first_op; i < of->first_op + of->n_ops; i++)
 		add_op(&p, i);
 	free(p.stream);

@@ -163,6 +163,14 @@ static void no_room(struct twin *tw)
 	twin_wait_device(tw, WAIT);
 }
 
+/* Each step waits for the kernel of the step before. */
+static void one_step_behind(struct twin *tw)
+{
+	twin_wait_stream(tw, 1, WAIT);
+	twin_host(tw, 50);
+	twin_launch(tw, 1, 300, "gemm", 1);
+}
+
 /* The host is never waited for: the queue is full. */
 static void host_runs_ahead(struct twin *tw)
 {
@@ -375,6 +383,23 @@ static void a_step_alone_knows_the_work_of_earlier_steps(void **state)
 	forget(tw);
 }
 
+static void a_step_alone_may_wait_for_the_step_before(void **state)
+{
+	(void)state;
+	struct twin *tw = record(one_step_behind);
+	struct timeline *t = &tw->a.timeline;
+	struct steps_alone s = { 0 };
+	find_alone(&s, t);
+	for (size_t i = 1; i < STEPS; i++) {
+		double all = (double)(s.end_ns[i] - t->steps.at[i].begin_ns) / 1e3;
+		assert_us(s.of_step[i][CRITICAL_EARLIER] * all, TWIN_LATENCY_US + 300, "before");
+		assert_us(s.of_step[i][CRITICAL_WAIT] * all, TWIN_EXIT_US, "return of the wait");
+		assert_us(s.of_step[i][CRITICAL_CPU] * all, 50, "CPU code");
+		assert_us(s.of_step[i][CRITICAL_KERNEL] * all, 300, "its own kernel");
+	}
+	forget(tw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_delay_without_a_reason_is_unknown),
 		cmocka_unit_test(a_host_that_runs_ahead_is_not_on_the_path),
 		cmocka_unit_test(a_step_alone_is_like_the_others),
+		cmocka_unit_test(a_step_alone_may_wait_for_the_step_before),
 		cmocka_unit_test(a_step_alone_knows_the_work_of_earlier_steps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
