@@ -79,12 +79,15 @@ class Traces(Path):
             at = 10000 + 1000 * i
             t.step(i, at, 1000)
             for k in range(4):
+                t.operator("aten::add", at + 200 * k, 6)
                 t.launch("k", at + 200 * k, at + 200 * k + 8, 20)
             t.item(at + 900, at + 916)
-        kinds = self.kinds(self.report(t.write(os.path.join(self.base, "host.json"))))
+        path = t.write(os.path.join(self.base, "host.json"))
+        kinds = self.kinds(self.report(path))
         self.assertAlmostEqual(sum(kinds.values()), 1, delta=1e-6)
         self.assertNotIn("kernel", kinds)
         self.assertGreater(kinds["cpu"] + kinds["call"], 0.98)
+        self.assertRegex(self.tool("report", path).out, r"CPU code +aten::add +aten::add")
 
     def test_a_step_that_the_gpu_makes(self):
         """Nine kernels of 100 us, 2 us apart, launched at once; the last one is waited for."""
