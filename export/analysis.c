@@ -8,6 +8,7 @@
 #include "core/analysis/summary_run.h"
 #include "core/util/work.h"
 #include "core/verdict/judge.h"
+#include "core/whatif/critical_spans.h"
 #include "export/report_fill.h"
 #include "export/views.h"
 
@@ -18,9 +19,17 @@ struct analysis {
 	struct analyzer analyzer;
 	struct block_summary blocks;
 	struct views *views; /* of the recorded steps that are kept; NULL: no report is wanted */
-	bool is_reported;    /* recorded steps are kept for a report */
-	uint32_t training;   /* run->training when the last step was added */
+	struct critical_spans critical; /* of the newest step */
+	bool is_reported;		/* recorded steps are kept for a report */
+	uint32_t training;		/* run->training when the last step was added */
 };
+
+static const struct critical_spans *find_critical(void *context, const struct timeline *t)
+{
+	struct critical_spans *s = context;
+	critical_spans_find(s, t);
+	return s;
+}
 
 struct analysis *analysis_new(const struct run *run, bool is_reported)
 {
@@ -30,6 +39,8 @@ struct analysis *analysis_new(const struct run *run, bool is_reported)
 	a->views = is_reported ? views_new() : NULL;
 	analyzer_start(&a->analyzer, run->tables, run->frames);
 	a->analyzer.timeline.pid = run->pid;
+	a->analyzer.look = find_critical;
+	a->analyzer.look_context = &a->critical;
 	a->training = run->training;
 	return a;
 }
@@ -40,6 +51,7 @@ void analysis_free(struct analysis *a)
 		return;
 	analyzer_free(&a->analyzer);
 	block_summary_free(&a->blocks);
+	critical_spans_free(&a->critical);
 	views_free(a->views);
 	free(a);
 }

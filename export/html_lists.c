@@ -345,6 +345,34 @@ const struct html_list html_lists_tables[] = {
 		},
 	},
 	{
+		"critical_path_kinds",
+		"critical-path-kinds",
+		"Critical path by kind",
+		"The chain of CPU code, launches, GPU work and waits that the steps' time consists "
+		"of. Only what is on it makes a step longer.",
+		{
+			{ "kind", "kind", HTML_TEXT, NULL },
+			{ "ms_per_step", "ms", HTML_BAR_MS, "per step" },
+			{ "pct", "of the path", HTML_PERCENT, NULL },
+		},
+	},
+	{
+		"critical_path",
+		"critical-path",
+		"Critical path",
+		"Its links, by kind and by what they are about. A delay is named after the GPU "
+		"work that it delays.",
+		{
+			{ "kind", "kind", HTML_TEXT, NULL },
+			{ "name", "name", HTML_KERNEL, NULL },
+			{ "ms_per_step", "ms", HTML_BAR_MS, "per step" },
+			{ "pct", "of the path", HTML_PERCENT, NULL },
+			{ "per_step", "links", HTML_NUMBER, "per step" },
+			PLACE,
+			{ "operator", "operator", HTML_NAME, NULL },
+		},
+	},
+	{
 		"operator_delays",
 		"operator-delays",
 		"Operators until their GPU work begins",

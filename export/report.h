@@ -165,6 +165,19 @@ struct report_sequence {
 	double per_step, gpu_ms, host_ms;
 };
 
+/* As struct finding_critical_kind. `what`: the kind in words. */
+struct report_critical_kind {
+	const char *kind, *what;
+	double ms, pct;
+};
+
+/* As struct finding_critical. */
+struct report_critical {
+	const char *kind, *what, *name, *op;
+	struct report_place place;
+	double per_step, ms, pct;
+};
+
 /* As struct finding_queue. */
 struct report_queue {
 	int64_t device, stream;
@@ -352,6 +365,8 @@ struct report_process {
 	LIST(struct report_use) use;
 	LIST(struct report_idle) idle;
 	LIST(struct report_sync) syncs;
+	LIST(struct report_critical_kind) critical_kinds;
+	LIST(struct report_critical) critical;
 	LIST(struct report_operator) operators;
 	LIST(struct report_call) calls;
 	LIST(struct report_launches) launches;

@@ -680,6 +680,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_use(&x, p);
 	fill_idle(&x, p);
 	fill_syncs(&x, p);
+	fill_critical(&x, p);
 	fill_operators(&x, p);
 	fill_calls(&x, p);
 	fill_launches(&x, p);

@@ -21,6 +21,7 @@ const struct site *fill_site(const struct filler *x, uint32_t site);
 int64_t fill_line(uint32_t line);
 
 void fill_delays(struct filler *x, struct report_process *p);
+void fill_critical(struct filler *x, struct report_process *p);
 void fill_sequences(struct filler *x, struct report_process *p);
 void fill_memory(struct filler *x, struct report_process *p);
 void fill_self(struct filler *x, struct report_process *p);

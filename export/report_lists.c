@@ -779,6 +779,41 @@ static const struct list_column kernels_columns[] = {
 TABLE(kernels, report_kernel);
 
 #undef AT
+#define AT(m) offsetof(struct report_critical_kind, m)
+
+static const struct list_column critical_kinds_columns[] = {
+	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
+	{ "of the path", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "kind", COLUMN_TEXT, cell_text, AT(what) },
+};
+TABLE(critical_kinds, report_critical_kind, .sorted_by_ms = AT(ms),
+      .legend = "The chain of CPU code, launches, GPU work and waits that the steps' time consists "
+		"of. Only what is on it makes a step longer.");
+
+#undef AT
+#define AT(m) offsetof(struct report_critical, m)
+
+/* Writes the name or, of CPU code without samples, the operator of the call that follows. */
+static void cell_critical_name(const struct row *r, size_t member)
+{
+	const struct report_critical *x = (const struct report_critical *)(const void *)r->item;
+	if (*x->name)
+		cell_kernel(r, member);
+	else
+		table_cell(r->t, "%s", x->op);
+}
+
+static const struct list_column critical_columns[] = {
+	{ "ms", COLUMN_NUMBER, cell_ms, AT(ms) },
+	{ "of the path", COLUMN_NUMBER, cell_percent, AT(pct) },
+	{ "links", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "kind", COLUMN_TEXT, cell_text, AT(what) },
+	{ "name", COLUMN_NAME, cell_critical_name, AT(name) },
+	{ "line", COLUMN_PLACE, cell_place_or_dash, AT(place) },
+};
+TABLE(critical, report_critical, .sorted_by_ms = AT(ms));
+
+#undef AT
 #define AT(m) offsetof(struct report_graph, m)
 
 /* Writes below a graph the modules that it runs, and the line that launches it. */

@@ -10,7 +10,7 @@ extern const struct report_list report_list_gpu, report_list_use, report_list_la
 	report_list_idle, report_list_syncs, report_list_arithmetic, report_list_shapes,
 	report_list_collectives, report_list_lines, report_list_host, report_list_modules,
 	report_list_operators, report_list_kernels, report_list_copies, report_list_graphs,
-	report_list_graph_steps, report_list_once;
+	report_list_graph_steps, report_list_once, report_list_critical_kinds, report_list_critical;
 extern const struct report_list report_list_blocks, report_list_by_kind, report_list_by_phase;
 
 /* Prints the title and the first of the `n` items, which are structs of the list's type. Prints

@@ -322,6 +322,8 @@ static const struct part {
 	LISTED(idle, report_list_idle, "GPU idle time by cause, per step"),
 	{ .say = say_phases },
 	LISTED(syncs, report_list_syncs, "Synchronization, ms per step"),
+	LISTED(critical_kinds, report_list_critical_kinds, "Critical path by kind, per step"),
+	LISTED(critical, report_list_critical, "Critical path, per step"),
 	LISTED(lines, report_list_lines, "Time by line, per step"),
 	{ .say = say_host },
 	{ .say = say_modules },

@@ -81,20 +81,21 @@ enum trace_arg_name {
 };
 
 /* Categories of slices. The enum begins with the categories of calls (RECORD_CATEGORIES). */
-#define TRACE_CATEGORIES(X)         \
-	X(KERNEL, "kernel")         \
-	X(GPU_MEMCPY, "gpu_memcpy") \
-	X(GPU_MEMSET, "gpu_memset") \
-	X(GPU_WAIT, "gpu_wait")     \
-	X(OVERHEAD, "overhead")     \
-	X(STEP, "step")             \
-	X(IDLE, "idle")             \
-	X(PHASE, "phase")           \
-	X(MODULE, "module")         \
-	X(SAMPLE, "sample")         \
-	X(RANGE, "nvtx")            \
-	X(OPERATOR, "operator")     \
-	X(LIBRARY, "library")       \
+#define TRACE_CATEGORIES(X)          \
+	X(KERNEL, "kernel")          \
+	X(GPU_MEMCPY, "gpu_memcpy")  \
+	X(GPU_MEMSET, "gpu_memset")  \
+	X(GPU_WAIT, "gpu_wait")      \
+	X(OVERHEAD, "overhead")      \
+	X(STEP, "step")              \
+	X(CRITICAL, "critical_path") \
+	X(IDLE, "idle")              \
+	X(PHASE, "phase")            \
+	X(MODULE, "module")          \
+	X(SAMPLE, "sample")          \
+	X(RANGE, "nvtx")             \
+	X(OPERATOR, "operator")      \
+	X(LIBRARY, "library")        \
 	X(NOTE, "note")
 
 enum trace_category {

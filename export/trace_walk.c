@@ -4,8 +4,8 @@
  *
  * Within a process's group, Perfetto's UI shows threads first. Then it shows all other tracks in
  * byte order of their names, whatever order the trace requests. So the names are chosen to give the
- * right order: "GPU 0 Stream 7", "Modules", "Phases", "Steps", then counters and notes, which begin
- * with a small letter.
+ * right order: "Critical path", "GPU 0 Stream 7", "Modules", "Phases", "Steps", then counters and
+ * notes, which begin with a small letter.
  */
 #include "export/trace_walk_parts.h"
 
@@ -111,6 +111,7 @@ void trace_walk(const struct analyzed_step *step, const struct trace_visitor *vi
 	walk_process(&w);
 	walk_step(&w);
 	walk_notes(&w);
+	walk_critical(&w);
 	walk_phases(&w);
 	walk_modules(&w);
 	walk_threads(&w);

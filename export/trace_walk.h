@@ -38,6 +38,7 @@ enum trace_track_kind {
 	TRACE_TRACK_MODULES,
 	TRACE_TRACK_IDLE,
 	TRACE_TRACK_SAMPLES,
+	TRACE_TRACK_CRITICAL,
 };
 
 struct trace_track {

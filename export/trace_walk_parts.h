@@ -1,9 +1,9 @@
 /*
  * Shared by the parts of the walk, which are the only files that include this header: trace_walk.c
- * (the process, the step, counters, notes), trace_walk_threads.c (threads), trace_walk_calls.c
- * (calls of a thread), trace_walk_ranges.c (NVTX), trace_walk_libraries.c, trace_walk_phases.c
- * (phases, modules), trace_walk_samples.c, trace_walk_gpu.c (streams), trace_walk_idle.c,
- * trace_walk_overheads.c and trace_walk_tools.c.
+ * (the process, the step, counters, notes), trace_walk_critical.c (the critical path),
+ * trace_walk_threads.c (threads), trace_walk_calls.c (calls of a thread), trace_walk_ranges.c
+ * (NVTX), trace_walk_libraries.c, trace_walk_phases.c (phases, modules), trace_walk_samples.c,
+ * trace_walk_gpu.c (streams), trace_walk_idle.c, trace_walk_overheads.c and trace_walk_tools.c.
  */
 #ifndef EXPORT_TRACE_WALK_PARTS_H
 #define EXPORT_TRACE_WALK_PARTS_H
@@ -149,6 +149,7 @@ void walk_call(struct walk *w, const struct model_call *c, uint64_t begin_ns, ui
 void walk_range(struct walk *w, const struct model_range *r);
 void walk_library(struct walk *w, const struct model_library *l);
 
+void walk_critical(struct walk *w);
 void walk_phases(struct walk *w);
 void walk_modules(struct walk *w);
 void walk_threads(struct walk *w);

@@ -215,10 +215,11 @@ static json_t *describe_track(const struct views_timeline *t, const struct views
 		last_ns = s->begin_ns;
 	}
 	static const char *const kinds[] = {
-		[TRACE_TRACK_THREAD] = "thread",   [TRACE_TRACK_STREAM] = "stream",
-		[TRACE_TRACK_RANGES] = "ranges",   [TRACE_TRACK_PHASES] = "phases",
-		[TRACE_TRACK_MODULES] = "modules", [TRACE_TRACK_IDLE] = "idle",
-		[TRACE_TRACK_SAMPLES] = "samples", [TRACE_TRACK_OVERHEAD] = "overhead",
+		[TRACE_TRACK_THREAD] = "thread",     [TRACE_TRACK_STREAM] = "stream",
+		[TRACE_TRACK_RANGES] = "ranges",     [TRACE_TRACK_PHASES] = "phases",
+		[TRACE_TRACK_MODULES] = "modules",   [TRACE_TRACK_IDLE] = "idle",
+		[TRACE_TRACK_SAMPLES] = "samples",   [TRACE_TRACK_OVERHEAD] = "overhead",
+		[TRACE_TRACK_CRITICAL] = "critical",
 	};
 	const char *kind = track->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[track->kind] : NULL;
 	return json_pack("{s:o, s:s, s:o}", "name",

@@ -24,9 +24,13 @@ void analyzer_restart(struct analyzer *a)
 	const struct tables *tables = a->timeline.tables;
 	struct frames *frames = a->timeline.frames;
 	uint32_t pid = a->timeline.pid;
+	const struct critical_spans *(*look)(void *, const struct timeline *) = a->look;
+	void *look_context = a->look_context;
 	analyzer_free(a);
 	analyzer_start(a, tables, frames);
 	a->timeline.pid = pid;
+	a->look = look;
+	a->look_context = look_context;
 }
 
 /* ---- Sums ---- */
@@ -126,6 +130,7 @@ const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_
 	captured_find(&a->captured, t, m, first_captured);
 	idle_explain_step(a->idle, t, mark.earlier, &a->idle_step);
 	note_before_calls(a);
+	const struct critical_spans *critical = a->look ? a->look(a->look_context, t) : NULL;
 	t->n_cut += keep && !has_room;
 	if (keep && has_room) {
 		add_sums(a, m, first_captured);
@@ -142,6 +147,7 @@ const struct analyzed_step *analyzer_add(struct analyzer *a, const struct model_
 		.captured = a->captured.at.at,
 		.idle = &a->idle_step,
 		.timeline = t,
+		.critical = critical,
 	};
 	return &a->step;
 }

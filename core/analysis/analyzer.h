@@ -19,6 +19,9 @@ struct analyzed_step {
 	const struct captured_code *captured; /* by captured call of the model */
 	const struct idle_step *idle;
 	struct timeline *timeline; /* for the names of modules */
+	/* The critical path of this step alone (core/whatif/critical_spans.h); NULL: it was not
+	 * looked for. */
+	const struct critical_spans *critical;
 };
 
 struct analyzer {
@@ -29,6 +32,10 @@ struct analyzer {
 	struct captured captured;
 	struct idle_step idle_step;
 	struct idle_tracker *idle; /* state that is kept from step to step */
+	/* Is called for each step while the step is the newest of the timeline, whether or not it
+	 * is kept. Returns the step's critical path. NULL: nothing is called. */
+	const struct critical_spans *(*look)(void *context, const struct timeline *t);
+	void *look_context;
 };
 
 /* Initializes the analyzer. `frames` may be NULL: then stacks are not evaluated. `tables` and

@@ -31,6 +31,8 @@ void findings_free(struct findings *f)
 	vec_free(&f->calls);
 	vec_free(&f->launches);
 	vec_free(&f->queues);
+	vec_free(&f->critical_kinds);
+	vec_free(&f->critical);
 	vec_free(&f->delays);
 	vec_free(&f->sequences);
 	vec_free(&f->kernels);

@@ -197,6 +197,22 @@ struct finding_sequence {
 	double per_step, gpu_ms, host_ms;
 };
 
+/* The critical path by kind of link. `kind`: as in core/whatif/critical.h. `pct`: of the path. */
+struct finding_critical_kind {
+	const char *kind;
+	double ms, pct; /* ms: per step */
+};
+
+/* Links of the critical path of one kind that are about the same. */
+struct finding_critical {
+	const char *kind;
+	/* The kernel or copy, of delays the delayed one; the function of a call; for CPU code what
+	 * samples show, "" if they show nothing. */
+	const char *name;
+	uint32_t site, op;	  /* 0: unknown; `op` as in struct timeline_call */
+	double per_step, ms, pct; /* per_step: number of links */
+};
+
 struct finding_phase_part {
 	const char *name;
 	double host_ms, gpu_ms;
@@ -501,6 +517,8 @@ struct findings {
 	uint64_t device_peak_bytes;
 	double retries; /* allocations per step that succeeded only after memory was freed */
 	/* results of the replay */
+	VEC(struct finding_critical_kind) critical_kinds; /* the longest first, as `critical` */
+	VEC(struct finding_critical) critical;
 	/* Numbers of typical steps and of all steps among those that were played; equal if all are
 	 * typical. */
 	uint32_t n_typical, n_played;

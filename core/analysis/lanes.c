@@ -120,13 +120,18 @@ void lane_finder_assign(const struct lane_finder *f, const struct timeline *t, s
 	l->main = busiest(f, l, n_threads);
 }
 
-void lanes_find(struct lanes *l, const struct timeline *t)
+void lanes_find_in(struct lanes *l, const struct timeline *t, size_t first_step, size_t n_steps)
 {
 	struct lane_finder *f = lane_finder_new();
-	for (size_t i = 0; i < t->steps.n; i++)
+	for (size_t i = first_step; i < first_step + n_steps; i++)
 		lane_finder_add(f, t, &t->steps.at[i]);
 	lane_finder_assign(f, t, l);
 	lane_finder_free(f);
+}
+
+void lanes_find(struct lanes *l, const struct timeline *t)
+{
+	lanes_find_in(l, t, 0, t->steps.n);
 }
 
 void lanes_free(struct lanes *l)

@@ -31,6 +31,8 @@ void lane_finder_assign(const struct lane_finder *f, const struct timeline *t, s
 /* Assigns the timeline's threads to lanes, based on all its steps. Free the result with
  * lanes_free(). */
 void lanes_find(struct lanes *l, const struct timeline *t);
+/* Like lanes_find(), based on the `n_steps` steps from `first_step` on. */
+void lanes_find_in(struct lanes *l, const struct timeline *t, size_t first_step, size_t n_steps);
 void lanes_free(struct lanes *l);
 
 #endif

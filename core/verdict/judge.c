@@ -281,6 +281,7 @@ void replay_fill(struct findings *f)
 	if (j.w.waited_ns > 0)
 		step_times_without_waits(f, j.w.lengths_ns, j.w.replay.n_steps);
 	fill_typical(&j);
+	judge_fill_critical(f, &j.w.replay);
 	judge_play_resources(&j);
 	j.host_half_ms = host_half_ms(&j);
 	fill_syncs(&j);

@@ -7,8 +7,9 @@
 
 /*
  * Fills the verdict, evidence, confidence, advice, the lengths and numbers of played steps, the
- * savings of syncs, and the times of typical steps; adds to `unavailable`. The summaries must be
- * filled before (summary.h). f->timeline must have frames if its calls have sites.
+ * critical path, the savings of syncs, and the times of typical steps; adds to `unavailable`. The
+ * summaries must be filled before (summary.h). f->timeline must have frames if its calls have
+ * sites.
  */
 void replay_fill(struct findings *f);
 

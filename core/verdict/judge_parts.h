@@ -173,6 +173,9 @@ struct sampled_lines {
 /* Finds the lines of the samples whose kind (enum host_kind) counts. */
 struct sampled_lines sampled_lines_find(const struct judge *j, bool (*counts)(uint8_t kind));
 
+/* judge_critical.c: fills f->critical_kinds and f->critical. */
+void judge_fill_critical(struct findings *f, const struct replay *r);
+
 /* advice_input.c: advice on data loading. */
 void advise_input(struct judge *j);
 /* Returns how the program gets its batches, as most samples show: "loader", "queue" or "". The

@@ -65,6 +65,16 @@ struct replay_op {
 	uint32_t first_work, n_work; /* GPU work that the call submits: range in works */
 	uint16_t lane;		     /* 0: the main lane */
 	uint8_t role;		     /* enum replay_role */
+	bool was_full;		     /* the launch waited for room in the device's queue */
+};
+
+/* What delayed the first piece of GPU work of a call. */
+enum replay_cause {
+	CAUSE_LAUNCH, /* its launch */
+	CAUSE_STREAM, /* the work before it in its stream, or an event that the stream waited for */
+	CAUSE_DEP,    /* the work `dep` */
+	CAUSE_ORDER,  /* work that it is ordered with because of the legacy default stream */
+	CAUSE_FIRST,  /* not known: its stream had no work before it in the run */
 };
 
 /*
@@ -87,7 +97,8 @@ struct replay_work {
 	uint16_t stream; /* index in streams */
 	/* `is_chained`: second or later piece of its call. `overlaps`: is_chained, and began before
 	 * any piece of its call had ended. */
-	bool is_chained, overlaps;
+	bool is_chained : 1, overlaps : 1;
+	uint8_t cause : 6; /* enum replay_cause, unless is_chained */
 };
 
 /* A run of successive steps. */
@@ -179,6 +190,9 @@ struct replay_edit {
 /* Builds the model. If no step can be played, r->runs is empty. Free the model with replay_free()
  * in any case. `t` must outlive it. */
 void replay_build(struct replay *r, const struct timeline *t);
+/* Builds the model of the `n_steps` steps from `first_step` on. */
+void replay_build_steps(struct replay *r, const struct timeline *t, size_t first_step,
+			size_t n_steps);
 void replay_free(struct replay *r);
 
 /* Returns an array with one REPLAY_NONE per lane. Callers store the lane's previous op in it, and

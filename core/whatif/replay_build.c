@@ -175,11 +175,12 @@ static size_t whole_iterations(const struct timeline *t, size_t first, size_t n)
 	return n;
 }
 
-/* Returns how many steps from `first` on can be played and directly follow each other. */
-static size_t steps_in_row(const struct timeline *t, size_t first)
+/* Returns how many steps from `first` on, before `end`, can be played and directly follow each
+ * other. */
+static size_t steps_in_row(const struct timeline *t, size_t first, size_t end)
 {
 	size_t n = 0;
-	while (first + n < t->steps.n && is_playable(&t->steps.at[first + n]) &&
+	while (first + n < end && is_playable(&t->steps.at[first + n]) &&
 	       (!n || t->steps.at[first + n].follows))
 		n++;
 	return n;
@@ -205,11 +206,10 @@ static void trace_run(struct replay_trace *m, size_t first_step, size_t n)
 	measure_run(m, first, first_end_ns, backlog(m, t->steps.at[i - 1].end_ns));
 }
 
-static void trace_runs(struct replay_trace *m)
+static void trace_runs(struct replay_trace *m, size_t first_step, size_t end)
 {
-	const struct timeline *t = m->t;
-	for (size_t i = 0; i < t->steps.n && !is_enough(m->r, 0);) {
-		size_t n = steps_in_row(t, i);
+	for (size_t i = first_step; i < end && !is_enough(m->r, 0);) {
+		size_t n = steps_in_row(m->t, i, end);
 		if (n)
 			trace_run(m, i, n);
 		i += n ? n : 1;
@@ -260,13 +260,14 @@ static void number_steps(struct replay *r)
 	}
 }
 
-void replay_build(struct replay *r, const struct timeline *t)
+void replay_build_steps(struct replay *r, const struct timeline *t, size_t first_step,
+			size_t n_steps)
 {
 	struct replay_trace m;
 	memset(r, 0, sizeof(*r));
 	r->timeline = t;
-	replay_trace_start(&m, r, t);
-	trace_runs(&m);
+	replay_trace_start(&m, r, t, first_step, n_steps);
+	trace_runs(&m, first_step, first_step + n_steps);
 	replay_settle(&m);
 	r->n_events = (uint32_t)m.event_ns.n;
 	if (r->n_lanes > 1)
@@ -278,6 +279,11 @@ void replay_build(struct replay *r, const struct timeline *t)
 	r->piece_begin = mem_zero(r->works.n * sizeof(*r->piece_begin));
 	r->piece_end = mem_zero(r->works.n * sizeof(*r->piece_end));
 	number_steps(r);
+}
+
+void replay_build(struct replay *r, const struct timeline *t)
+{
+	replay_build_steps(r, t, 0, t->steps.n);
 }
 
 void replay_free(struct replay *r)

@@ -108,21 +108,26 @@ static void settle_work(struct replay_trace *m, struct replay_work *w, const uin
 	double by_stream = isnan(w->after_ns) ? INFINITY : (double)w->after_ns - l->after_ns;
 	float latency = fminf(w->latency_ns, (float)l->latency_ns);
 	float after = fminf(w->after_ns, (float)l->after_ns);
+	bool is_ordered = replay_is_after_order(m->r, last, w);
 	/* earlier steps may have kept the stream busy, or the legacy default stream did */
-	if (isinf(by_stream) || replay_is_after_order(m->r, last, w)) {
+	if (isinf(by_stream) || is_ordered) {
+		w->cause = is_ordered ? CAUSE_ORDER : CAUSE_FIRST;
 		w->latency_ns = latency;
 		w->after_ns = after;
 		return;
 	}
 	if (fmin(by_host, by_stream) > REPLAY_DEP_LEAST_NS)
 		w->dep = find_dep(m, last, w);
+	w->cause = w->dep != REPLAY_NONE  ? CAUSE_DEP
+		   : by_host <= by_stream ? CAUSE_LAUNCH
+					  : CAUSE_STREAM;
 	if (w->dep != REPLAY_NONE) {
 		const struct timeline_work *works = m->t->works.at;
 		w->dep_ns = (float)(works[w->work].begin_ns -
 				    works[m->r->works.at[w->dep].work].end_ns);
 		w->latency_ns = latency;
 		w->after_ns = after;
-	} else if (by_host <= by_stream) {
+	} else if (w->cause == CAUSE_LAUNCH) {
 		w->after_ns = after;
 	} else {
 		w->latency_ns = latency;

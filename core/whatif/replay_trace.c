@@ -101,7 +101,7 @@ static void find_streams(struct replay_trace *m)
 	const struct timeline *t = m->t;
 	for (size_t i = 0; i < t->streams.n; i++)
 		add_stream(m, t->streams.at[i].device);
-	for (size_t i = 0; i < t->calls.n; i++) {
+	for (size_t i = m->first_call; i < m->calls_end; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		if (c->n_work && c->first_work < t->work_of_call.n) {
 			uint32_t work = t->work_of_call.at[c->first_work];
@@ -154,7 +154,7 @@ static double ahead_ns(const struct replay_trace *m, const struct timeline_call 
 static void learn_costs(struct replay_trace *m)
 {
 	struct replay_samples issue = { 0 }, check = { 0 };
-	for (size_t i = 0; i < m->t->calls.n; i++) {
+	for (size_t i = m->first_call; i < m->calls_end; i++) {
 		const struct timeline_call *c = &m->t->calls.at[i];
 		double duration = fmax(0, (double)(c->end_ns - c->begin_ns) - c->waited_within_ns);
 		if (c->n_work && c->wait == WAIT_NONE && ahead_ns(m, c) < AHEAD_LEAST_NS)
@@ -184,7 +184,8 @@ static void trace_launch(struct replay_trace *m, struct replay_op *op,
 {
 	bool waits = c->wait == WAIT_COPY;
 	op->role = waits ? ROLE_WAIT_WORK : ROLE_LAUNCH;
-	if (waits || found_full(m, c))
+	op->was_full = !waits && found_full(m, c);
+	if (waits || op->was_full)
 		op->cost_ns = fminf(op->cost_ns, (float)m->r->learned.issue_ns);
 }
 
@@ -345,10 +346,16 @@ void replay_trace_orphan(struct replay_trace *m, uint32_t index)
 
 /* ---- Start, run and end ---- */
 
-void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t)
+void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t,
+			size_t first_step, size_t n_steps)
 {
 	*m = (struct replay_trace){ .r = r, .t = t };
-	lanes_find(&m->lanes, t);
+	if (n_steps) {
+		const struct timeline_step *last = &t->steps.at[first_step + n_steps - 1];
+		m->first_call = t->steps.at[first_step].first_call;
+		m->calls_end = last->first_call + last->n_calls;
+	}
+	lanes_find_in(&m->lanes, t, first_step, n_steps);
 	r->n_lanes = m->lanes.n ? m->lanes.n : 1;
 	m->lane_end = mem_zero(r->n_lanes * sizeof(*m->lane_end));
 	find_streams(m);

@@ -35,6 +35,7 @@ struct replay_trace {
 	struct replay *r;
 	const struct timeline *t;
 	struct lanes lanes;
+	size_t first_call, calls_end; /* the calls of all steps that may be played */
 	/* `streams`: stream_key() -> index in r->streams. `events`: CUDA event handle -> index in
 	 * event_ns. */
 	struct map streams, events;
@@ -77,9 +78,10 @@ void replay_order(struct replay *r);
 bool replay_is_after_order(const struct replay *r, const uint32_t *last,
 			   const struct replay_work *w);
 
-/* Initializes `m`, adds the streams to the model, and learns the typical cost of launches and
- * waits. Free `m` with replay_trace_free(). */
-void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t);
+/* Initializes `m` for the `n_steps` steps from `first_step` on, adds the streams to the model, and
+ * learns the typical cost of launches and waits. Free `m` with replay_trace_free(). */
+void replay_trace_start(struct replay_trace *m, struct replay *r, const struct timeline *t,
+			size_t first_step, size_t n_steps);
 void replay_trace_free(struct replay_trace *m);
 
 /* Starts a new run of steps, independent of earlier ones. */

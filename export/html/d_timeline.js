@@ -21,8 +21,8 @@ class Timeline {
   /* ---- Data ---- */
 
   read() {
-    const ORDER = ["phases", "idle", "stream", "thread", "ranges", "modules", "overhead",
-      "samples", "other"];
+    const ORDER = ["phases", "critical", "idle", "stream", "thread", "ranges", "modules",
+      "overhead", "samples", "other"];
     this.slices = [];
     this.tracks = this.view.tracks.map(track => this.read_track(track));
     const order = track => track.kind === "phases" && track.first ? ORDER.length
@@ -290,9 +290,13 @@ class Timeline {
       sync: "sync", memcpy: "copy", memset: "mix", alloc: "memory", phase: "mix", module: "library",
       operator: "native", sample: "python", nvtx: "comm", library: "leaf"};
     const phases = {forward: "copy", backward: "comm", optimizer: "gpu", data: "input"};
+    const critical = {"CPU code": "python", "CPU wait": "sync", "launch delay": "launch",
+      "GPU delay": "other", "earlier steps": "mix", unknown: "other"};
     let name = by_category[slice.category] || "other";
     if (slice.category === "phase")
       name = phases[slice.name] || "other";
+    else if (slice.category === "critical_path")
+      name = critical[slice.name] || "gpu";
     else if (slice.category === "idle")
       name = Timeline.CAUSES[views.causes[slice.name]] || "other";
     if (!this.colours.has(name))

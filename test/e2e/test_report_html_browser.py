@@ -177,7 +177,7 @@ class OfARun(Browser):
             for x in range(5, int(box["width"]), 25):
                 page.mouse.move(box["x"] + x, box["y"] + 47)  # the first row of the first track
                 texts.add(page.locator("#tip").inner_text())
-            self.assertTrue(any("GPU 0 idle" in text for text in texts), texts)
+            self.assertTrue(any("Critical path" in text for text in texts), texts)
             before = canvas.evaluate("canvas => canvas.toDataURL()")
             page.get_by_label("all arrows").check()
             self.assertNotEqual(canvas.evaluate("canvas => canvas.toDataURL()"), before)

@@ -7,9 +7,9 @@ PROG_SIM13 := $(BUILD)/sim/libcudart.so.13
 
 # Programs are built without the sanitizers, whose runtime would be loaded before libprofrun.so.
 PROG_CC = $(CC) $(filter-out -fsanitize=%,$(CFLAGS)) $(CPPFLAGS_ALL) -MF $(BUILD)/obj/prog/$(@F).d
-PROG_LINKED13 := every_runtime copies last_error fork ends order threads process spawn loop nvtx \
-	stacks steady slots slots_forks fails interposed churn bus_error \
-	life_threads life_processes life_signals life_unload odd_names
+PROG_LINKED13 := every_runtime copies critical last_error fork ends order threads process spawn \
+	loop nvtx stacks steady slots slots_forks fails interposed churn bus_error life_threads \
+	life_processes life_signals life_unload odd_names
 PROG_PLAIN := python_host every_driver driver_dlsym driver_getproc driver_rows local_main lookups \
 	two_runtimes c10_main contexts
 PROG_SHARED := local_extension.so half_13.so half_12.so nvtx_functions.so plugin_first.so \

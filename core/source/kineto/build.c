@@ -4,6 +4,7 @@
 #include "core/runtime/schedule.h"
 #include "core/source/kineto/api.h"
 #include "core/source/kineto/comms.h"
+#include "core/source/kineto/event_waits.h"
 #include "core/source/kineto/shapes.h"
 
 #include <stdlib.h>
@@ -125,6 +126,7 @@ void cutting_start(struct cutting *c, struct trace *t, struct frames *frames, st
 	c->cpu_end_ns = cpu_end_ns(t);
 	list_slices(c);
 	comms_number(c);
+	event_waits_find(t);
 }
 
 void cutting_end(struct cutting *c)
@@ -188,6 +190,8 @@ static struct model_call call_of(const struct build *b, const struct trace_call 
 		.stack = from->stack,
 		.polls = from->polls,
 		.is_captured = from->is_captured,
+		.stream = from->stream,
+		.handle = from->event,
 		.category = api_category(name),
 		.space = api_space(name),
 		.entry_point = !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4)

@@ -186,6 +186,8 @@ static const struct field fields[] = {
 	/* profrun's own files: where `stream` would mislead other readers, and what they lack */
 	INTEGER("sync_stream", stream),
 	INTEGER("said_not_ready", polls),
+	INTEGER("wait_on_cuda_event_record_corr_id", recorded),
+	INTEGER("wait_on_stream", recorded_stream),
 	INTEGER("device", device),
 	INTEGER("context", context),
 	INTEGER("bytes", bytes),

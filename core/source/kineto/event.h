@@ -43,6 +43,8 @@ struct event {
 	int64_t pid, tid;
 	/* from `args` */
 	int64_t correlation, stream, device, context, bytes, graph, node, peer, polls;
+	/* of a wait for an event: the correlation of the call that recorded it, and its stream */
+	int64_t recorded, recorded_stream;
 	/* of "[memory]" */
 	int64_t address, block_bytes, device_type, device_id, allocated, reserved;
 	int64_t grid[3], block[3], registers, shared_bytes;

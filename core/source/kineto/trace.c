@@ -231,6 +231,10 @@ static void add_work(struct loading *l, const struct event *e)
 	if (w.kind == WORK_MEMCPY || w.kind == WORK_MEMSET)
 		set_memory(&w, strtab_text(&t->tables.names, w.name));
 	vec_push(&t->works, w);
+	if (w.kind == WORK_SYNC && small(e->recorded) && small(e->recorded_stream))
+		vec_push(&t->event_waits,
+			 (struct trace_event_wait){ w.correlation, small(e->recorded),
+						    small(e->recorded_stream) });
 	t->counts.works[w.kind]++;
 }
 
@@ -520,6 +524,7 @@ void trace_free_events(struct trace *t)
 	vec_free(&t->slices);
 	vec_free(&t->calls);
 	vec_free(&t->works);
+	vec_free(&t->event_waits);
 	vec_free(&t->samples);
 	vec_free(&t->steps);
 	vec_free(&t->blocks);

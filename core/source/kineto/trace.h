@@ -29,9 +29,18 @@ struct trace_call {
 	uint32_t call_from;   /* as in struct event */
 	uint32_t polls;	      /* as in struct model_call */
 	uint32_t stack;	      /* set by nest_find(); 0: none */
-	uint32_t number;      /* in the step that was built last, see build.c */
-	uint32_t kernel;      /* what it launches, in `tables.names`; 0: not said */
-	bool is_captured;     /* it became a node of a CUDA graph, see captures.h */
+	/* Of a call that records or awaits an event, as far as the trace says it: a number of the
+	 * recording, and the stream of a call that records; 0: not known. */
+	uint32_t event, stream;
+	uint32_t number;  /* in the step that was built last, see build.c */
+	uint32_t kernel;  /* what it launches, in `tables.names`; 0: not said */
+	bool is_captured; /* it became a node of a CUDA graph, see captures.h */
+};
+
+/* A wait for an event: the correlations of the call that waits, and of the call that recorded the
+ * event in a stream. */
+struct trace_event_wait {
+	uint32_t correlation, recorded, recorded_stream;
 };
 
 /* A block of GPU memory that PyTorch's allocator gave out or took back: "[memory]". */
@@ -96,6 +105,7 @@ struct trace {
 	VEC(struct trace_slice) slices;
 	VEC(struct trace_call) calls;
 	VEC(struct model_work) works; /* `call` is not set yet */
+	VEC(struct trace_event_wait) event_waits;
 	/* What a thread did between two calls, by nest_find(); `thread`: index in `threads`. Sorted
 	 * by thread and time. */
 	VEC(struct model_sample) samples;
