@@ -162,8 +162,8 @@ static void begin_walk(struct walk *w, const struct replay_run *run)
 	const struct critical_causes *c = w->causes;
 	uint64_t gpu_ns = c->last_work == REPLAY_NONE ? 0
 						      : critical_work(w->r, c->last_work)->end_ns;
-	w->now_ns = gpu_ns > run->end_ns ? gpu_ns : run->end_ns;
-	if (gpu_ns > run->end_ns) {
+	w->now_ns = gpu_ns > run->cpu_end_ns ? gpu_ns : run->cpu_end_ns;
+	if (gpu_ns > run->cpu_end_ns) {
 		go(w, AT_END, c->last_work);
 	} else if (c->last_op != REPLAY_NONE) {
 		add(w, critical_call(w->r, c->last_op)->end_ns, CRITICAL_CPU, REPLAY_NONE,

@@ -8,6 +8,7 @@ static const struct critical_node nothing = { .index = REPLAY_NONE };
 struct pass {
 	struct critical_causes *c;
 	const struct replay *r;
+	const struct replay_run *run;
 	const struct critical_before *before;
 	struct critical_node *stream, *event; /* what their next work or wait waits for */
 	uint32_t *last_work;		      /* by stream: its newest work */
@@ -49,7 +50,8 @@ static struct critical_node of_device(const struct pass *p, uint32_t device)
 static uint64_t earlier_ns(const struct pass *p, uint32_t stream, uint32_t device, uint64_t most_ns)
 {
 	const struct timeline *t = p->r->timeline;
-	uint64_t last_ns = 0;
+	uint64_t last_ns = p->run->begin_ns + (uint64_t)p->run->ready_ns;
+	last_ns = p->run->ready_ns > 0 && last_ns <= most_ns ? last_ns : 0;
 	for (size_t s = 0; p->before && s < p->before->stream_end_ns.n; s++) {
 		uint64_t end_ns = p->before->stream_end_ns.at[s];
 		bool is_here = stream != REPLAY_NONE
@@ -263,7 +265,7 @@ void critical_causes_find(struct critical_causes *c, const struct replay *r, siz
 			  const struct critical_before *before)
 {
 	const struct replay_run *of = &r->runs.at[run];
-	struct pass p = { .c = c, .r = r, .before = before };
+	struct pass p = { .c = c, .r = r, .run = of, .before = before };
 	*c = (struct critical_causes){ .r = r, .last_op = REPLAY_NONE, .last_work = REPLAY_NONE };
 	c->ops = mem_zero(r->ops.n * sizeof(*c->ops));
 	c->works = mem_zero(r->works.n * sizeof(*c->works));

@@ -110,6 +110,7 @@ struct replay_run {
 	double ready_ns, waited_ns;
 	uint32_t first_step;	   /* index in the timeline's steps */
 	uint64_t begin_ns, end_ns; /* as recorded */
+	uint64_t cpu_end_ns;	   /* what the CPU did is known until then */
 	double iteration_ns;	   /* time of all steps of the run together in the last play */
 	float *tail_ns;		   /* by lane: the host's own work after the lane's last call */
 	float tail_waited_ns;	   /* the part of tail_ns[0] in which a CPU was waited for */

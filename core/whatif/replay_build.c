@@ -56,6 +56,7 @@ static void end_run(struct replay_trace *m, const struct timeline_step *last)
 	struct replay_run *run = &m->r->runs.at[m->r->runs.n - 1];
 	run->n_ops = (uint32_t)m->r->ops.n - run->first_op;
 	run->end_ns = last->end_ns;
+	run->cpu_end_ns = last->cpu_end_ns;
 	run->tail_ns[0] = (float)fmax(0, replay_at(m, last->cpu_end_ns) - m->lane_end[0]);
 }
 

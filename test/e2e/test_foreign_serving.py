@@ -99,6 +99,13 @@ class CutOut(Foreign):
         self.assertTrue(host)
         self.assertLess(sum(row["self_ms_per_step"] for row in host), 2.1)
 
+    def test_the_critical_path_ends_with_the_gpu(self):
+        path = {row["kind"]: row["ms_per_step"]
+                for row in self.process(self.late())["critical_path_kinds"]}
+        self.assertAlmostEqual(path["kernel"], 2.0)
+        self.assertAlmostEqual(path["earlier"], 8.1, delta=0.02)
+        self.assertLess(path.get("cpu", 0), 0.2)
+
     def test_work_of_earlier_steps_is_not_of_the_first_one(self):
         """The GPU is busy with earlier steps until the middle of the second of three steps."""
         t = kineto.Trace()
