@@ -175,8 +175,8 @@ static double sure_share(const struct findings *f)
 	return fmin(1, fmax(0, 1 - contention) / (1 - contention_most));
 }
 
-/* Returns the share of the recorded steps' time, without waits for a CPU, that is in steps which are
- * not typical. */
+/* Returns the share of the recorded steps' time, without waits for a CPU, that is in steps that
+ * are not typical. */
 static double left_out_share(const struct judge *j)
 {
 	double all = 0, left_out = 0;

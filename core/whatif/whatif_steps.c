@@ -5,8 +5,8 @@
  * the typical steps, which take at most 1.5 times the median. If many steps take longer than that,
  * as with a data loader that delivers several batches at once, typical steps take at most 1.5 times
  * the 90th percentile. Otherwise, the 10 % of the typical steps with the lowest gain and the 10 %
- * with the highest gain are left out. If a change takes effect in few steps only, such as steps with a
- * checkpoint, the gain is the mean over all steps, and whatif_result.is_of_mean is set.
+ * with the highest gain are left out. If a change takes effect in few steps only, such as steps
+ * with a checkpoint, the gain is the mean over all steps, and whatif_result.is_of_mean is set.
  */
 #include "core/whatif/whatif_parts.h"
 
@@ -113,17 +113,17 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Returns whether long steps are a normal part of the program. Then the steps with the highest gains
- * are not extreme: they are the long ones. One step in four that waits for four batches has the
- * whole gain, and without a tenth of the steps it would lose 40 % of it.
+ * Returns whether long steps are a normal part of the program. Then the steps with the highest
+ * gains are not extreme: they are the long ones. One step in four that waits for four batches has
+ * the whole gain, and without a tenth of the steps it would lose 40 % of it.
  */
 static bool is_uneven(const struct whatif *w)
 {
 	return w->most_times > LONGER;
 }
 
-/* Sets gain_ms, low_ms and high_ms for the typical steps. Leaves out extreme gains, unless the steps
- * are uneven. The gain lies in the range. */
+/* Sets gain_ms, low_ms and high_ms for the typical steps. Leaves out extreme gains, unless the
+ * steps are uneven. The gain lies in the range. */
 static void find_typical(const struct whatif *w, struct whatif_result *out)
 {
 	double *sorted = mem_resize(NULL, w->n_typical * sizeof(*sorted)), sum = 0;
