@@ -57,18 +57,19 @@ static double mean_of_typical(const struct whatif *w)
 }
 
 /* Returns true if the longer steps recur regularly during all recorded steps, for example in every
- * third step. */
+ * third step. The first one may have any length: the work before it was not recorded. */
 static bool come_regularly(const struct whatif *w)
 {
-	uint32_t n = w->replay.n_steps, first = 0, period = 1, longer = 0;
+	uint32_t n = w->replay.n_steps, first = 1, period = 1, longer = 0,
+		 n_long = n - w->n_typical - !w->is_typical[0];
 	while (first < n && w->is_typical[first])
 		first++;
 	while (first + period < n && w->is_typical[first + period])
 		period++;
 	for (uint32_t i = first; i < n; i += period)
 		longer += !w->is_typical[i];
-	bool is_all = longer == n - w->n_typical && longer == (n - first + period - 1) / period;
-	return is_all && first < period && longer > AGAIN && period <= PERIOD_MOST;
+	bool is_all = longer == n_long && longer == (n - first + period - 1) / period;
+	return is_all && first <= period && longer > AGAIN && period <= PERIOD_MOST;
 }
 
 static void mark_up_to(struct whatif *w, double most_ns)

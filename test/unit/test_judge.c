@@ -270,10 +270,14 @@ static void uneven_steps_have_a_cause_and_outliers(void **state)
 	forget();
 }
 
-/* A producer that runs between two batches fills a queue of four. */
+enum { BURSTS = 40 }; /* recorded steps */
+
+/* A producer that runs between two batches fills a queue of four. The first recorded step is long
+ * for a reason of its own. */
 static void batches_in_bursts(struct twin *made)
 {
-	if (made->steps_made++ % 4 == 0 && !made->is_fixed)
+	uint64_t step = made->steps_made++;
+	if ((step % 4 == 3 || (step == BURSTS && made->is_recording)) && !made->is_fixed)
 		twin_host(made, 8000);
 	twin_copy(made, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
 	for (int i = 0; i < LAYERS; i++)
@@ -284,10 +288,10 @@ static void batches_in_bursts(struct twin *made)
 static void bursts_save_what_they_take(void **state)
 {
 	(void)state;
-	judge(batches_in_bursts, false, 40);
+	judge(batches_in_bursts, false, BURSTS);
 	assert_int_equal(f.verdict, VERDICT_INPUT);
 	assert_int_equal(f.n_typical, f.n_played);
-	assert_near(f.savings.at[0].ms, truth_ms(batches_in_bursts), 0.05);
+	assert_near(f.savings.at[0].ms, truth_ms(batches_in_bursts), 0.12);
 	assert_true(f.savings.at[0].low_ms <= f.savings.at[0].ms &&
 		    f.savings.at[0].ms <= f.savings.at[0].high_ms);
 	forget();
