@@ -70,6 +70,9 @@ struct report_bound {
 	LIST(struct report_saving) savings;
 	struct report_stall *stall;
 	int64_t typical_steps, steps;
+	/* the part of the recorded steps' time, without contention, in steps that are not typical;
+	 * NAN: unknown */
+	double left_out_pct;
 };
 
 /* Members typical_... cover typical steps only. They are known if some recorded steps are not

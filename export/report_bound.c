@@ -68,14 +68,19 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 	return text;
 }
 
-/* The verdict is of typical steps. Writes so if slow steps take most of the time, or "". */
+/*
+ * The verdict is of typical steps. Writes so if the steps that it does not cover take most of the
+ * time, or "". If slow steps were recorded, the verdict may cover them: long steps that recur
+ * regularly are typical, and so are those that are long only because of other load.
+ */
 static const char *without_slow(const struct report_process *p, char *text, size_t bytes)
 {
 	const struct report_slow_steps *slow = p->baseline.slow_steps;
-	if (!slow || slow->time_pct < SLOW_PCT || report_runs_ahead(p))
+	bool is_unrecorded = slow && !slow->n_recorded && slow->time_pct >= SLOW_PCT;
+	if (!(is_unrecorded || p->bound.left_out_pct >= SLOW_PCT) || report_runs_ahead(p))
 		return "";
 	snprintf(text, bytes, "; without the slow steps, which take %.0f %% of the time",
-		 slow->time_pct);
+		 slow ? slow->time_pct : p->bound.left_out_pct);
 	return text;
 }
 

@@ -146,7 +146,9 @@ static void fill_steps(struct filler *x, struct report_process *p)
 					  .confidence = f->confidence,
 					  .input_source = f->input_source ? f->input_source : "",
 					  .typical_steps = f->n_typical,
-					  .steps = f->n_played };
+					  .steps = f->n_played,
+					  .left_out_pct = f->n_played ? 100 * f->left_out_share
+								      : NAN };
 	list_make(x->arena, &p->bound.between, f->between.n);
 	for (size_t i = 0; i < f->between.n; i++)
 		p->bound.between.at[i] = verdict_name(f->between.at[i]);

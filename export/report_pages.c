@@ -5,6 +5,7 @@
 #include "export/report_lists.h"
 #include "export/report_words.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { NUMBER_BYTES = 32, PLACE_BYTES = 600 };
@@ -194,7 +195,7 @@ static void say_one_advice(const struct report_view *v, const struct report_advi
 {
 	char place[PLACE_BYTES], gain[2 * NUMBER_BYTES], inner[PLACE_BYTES];
 	report_gain(gain, sizeof(gain), v->process, a);
-	text_wrap(v->out, TEXT_PLAIN, gain, a->what, 3);
+	text_wrap(v->out, TEXT_PLAIN, gain, a->what, UINT_MAX);
 	size_t width = text_width(gain);
 	memset(gain, ' ', width);
 	gain[width] = 0;
@@ -205,7 +206,7 @@ static void say_one_advice(const struct report_view *v, const struct report_advi
 		text_line(v->out, TEXT_PLAIN, "%s  %s", gain, inner);
 	if (*report_called_from(inner, sizeof(inner), a->called_from))
 		text_line(v->out, TEXT_PLAIN, "%s  in %s, %s", gain, a->place.function, inner);
-	text_wrap(v->out, TEXT_PLAIN, gain, a->why, 4);
+	text_wrap(v->out, TEXT_PLAIN, gain, a->why, UINT_MAX);
 }
 
 static void say_rows_of_advice(const struct report_view *v, bool is_rare)
@@ -287,7 +288,7 @@ static void say_gaps(const struct report_view *v)
 	report_heading(v, "Not available");
 	for (size_t i = 0; i < p->unavailable.n; i++) {
 		snprintf(lead, sizeof(lead), "  %.60s: ", p->unavailable.at[i].what);
-		text_wrap(v->out, TEXT_PLAIN, lead, p->unavailable.at[i].why, 4);
+		text_wrap(v->out, TEXT_PLAIN, lead, p->unavailable.at[i].why, UINT_MAX);
 	}
 }
 

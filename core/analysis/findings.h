@@ -522,6 +522,8 @@ struct findings {
 	/* Numbers of typical steps and of all steps among those that were played; equal if all are
 	 * typical. */
 	uint32_t n_typical, n_played;
+	/* The part of the played steps' time, without contention_ms, that the other steps take. */
+	double left_out_share;
 	/* Mean length of the played steps, as measured and in an unchanged replay, and the
 	 * difference in percent. measured_ms is 0 if no step could be played. */
 	double measured_ms, replayed_ms, error_pct;

@@ -22,6 +22,9 @@ static const double one_step_most = 0.5;
  * Of 14 PyTorch programs on a busy machine, two changed their verdict from run to run; their shares
  * were 0.5 to 0.92. */
 static const double contention_most = 0.5;
+/* The same for steps that are not typical. A run in which pauses of Python's collector took half of
+ * the time is limited by its other steps, too, and the pauses are reported next to them. */
+static const double left_out_most = 0.5;
 /* A recorded step that takes more than this many times its played length contains work that is not
  * part of the played step: see find_typical_in_both(). */
 static const double length_most = 1.5;
@@ -172,6 +175,43 @@ static double sure_share(const struct findings *f)
 	return fmin(1, fmax(0, 1 - contention) / (1 - contention_most));
 }
 
+/* Returns the share of the recorded steps' time, without waits for a CPU, that is in steps that
+ * are not typical. */
+static double left_out_share(const struct judge *j)
+{
+	double all = 0, left_out = 0;
+	for (uint32_t i = 0; i < j->w.replay.n_steps; i++) {
+		all += j->w.lengths_ns[i];
+		left_out += j->w.is_typical[i] ? 0 : j->w.lengths_ns[i];
+	}
+	return all > 0 ? left_out / all : 0;
+}
+
+/* Returns whether the verdict's resource saves less than another one in all steps together. */
+static bool is_outdone_in_mean(const struct judge *j)
+{
+	double own = 0, most = 0;
+	for (int i = 0; i < RESOURCES; i++) {
+		if (judge_resources[i].verdict == j->f->verdict)
+			own = j->mean_ms[i];
+		most = fmax(most, j->mean_ms[i]);
+	}
+	return own < most;
+}
+
+/*
+ * Returns how much of the confidence is left where the verdict is of a small part of the time. If
+ * the steps that it leaves out take most of the time, and something else would save most in them, a
+ * user may care for them rather than for the typical steps. If most of the time is in the typical
+ * steps, or the verdict holds for all steps, it is as sure as before.
+ */
+static double share_of_typical(const struct judge *j)
+{
+	if (j->f->verdict == VERDICT_UNCLEAR || !is_outdone_in_mean(j))
+		return 1;
+	return fmin(1, (1 - j->f->left_out_share) / (1 - left_out_most));
+}
+
 static void give_verdict(struct judge *j)
 {
 	struct findings *f = j->f;
@@ -181,7 +221,7 @@ static void give_verdict(struct judge *j)
 		certain = fmin(certain, one_step_most);
 	give_evidence(j);
 	f->confidence = (1 - fmin(1, error / error_most_pct)) * certain * j->w.undisturbed_share *
-			sure_share(f);
+			sure_share(f) * share_of_typical(j);
 	f->input_source = f->verdict == VERDICT_INPUT ? judge_input_source(j) : "";
 	if (error <= error_most_pct)
 		return;
@@ -278,6 +318,7 @@ void replay_fill(struct findings *f)
 	f->mean_ms = j.w.mean_ns * measured_ms_of_ns;
 	f->contention_ms = j.w.waited_ns * measured_ms_of_ns;
 	f->disturbed_times = 1 / j.w.undisturbed_share;
+	f->left_out_share = left_out_share(&j);
 	if (j.w.waited_ns > 0)
 		step_times_without_waits(f, j.w.lengths_ns, j.w.replay.n_steps);
 	fill_typical(&j);

@@ -41,6 +41,7 @@ struct judge {
 	double *steps_ms[RESOURCES];
 	struct resampled drawn[RESOURCES];
 	struct finding_saving saving[RESOURCES];
+	double mean_ms[RESOURCES]; /* by resource: what its speed-up saves in the mean step */
 	uint32_t n_drawn;
 	double run_error; /* of savings that depend on the CPU, see struct resampled */
 	bool has_stalls;  /* whatif_has_stalls() of RESOURCE_HOST */

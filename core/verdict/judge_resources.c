@@ -165,6 +165,7 @@ void judge_play_resources(struct judge *j)
 			memset(j->steps_ms[i], 0, j->n_drawn * sizeof(*j->steps_ms[i]));
 		j->drawn[i].steps = j->steps_ms[i];
 		j->drawn[i].value = fmax(0, result.typical_gain_ms);
+		j->mean_ms[i] = fmax(0, result.mean_gain_ms);
 		j->drawn[i].run_error = i == RESOURCE_GPU ? 0 : j->run_error;
 		j->drawn[i].limit = j->step_ms;
 		if (i == RESOURCE_HOST)

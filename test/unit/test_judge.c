@@ -270,6 +270,64 @@ static void uneven_steps_have_a_cause_and_outliers(void **state)
 	forget();
 }
 
+enum { BURSTS = 40 }; /* recorded steps */
+
+/* A producer that runs between two batches fills a queue of four. The first recorded step is long
+ * for a reason of its own. */
+static void batches_in_bursts(struct twin *made)
+{
+	uint64_t step = made->steps_made++;
+	if ((step % 4 == 3 || (step == BURSTS && made->is_recording)) && !made->is_fixed)
+		twin_host(made, 8000);
+	twin_copy(made, 1, COPY_H2D, 1 << 20, 20, false, BATCH);
+	for (int i = 0; i < LAYERS; i++)
+		twin_launch(made, 1, 10, "layer", 1 + (uint32_t)i);
+}
+
+/* The steps with the largest savings are those of the program's rhythm, so none is left out. */
+static void bursts_save_what_they_take(void **state)
+{
+	(void)state;
+	judge(batches_in_bursts, false, BURSTS);
+	assert_int_equal(f.verdict, VERDICT_INPUT);
+	assert_int_equal(f.n_typical, f.n_played);
+	assert_near(f.savings.at[0].ms, truth_ms(batches_in_bursts), 0.12);
+	assert_true(f.savings.at[0].low_ms <= f.savings.at[0].ms &&
+		    f.savings.at[0].ms <= f.savings.at[0].high_ms);
+	forget();
+}
+
+static int host_us; /* what the CPU does in the long steps below */
+
+/* The device limits most steps; one step in six, not in a rhythm, has long work of the CPU. */
+static void long_now_and_then(struct twin *made)
+{
+	int step = made->steps_made++;
+	if (step % 11 == 3 || step % 13 == 5)
+		twin_host(made, host_us);
+	for (int i = 0; i < LAYERS; i++)
+		twin_launch(made, 1, 60, "layer", 1 + (uint32_t)i);
+	twin_wait_stream(made, 1, WAIT);
+}
+
+/* A verdict on typical steps is not sure if the others take most of the time for another reason. */
+static void a_small_part_of_the_time_is_no_sure_verdict(void **state)
+{
+	(void)state;
+	host_us = 1000;
+	judge(long_now_and_then, false, 60);
+	assert_int_equal(f.verdict, VERDICT_GPU);
+	assert_true(f.n_typical < f.n_played && f.left_out_share < 0.5);
+	assert_true(f.confidence > 0.9);
+	forget();
+	host_us = 20000;
+	judge(long_now_and_then, false, 60);
+	assert_int_equal(f.verdict, VERDICT_GPU);
+	assert_true(f.left_out_share > 0.8);
+	assert_true(f.confidence < 0.4);
+	forget();
+}
+
 /* Code before launches that is twice as fast saves nearly twice as much as batches that are there.
  * All CPU times of a step are `factor` times as long, as on a machine with other load. */
 static void one_cause_and_half(struct twin *made, double factor)
@@ -1281,6 +1339,8 @@ int main(void)
 		cmocka_unit_test(a_stall_does_not_bind_a_busy_device),
 		cmocka_unit_test(more_steps_settle_what_varies),
 		cmocka_unit_test(uneven_steps_have_a_cause_and_outliers),
+		cmocka_unit_test(bursts_save_what_they_take),
+		cmocka_unit_test(a_small_part_of_the_time_is_no_sure_verdict),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
 		cmocka_unit_test(contention_is_no_cause),
 		cmocka_unit_test(no_input_without_a_loader),

@@ -313,7 +313,7 @@ static void test_recorded_steps_apart(void **state)
 static void test_slow_steps(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
-	       *baseline = json_object_get(p, "baseline"),
+	       *baseline = json_object_get(p, "baseline"), *bound = json_object_get(p, "bound"),
 	       *slow = json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[]}", "n", 39, "of", 396,
 				 "times", 18.04, "time_pct", 70.2, "least_ms", 42.0, "n_recorded",
 				 0, "recorded");
@@ -344,9 +344,22 @@ static void test_slow_steps(void **state)
 	assert_fits(loaded);
 	assert_says(loaded,
 		    "(70 % of the total time),\n         mostly while other load had the CPUs;");
+	/* slow steps were recorded, and the verdict leaves out at most some of them */
+	assert_null(strstr(loaded, "without the slow steps"));
 	free(loaded);
+	json_object_set_new(bound, "left_out_pct", json_real(66));
+	loaded = print(root, true, false, NULL);
+	assert_says(loaded, "without the slow steps, which take\n            70 % of the time");
+	free(loaded);
+	json_incref(slow);
+	json_object_del(baseline, "slow_steps"); /* too many to be pauses */
+	loaded = print(root, true, false, NULL);
+	assert_says(loaded, "without the slow steps, which take\n            66 % of the time");
+	free(loaded);
+	json_object_set_new(baseline, "slow_steps", slow);
 	json_object_set_new(slow, "n_recorded", json_integer(0));
 	json_object_set_new(slow, "n_of_load", json_integer(0));
+	json_object_del(bound, "left_out_pct");
 	json_object_del(replay, "contention_ms");
 	/* between 5.2 ms and 42 ms, not just below the shortest slow step */
 	assert_says(text, "PROF_TRIGGER=slow:2\n");
@@ -412,6 +425,7 @@ static void test_a_full_screen(void **state)
 			    json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[i]}", "n", 2, "of", 300,
 				      "times", 150.0, "time_pct", 78.3, "least_ms", 700.0,
 				      "n_recorded", 1, "recorded", 231));
+	json_object_set_new(json_object_get(p, "bound"), "left_out_pct", json_real(78.3));
 	json_object_set_new(baseline, "pauses",
 			    json_pack("[{s:i, s:f}, {s:i, s:f, s:b, s:s, s:i}]", "step", 120, "ms",
 				      810.0, "step", 231, "ms", 700.0, "before", 1, "file",

@@ -289,6 +289,24 @@ static void test_lines_of_a_library(void **state)
 	json_decref(root);
 }
 
+/* The reason of advice may name more lines at its end, so the report prints all of it. */
+static void test_a_long_reason_is_whole(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_object_set_new(
+		json_array_get(json_object_get(p, "advice"), 0), "why",
+		json_string("launch overhead: the CPU takes longer to launch this work than the "
+			    "GPU to run it; the launches that could be merged into one take 0.893 "
+			    "ms of CPU time per step at this line, including 0.481 ms in its "
+			    "backward pass; train_with_callbacks.py:31 0.368 ms"));
+	char *text = print(root, false, false, NULL);
+	assert_fits(text);
+	assert_says(text, "train_with_callbacks.py:31 0.368 ms\n");
+	free(text);
+	json_decref(root);
+}
+
 /* Several processes that are no ranks may be several programs. */
 static void test_command_of_a_process(void **state)
 {
@@ -854,6 +872,7 @@ int main(void)
 		cmocka_unit_test(test_memory_that_grows),
 		cmocka_unit_test(test_what_the_verdict_rests_on_has_a_row),
 		cmocka_unit_test(test_lines_of_a_library),
+		cmocka_unit_test(test_a_long_reason_is_whole),
 		cmocka_unit_test(test_command_of_a_process),
 		cmocka_unit_test(test_verdict_unknown),
 		cmocka_unit_test(test_verdict_unclear),
