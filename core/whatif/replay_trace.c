@@ -196,9 +196,8 @@ static void trace_wait(struct replay_trace *m, struct replay_op *op, const struc
 	double begin = replay_at(m, c->begin_ns), end = replay_at(m, c->end_ns);
 	op->cost_ns = (float)(end - begin);
 	op->exit_ns = NAN; /* settle_op() replaces it by the median */
-	if (isnan(ready) && m->r->runs.at[m->r->runs.n - 1].is_once) {
-		op->role = ROLE_HOST; /* it waited for unrecorded work, or for none */
-	} else if (isnan(ready)) {
+	bool is_once = m->r->runs.at[m->r->runs.n - 1].is_once;
+	if (isnan(ready) && !is_once) {
 		/* The call waited for work of earlier steps. In the replay's second and later
 		 * iterations this work exists, so the wait is not part of the cost. */
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
@@ -206,7 +205,7 @@ static void trace_wait(struct replay_trace *m, struct replay_op *op, const struc
 		op->exit_ns = (float)(end - ready);
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
 		replay_sample(&m->exit, fmax(0, end - ready - (double)op->call_waited_ns));
-	} else if (ready > begin || end - begin > CHECK_MOST_NS) {
+	} else if (isnan(ready) || ready > begin || end - begin > CHECK_MOST_NS) {
 		op->role = ROLE_HOST;
 	} else if (c->wait == WAIT_ALLOC) {
 		op->exit_ns = op->cost_ns;
