@@ -4,12 +4,29 @@
 
 #include "core/whatif/critical_spans.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns the word "kernel: NAME". The name alone would make a query that counts slices by name
+ * count the kernel twice. */
+static uint32_t word_of(struct walk *w, const struct critical_span *s)
+{
+	const char *kind = critical_kinds[s->kind].noun,
+		   *name = trace_word_text(&w->words, trace_word_of_name(s->name));
+	size_t bytes = strlen(kind) + strlen(name) + sizeof(": ");
+	char *text = mem_resize(NULL, bytes);
+	snprintf(text, bytes, "%s: %s", kind, name);
+	uint32_t word = trace_word(&w->words, text);
+	free(text);
+	return word;
+}
+
 static void walk_span(struct walk *w, const struct critical_span *s)
 {
 	bool is_short_work = s->kind == CRITICAL_KERNEL && !s->name;
 	if (s->name)
-		walk_slice(w, TRACE_CATEGORY_CRITICAL, trace_word_of_name(s->name), s->begin_ns,
-			   s->end_ns);
+		walk_slice(w, TRACE_CATEGORY_CRITICAL, word_of(w, s), s->begin_ns, s->end_ns);
 	else
 		walk_slice_named(w, TRACE_CATEGORY_CRITICAL,
 				 is_short_work ? "short GPU work" : critical_kinds[s->kind].noun,

@@ -57,8 +57,8 @@ struct critical_before {
 
 /*
  * Finds the path of run `run` of the model. It begins where the run begins, and ends where the
- * run's last GPU work has ended, but not before the run's end, as far as the CPU is known. `before` may be NULL. Free the path
- * with critical_free().
+ * run's last GPU work has ended, but not before the run's end, as far as the CPU is known. `before`
+ * may be NULL. Free the path with critical_free().
  */
 void critical_find(struct critical_path *p, const struct replay *r, size_t run,
 		   const struct critical_before *before);

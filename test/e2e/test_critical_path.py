@@ -64,11 +64,12 @@ class Program(Path):
             t = trace.Trace(path)
             spans = {s.name: s for s in t.on("Critical path")}
             kernels = {s.name: s for s in t.on("Stream")}
-            self.assertLessEqual({"CPU code", "longest_5000us", "last_1000us"}, spans.keys())
-            self.assertNotIn("short_100us", spans)
+            self.assertLessEqual({"CPU code", "kernel: longest_5000us", "kernel: last_1000us"},
+                                 spans.keys())
+            self.assertNotIn("kernel: short_100us", spans)
             for name in ("longest_5000us", "last_1000us"):
-                self.assertEqual((spans[name].time, spans[name].end),
-                                 (kernels[name].time, kernels[name].end))
+                span = spans["kernel: " + name]
+                self.assertEqual((span.time, span.end), (kernels[name].time, kernels[name].end))
 
 
 class Traces(Path):
