@@ -5,10 +5,14 @@
  */
 #include "export/kineto_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES = 32 };
+
+/* More is of a damaged record. */
+#define BYTES_PER_S_MOST 1e15
 
 static int by_counter(const void *a, const void *b)
 {
@@ -114,7 +118,7 @@ static void add_bandwidth(struct kineto_file *k, const struct model_work *w)
 	name[strcspn(name, "(")] = 0;
 	for (size_t n = strlen(name); n && name[n - 1] == ' '; n--)
 		name[n - 1] = 0;
-	int64_t bytes_per_s = (int64_t)((double)w->bytes * 1e9 / (double)ns);
+	int64_t bytes_per_s = (int64_t)fmin((double)w->bytes * 1e9 / (double)ns, BYTES_PER_S_MOST);
 	uint32_t counter = counter_of(k, name, w->device, 0, false);
 	change(k, counter, w->begin_ns, bytes_per_s);
 	change(k, counter, w->end_ns, -bytes_per_s);

@@ -8,6 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+/* A longer step is of a damaged journal. */
+#define LENGTH_MOST_NS 9e18
+
 /* ---- Places ---- */
 
 /* Returns "train.py:42", or the function if the line is not known, or "". */
@@ -129,8 +132,10 @@ static void fill_steps(struct filler *x, struct report_process *p)
 		.recorded_warm_up_steps = (int64_t)f->n_recorded_warm_up,
 	};
 	list_make(x->arena, &p->baseline.lengths_ns, f->lengths.n);
-	for (size_t i = 0; i < f->lengths.n; i++)
-		p->baseline.lengths_ns.at[i] = (int64_t)round((double)f->lengths.at[i] * 1e6);
+	for (size_t i = 0; i < f->lengths.n; i++) {
+		double ns = round((double)f->lengths.at[i] * 1e6);
+		p->baseline.lengths_ns.at[i] = (int64_t)fmin(ns, LENGTH_MOST_NS);
+	}
 	list_make(x->arena, &p->baseline.pauses, f->pauses.n);
 	for (size_t i = 0; i < f->pauses.n; i++) {
 		const struct finding_pause *from = &f->pauses.at[i];

@@ -505,6 +505,21 @@ class Commands(Foreign):
             names = [e["name"] for e in json.load(file)["traceEvents"]]
         self.assertIn("gemm", names)
 
+    def test_an_impossible_bandwidth_is_limited(self):
+        """A copy of 2^62 bytes in a nanosecond, as in a damaged trace."""
+        trace = kineto.training()
+        trace.call("cudaMemcpyAsync", 2000, 4)
+        trace.gpu("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 2100, 0.001, bytes=1 << 62)
+        out = os.path.join(self.base, "bandwidth")
+        self.assertEqual(self.tool("export", self.write(trace), "--format", "kineto", "-o",
+                                   out).status, 0)
+        path, = glob.glob(os.path.join(out, "**", "*.json.gz"), recursive=True)
+        with gzip.open(path) as file:
+            values = [value for e in json.load(file)["traceEvents"]
+                      if e.get("ph") == "C" and e["name"].startswith("Memcpy HtoD")
+                      for value in e["args"].values()]
+        self.assertEqual((min(values), max(values)), (0, 1e6), values)  # GB/s
+
     def test_export_writes_next_to_a_trace_of_any_name(self):
         for name in ("a.pt.trace.json", "b.trace"):
             path = self.write(kineto.training(1), name)
