@@ -109,8 +109,9 @@ class Sqlite(Case):
         waits = db.execute("""select e.label, count(*), sum(s.end - s.start)
             from CUPTI_ACTIVITY_KIND_SYNCHRONIZATION as s
             join ENUM_CUPTI_SYNC_TYPE as e on e.id = s.syncType group by 1""").fetchall()
+        # on a busy machine, a copy in one of the steps may take so long that it counts as a wait
         self.assertEqual(sum(n for _, n, _ in waits),
-                         sum(s["per_step"] for s in report["syncs"]) * STEPS)
+                         sum(s["per_step"] for s in report["syncs"] if s["per_step"] >= 1) * STEPS)
 
     def test_without_the_library(self):
         run = self.profiled_on_schedule(script("demo.py"), **SETTINGS)

@@ -40,18 +40,29 @@ class WorkProgress(Case):
         cls.trace = os.path.join(cls.base, "big.json")
         write_trace(cls.trace)
 
-    def stopped(self, terminal):
-        """Stops the command for so long that it takes more than two seconds."""
-        time.sleep(0.05)
-        os.kill(terminal.pid, signal.SIGSTOP)
+    def has_opened_trace(self, pid):
+        folder = f"/proc/{pid}/fd"
+        try:
+            return any(os.path.realpath(os.path.join(folder, fd)) == os.path.realpath(self.trace)
+                       for fd in os.listdir(folder))
+        except FileNotFoundError:
+            return True  # it has ended
+
+    def stop(self, pid):
+        """Stops the command for so long that it takes more than two seconds. A command that is
+        stopped before it begins to read does not notice."""
+        until = time.monotonic() + PATIENCE_S
+        while not self.has_opened_trace(pid) and time.monotonic() < until:
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGSTOP)
         time.sleep(STOPPED_S)
-        os.kill(terminal.pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
 
     def on_terminal(self, *arguments, **settings):
         env = environment(**{"TERM": "xterm", **settings})
         terminal = Terminal([TOOL, *arguments], env, columns=200)
         self.addCleanup(terminal.close)
-        self.stopped(terminal)
+        self.stop(terminal.pid)
         return terminal
 
     def commands(self):
@@ -95,10 +106,7 @@ class WorkProgress(Case):
     def test_only_if_stderr_is_a_terminal(self):
         child = subprocess.Popen([TOOL, "report", self.trace, "--json"], env=environment(),
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.05)
-        child.send_signal(signal.SIGSTOP)
-        time.sleep(STOPPED_S)
-        child.send_signal(signal.SIGCONT)
+        self.stop(child.pid)
         out, err = child.communicate(timeout=PATIENCE_S)
         self.assertEqual((child.returncode, err), (0, b""))
         json.loads(out)
@@ -109,7 +117,7 @@ class WorkProgress(Case):
         terminal = Terminal(["/bin/sh", "-c", f'exec "$0" report "$1" --json >{path}', TOOL,
                              self.trace], environment(TERM="dumb"))
         self.addCleanup(terminal.close)
-        self.stopped(terminal)
+        self.stop(terminal.pid)
         self.assertEqual(terminal.end(), 0)
         self.assertRegex(terminal.shown, LINE)
         self.assertNotIn("\x1b", terminal.shown, "blanks erase it on every terminal")
@@ -121,7 +129,7 @@ class WorkProgress(Case):
         terminal = Terminal([TOOL, "report", self.trace, "--json"], environment(TERM="xterm"),
                             columns=30)
         self.addCleanup(terminal.close)
-        self.stopped(terminal)
+        self.stop(terminal.pid)
         self.assertEqual(terminal.end(), 0)
         lines = [piece for piece in re.split(r"[\r\n]", terminal.shown) if "profrun: big" in piece]
         self.assertTrue(lines)
