@@ -237,6 +237,24 @@ class Graphs(Foreign):
                 self.assertEqual((p["completeness"]["graph_kernels"],
                                   p["completeness"]["graph_captured"]), (24, 24))
 
+    def test_captures_for_several_batches_have_the_same_lines(self):
+        """Which batch a replay is of is not known, so its arithmetic is not."""
+        small, large = kineto.Trace(), kineto.Trace()
+        capture(small, 1000, NODES, True)
+        capture(large, 1000, NODES, True)
+        for event in large.events:
+            if "Input Dims" in event["args"]:
+                event["args"]["Input Dims"] = [[16, 16], [16, 32]]
+        p = self.joined(small, large)
+        self.assertEqual(sorted(self.lines(p)), list(range(30, 36)))
+        self.assertEqual(p["shapes"], [])
+
+    def test_two_captures_that_fit_are_not_guessed(self):
+        one, other = kineto.Trace(), kineto.Trace()
+        capture(one, 1000, NODES, False)
+        capture(other, 1000, NODES, False, 70)
+        self.assertEqual(sorted(self.lines(self.joined(one, other))), [9])
+
     def test_a_capture_in_the_trace_itself_counts(self):
         t = kineto.Trace()
         capture(t, 1000, NODES, False)

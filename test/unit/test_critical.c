@@ -314,7 +314,7 @@ static void a_host_that_runs_ahead_is_not_on_the_path(void **state)
 	double last =
 		share(&path, CRITICAL_KERNEL, steps[STEPS - 1].begin_ns, steps[STEPS - 1].end_ns);
 	assert_us(last, 0.99, "kernels of 99 us, 1 us apart");
-	/* that the first work was queued behind earlier work is not in this recording */
+	/* this recording does not say that the first work waited for earlier work */
 	assert_true(share(&path, CRITICAL_UNKNOWN, steps[0].begin_ns, steps[2].end_ns) > 0.98);
 	critical_free(&path);
 	replay_free(&r);

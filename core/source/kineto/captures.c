@@ -206,6 +206,9 @@ struct replays {
 	VEC(uint32_t) works; /* of graph launches, by launch and begin */
 	const uint32_t *call_of;
 	size_t last; /* the capture of the last replay */
+	/* The replays are all captures one after the other, over and over: so each replay's capture
+	 * is known even if others fit. */
+	bool is_in_order;
 };
 
 static int by_launch_and_begin(const void *a, const void *b, void *replays)
@@ -236,9 +239,86 @@ static void list_works(struct replays *r)
 }
 
 /* Returns whether the work may be the node of the captured call. */
-static bool is_node(const struct captured_call *call, const struct model_work *w)
+static bool is_node(const struct captured_call *call, const struct trace *t,
+		    const struct model_work *w)
 {
+	uint8_t category = api_category(strtab_text(&t->tables.names, call->name));
+	if ((category == CAT_LAUNCH) != (w->kind == WORK_KERNEL))
+		return false;
 	return !call->kernel || w->kind != WORK_KERNEL || call->kernel == w->name;
+}
+
+static bool fits(const struct captures *c, const struct replays *r, size_t first, size_t n,
+		 const struct capture *capture)
+{
+	size_t i = 0;
+	while (capture->n == n && i < n &&
+	       is_node(&c->calls.at[capture->first + i], r->t,
+		       &r->t->works.at[r->works.at[first + i]]))
+		i++;
+	return i == n;
+}
+
+static size_t nodes_of(const struct replays *r, size_t first)
+{
+	size_t n = 1;
+	while (first + n < r->works.n &&
+	       r->call_of[r->works.at[first + n]] == r->call_of[r->works.at[first]])
+		n++;
+	return n;
+}
+
+/* Returns whether the replays are all captures one after the other, from `first` on. */
+static bool follow_order(const struct captures *c, const struct replays *r, size_t first)
+{
+	size_t k = 0;
+	for (size_t i = 0, n; i < r->works.n; i += n, k++) {
+		n = nodes_of(r, i);
+		if (!fits(c, r, i, n, &c->at.at[(first + k) % c->at.n]))
+			return false;
+	}
+	return k % c->at.n == 0;
+}
+
+/* An order that fits from another capture on as well shows nothing: all captures are alike. */
+static bool find_order(const struct captures *c, const struct replays *r)
+{
+	bool is_any = follow_order(c, r, 0);
+	for (size_t first = 1; is_any && first < c->at.n; first++)
+		is_any = !follow_order(c, r, first);
+	return is_any;
+}
+
+static bool has_same_product(const struct captures *c, const struct captured_call *a,
+			     const struct captured_call *b)
+{
+	if (!a->product || !b->product)
+		return a->product == b->product;
+	return c->products.at[a->product - 1].shape == c->products.at[b->product - 1].shape;
+}
+
+/*
+ * Returns whether all captures that fit the replay have the lines of this one. Servers capture the
+ * same code for several sizes of a batch: the lines are known then, but not the arithmetic, which
+ * is removed from this capture.
+ */
+static bool is_only_one(struct captures *c, const struct replays *r, size_t first, size_t n,
+			const struct capture *capture)
+{
+	for (size_t k = 0; !r->is_in_order && k < c->at.n; k++) {
+		const struct capture *other = &c->at.at[k];
+		if (other == capture || !fits(c, r, first, n, other))
+			continue;
+		for (uint32_t i = 0; i < n; i++) {
+			struct captured_call *own = &c->calls.at[capture->first + i];
+			const struct captured_call *theirs = &c->calls.at[other->first + i];
+			if (own->stack != theirs->stack)
+				return false;
+			if (!has_same_product(c, own, theirs))
+				own->product = 0;
+		}
+	}
+	return true;
 }
 
 /*
@@ -252,7 +332,7 @@ static bool take_capture(struct captures *c, const struct replays *r, size_t fir
 	for (uint32_t i = 0; i < capture->n && done < n; i++) {
 		uint32_t work = r->works.at[first + done];
 		const struct captured_call *call = &c->calls.at[capture->first + i];
-		if (is_node(call, &r->t->works.at[work]))
+		if (is_node(call, r->t, &r->t->works.at[work]))
 			c->origin_of[r->works.at[first + done++]] = capture->first + i;
 		else if (capture->n == n)
 			break;
@@ -272,6 +352,8 @@ static void match(struct captures *c, struct replays *r, size_t first, size_t n)
 		bool is_complete = capture->n == n, may_lack = k > c->at.n,
 		     is_near = capture->n > n && n >= NODES_LEAST * capture->n;
 		if (!(may_lack ? is_near && capture->is_named : is_complete) ||
+		    (is_complete && fits(c, r, first, n, capture) &&
+		     !is_only_one(c, r, first, n, capture)) ||
 		    !take_capture(c, r, first, n, capture))
 			continue;
 		r->last = i;
@@ -292,11 +374,10 @@ void captures_find(struct captures *c, struct trace *t, struct stacks *stacks,
 		add_captures(c, &(struct move){ .from = t, .names = &t->tables.names });
 		read_folder(c, t, stacks, path);
 		r.last = c->at.n - 1;
+		r.is_in_order = c->at.n && find_order(c, &r);
 	}
 	for (size_t i = 0, n; c->at.n && i < r.works.n; i += n) {
-		for (n = 1;
-		     i + n < r.works.n && call_of[r.works.at[i + n]] == call_of[r.works.at[i]];)
-			n++;
+		n = nodes_of(&r, i);
 		match(c, &r, i, n);
 	}
 	vec_free(&r.works);

@@ -254,8 +254,8 @@ static const char *graphs_why(const struct kineto *k, const struct graph_counts 
 	if (c->n_named == c->n)
 		return "";
 	snprintf(why, sizeof(why),
-		 "the trace has no capture of their graphs; put traces of it into a folder "
-		 "\"capture_traces\" next to this one");
+		 "no capture fits their graphs, or several different ones do; traces of captures "
+		 "belong into a folder \"capture_traces\" next to this one");
 	if (k->n_unread_captures)
 		snprintf(why, sizeof(why), "%u file%s in capture_traces could not be read",
 			 k->n_unread_captures, k->n_unread_captures > 1 ? "s" : "");
