@@ -25,7 +25,7 @@ WARM_UP = 60
 SETTLING = 5  # steps after the switch, which pay for it
 BUDGETS = {"profiler": 0.35, "stacks": 0.25}  # of what torch.profiler adds
 NAMES = {"none": "alone", "profiler": "torch.profiler", "stacks": "torch.profiler, with_stack",
-         "profrun": "profrun, armed, with stacks"}
+         "profrun": "profrun, with stacks"}
 
 sys.path.insert(0, os.path.join(ROOT, "test", "answers"))
 import judge  # noqa: E402
@@ -58,7 +58,7 @@ def other(how, steps, folder):
 
 
 def profiled(steps, folder):
-    """Milliseconds of an armed step, and the report."""
+    """Milliseconds of a recorded step, and the report."""
     path, out = os.path.join(folder, "times"), os.path.join(folder, "out")
     found = times([os.path.join(ROOT, "profrun.sh"), *([] if ON_GPU else ["--sim"]), "--quiet",
                    "-o", out, "--schedule",
@@ -67,10 +67,10 @@ def profiled(steps, folder):
     with open(os.path.join(out, "report.json"), encoding="utf-8") as file:
         report = json.load(file)
     with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
-        armed = json.load(file)["processes"][0]["steps"]["recorded"]
+        recorded = json.load(file)["processes"][0]["steps"]["recorded"]
     # A detected step may begin in the middle of the loop's, so the first and the last are recorded
     # only in part.
-    return (statistics.median(found[step] for step in armed[SETTLING:-1] if step < len(found)),
+    return (statistics.median(found[step] for step in recorded[SETTLING:-1] if step < len(found)),
             report)
 
 

@@ -165,7 +165,7 @@ def main():
               or any(text in row.name for text in sys.argv[1:])]
     outcomes = []
     print("| program | status | output | steps | counted | calls | kernels | calls without work "
-          "| work without call | armed | verdict |")
+          "| work without call | recorded | verdict |")
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     with tempfile.TemporaryDirectory(prefix="profrun-gpu-") as BASE:
         for line, outcome in each(judge, wanted):

@@ -18,7 +18,7 @@ import tempfile
 from _common import (PROGRAMS, TORCH, alone, conclude, each, interpreter_or_none,
                      journal_path, losses, main_process, traces, under_profrun)
 from journal import LIBRARY, Journal
-from kineto import Kineto
+from torch_trace import Kineto
 from trace import Trace
 
 ROUNDS = 3  # of the comparison of times, by turns

@@ -24,21 +24,23 @@ import time
 from _common import ROOT, alone, conclude, interpreter_or_none, main_process, under_profrun
 
 LOOP = os.path.join(ROOT, "test", "torch", "bench_loop.py")
-WARM_UP, BEGIN, ARMED, BEHIND = 300, 700, 60, 400  # the window begins at BEGIN
+WARM_UP, BEGIN, ARMED, AFTER = 300, 700, 60, 400  # the window begins at BEGIN
 SWITCHING = 3  # steps on either side of a switch, which pay for it
-SETTLING = 50  # steps behind the window that are left out: what CUPTI still has is delivered
-STEPS = BEGIN + ARMED + SETTLING + BEHIND + 10
+SETTLING = 50  # steps after the window that are left out: what CUPTI still has is delivered
+STEPS = BEGIN + ARMED + SETTLING + AFTER + 10
 WINDOW = f"skip_first={BEGIN},wait=0,warmup=1,active={ARMED},repeat=1"
 NEVER = "skip_first=1000000,wait=0,warmup=1,active=1,repeat=1"
 BUDGETS = (("profrun", "torch.profiler", 0.35), ("profrun", "torch.profiler, with_stack", 0.25))
 
+NO_OPENING = {"PROF_OPENING": "off"}
 # name, schedule or what torch.profiler is to record, settings
 ALONE = "alone"
 ROWS = (
     (ALONE, None, {}),
-    ("profrun, disarmed", NEVER, {}),
-    ("profrun", WINDOW, {"PROF_MEMORY": "off"}),
-    ("profrun, with memory", WINDOW, {}),
+    ("profrun, nothing recorded", NEVER, NO_OPENING),
+    ("profrun, in the opening", NEVER, {}),
+    ("profrun", WINDOW, {"PROF_MEMORY": "off", **NO_OPENING}),
+    ("profrun, with memory", WINDOW, NO_OPENING),
     ("torch.profiler", "torch.profiler:cpu+cuda", {}),
     ("torch.profiler, with_stack", "torch.profiler:cpu+cuda+stack", {}),
     ("torch.profiler, stacks, shapes, memory", "torch.profiler:cpu+cuda+stack+shapes+memory", {}),
@@ -52,7 +54,7 @@ class Figures:
     def __init__(self, told, first, last):
         times = told["steps_ms"]
         self.slices = {"before": (WARM_UP, first - SWITCHING), "within": (first + SWITCHING, last),
-                       "behind": (last + SETTLING, last + SETTLING + BEHIND)}
+                       "after": (last + SETTLING, last + SETTLING + AFTER)}
         self.times, self.pauses, self.size = times, (None, None), (None, None)
         self.starts, self.stops = told["starts_ms"], told["stops_ms"]
 
@@ -66,13 +68,13 @@ class Figures:
         first, last = self.slices["within"][0] - SWITCHING, self.slices["within"][1]
         if self.starts:
             self.pauses = (self.starts[0] + self.times[first] - self.ms("within"),
-                           self.stops[0] + self.times[last + 1] - self.ms("behind"))
+                           self.stops[0] + self.times[last + 1] - self.ms("after"))
         else:
             self.pauses = (max(self.times[first - SWITCHING:first + SWITCHING]) - self.ms("within"),
-                           max(self.times[last - 1:last + SWITCHING]) - self.ms("behind"))
+                           max(self.times[last - 1:last + SWITCHING]) - self.ms("after"))
 
 
-def told_by(file):
+def read_figures(file):
     with open(file, encoding="utf-8") as handle:
         return json.load(handle)
 
@@ -85,7 +87,7 @@ def by_torch(what, folder, file):
     done = alone([PYTHON, LOOP, str(STEPS), file, *more], folder)
     if done.status != 0:
         raise RuntimeError(f"status {done.status}: {done.last_words()}")
-    told = told_by(file)
+    told = read_figures(file)
     figures = Figures(told, BEGIN, BEGIN + ARMED - 1)
     if what:
         figures.find_pauses()
@@ -98,13 +100,13 @@ def by_profrun(schedule, settings, folder, file):
     if done.status != 0:
         raise RuntimeError(f"status {done.status}: {done.last_words()}")
     ran, _ = main_process(folder)
-    armed = ran["steps"]["recorded"]
+    recorded = ran["steps"]["recorded"]
     if schedule == NEVER:
-        return Figures(told_by(file), BEGIN, BEGIN + ARMED - 1)
-    if len(armed) < ARMED or armed[-1] + SETTLING + BEHIND > STEPS:
-        raise RuntimeError(f"steps {armed[:1]} to {armed[-1:]} were armed, "
+        return Figures(read_figures(file), BEGIN, BEGIN + ARMED - 1)
+    if len(recorded) < ARMED or recorded[-1] + SETTLING + AFTER > STEPS:
+        raise RuntimeError(f"steps {recorded[:1]} to {recorded[-1:]} were recorded, "
                            f"not {ARMED} from {BEGIN} on")
-    figures = Figures(told_by(file), armed[0], armed[-1])
+    figures = Figures(read_figures(file), recorded[0], recorded[-1])
     figures.find_pauses()
     sizes = []
     for path in glob.glob(os.path.join(folder, "run", "traces", "*", "step-*.pftrace.gz")):
@@ -130,14 +132,14 @@ def middle(values, form):
 
 def print_table(rounds):
     print("| ten Linear(256, 256), Adam, .item() | ms a step | over alone: before | in the window "
-          "| behind it | added us a step | pause at its begin, ms "
+          "| after it | added us a step | pause at its begin, ms "
           "| at its end, ms | trace bytes a step | gzipped |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     added = {}
     for name, _, _ in ROWS:
         pairs = [(found[name], found[ALONE]) for found in rounds]
         ratios = {part: [f.ms(part) / bare.ms(part, f.slices) for f, bare in pairs]
-                  for part in ("before", "within", "behind")}
+                  for part in ("before", "within", "after")}
         added[name] = [(f.ms("within") - bare.ms("within", f.slices)) * 1e3 for f, bare in pairs]
         cells = [middle([f.ms("within") for f, _ in pairs], ".3f"),
                  *(middle(values, ".3f") for values in ratios.values()),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures how often profrun chooses the loop that a program's author would call the steps, on the
-programs of test/steps/fresh, on the simulated GPU.
+programs of test/steps/fresh, on the simulated GPU, or with PROFRUN_GPU=1 on a real one.
 
 usage: fresh.py [NAME...] [-o DIR] [-j N] [--set NAME=VALUE]... [--kept] [--check]
 
@@ -41,7 +41,8 @@ sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
 from harness import BUILD, LAUNCHER, environment  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "fresh")
-PYTHON = os.path.join(BUILD, "torch-venv", "bin", "python")
+ON_GPU = os.environ.get("PROFRUN_GPU") == "1"
+PYTHON = sys.executable if ON_GPU else os.path.join(BUILD, "torch-venv", "bin", "python")
 NVCC = ["nvcc", "-cudart", "shared", "-O2", "-g", "-std=c++17", "-Xcompiler", "-fopenmp"]
 LEADERS = {".py": "#", ".cu": "//"}
 SURE, CLEAR = 0.9, 0.7
@@ -151,8 +152,9 @@ def run(path, base, settings):
     command = build(path, folder)
     out = os.path.join(folder, "out")
     with open(os.path.join(folder, "output.txt"), "w", encoding="utf-8") as file:
-        done = subprocess.run([LAUNCHER, "--sim", "-o", out, "--", *command], stdout=file,
-                              stderr=file, env=environment(**settings), timeout=LIMIT_S)
+        done = subprocess.run([LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", out, "--", *command],
+                              stdout=file, stderr=file, env=environment(**settings),
+                              timeout=LIMIT_S)
     return Result(path, out, done.returncode)
 
 

@@ -4,7 +4,7 @@ import glob
 import os
 import unittest
 
-from kineto import Kineto
+from torch_trace import Kineto
 from sim_case import NO_OPENING, SimCase
 from test_torch import HERE
 from trace import Trace

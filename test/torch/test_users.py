@@ -11,7 +11,7 @@ import re
 import subprocess
 import unittest
 
-from kineto import Kineto
+from torch_trace import Kineto
 from sim_case import NO_OPENING, STEPS_OFF, SimCase, report_of
 from test_torch import HERE, STEPS
 from trace import Trace
