@@ -56,14 +56,18 @@ static void describe(int number)
 	journal_put(&record.head, sizeof(record), NULL);
 }
 
-void devices_describe(void)
+bool devices_describe(void)
 {
 	int count = 0;
-	if (atomic_load(&described) || !find_driver() || driver.count(&count) ||
-	    atomic_exchange(&described, true))
-		return;
+	if (atomic_load(&described))
+		return true;
+	if (!find_driver() || driver.count(&count))
+		return false;
+	if (atomic_exchange(&described, true))
+		return true;
 	for (int i = 0; i < count; i++)
 		describe(i);
+	return true;
 }
 
 /* Returns the driver's function; NULL: there is none. Looks it up once. */

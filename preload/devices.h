@@ -2,13 +2,14 @@
 #ifndef PRELOAD_DEVICES_H
 #define PRELOAD_DEVICES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
- * Writes a DICT_DEVICE record for each device, once per process. Does nothing if the driver is not
+ * Writes a DICT_DEVICE record for each device, once per process. Returns false if the driver is not
  * initialized yet; a later call tries again.
  */
-void devices_describe(void);
+bool devices_describe(void);
 
 /* Called in a forked child, so that the child describes the devices in its own journal. */
 void devices_forget(void);

@@ -141,6 +141,13 @@ struct steps_hot {
 	_Atomic bool ranges;	/* PROF_STEP=nvtx: a range that begins may begin a step */
 };
 
+enum hook_setup {
+	HOOK_NOT_SET_UP,
+	/* life_arm() has set the library up, but the driver was not initialized yet */
+	HOOK_AWAITS_DRIVER,
+	HOOK_SET_UP,
+};
+
 /*
  * Bit CAT_* of `watch`, `record` and `stacks` stands for a category. `watch` is all ones until the
  * first hooked call, which sets the library up.
@@ -149,7 +156,7 @@ struct hook_switch {
 	_Atomic uint32_t watch;	 /* categories whose calls are counted, journaled or both */
 	_Atomic uint32_t record; /* categories whose calls are journaled */
 	_Atomic uint32_t stacks; /* journaled categories whose calls take a stack */
-	_Atomic bool recorded;	 /* life_arm() has set the library up */
+	_Atomic uint8_t setup;	 /* enum hook_setup */
 	/* PROF_STEP=kernel: a launch begins a step if its kernel's name matches */
 	_Atomic bool begins_by_name;
 	_Atomic bool push;	   /* GPU timing is on: calls with GPU work are announced */

@@ -202,100 +202,104 @@ bool hook_was_left(const void *frame)
  *	recorded. Then the wrapper keeps only what its thread must remember (device, kernel
  *	names), because that needs no setup.
  */
-#define HOOK(ret, symbol, name, version, twin, entry_point_, check, category_, space, params,      \
-	     args, before, after)                                                                  \
-	static ret aside_##symbol params, watched_##symbol params;                                 \
-	EXPORT ret hooked_##symbol params __asm__(#symbol);                                        \
-	HOT_ENTRY_POINT(#category_) ret hooked_##symbol params                                     \
-	{                                                                                          \
-		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED);    \
-		if (UNLIKELY(!next))                                                               \
-			return aside_##symbol args;                                                \
-		if (LIKELY(!hook_watches(CAT_##category_)))                                        \
-			return next args;                                                          \
-		struct hook_thread *t = hook_thread_here();                                        \
-		if (UNLIKELY(t->depth))                                                            \
-			return aside_##symbol args;                                                \
-		if (CAT_##category_ == CAT_LAUNCH && UNLIKELY(steps_let_by())) {                   \
-			struct rec_call facts, *c = &facts;                                        \
-			struct launch_shape *const shape = NULL;                                   \
-			(void)shape;                                                               \
-			c->seq = false;                                                            \
-			before;                                                                    \
-			if (LIKELY(c->seq)) {                                                      \
-				t->depth = 1;                                                      \
-				t->entered = __builtin_dwarf_cfa();                                \
-				ret status = next args;                                            \
-				t->entered = NULL;                                                 \
-				t->depth = 0;                                                      \
-				return status;                                                     \
-			}                                                                          \
-		}                                                                                  \
-		return watched_##symbol args;                                                      \
-	}                                                                                          \
-	static __attribute__((noinline)) ret aside_##symbol params                                 \
-	{                                                                                          \
-		if (hook_watches(CAT_##category_) && !hook_is_nested(__builtin_dwarf_cfa()))       \
-			return watched_##symbol args;                                              \
-		FIND_REAL(symbol, ret, entry_point_);                                              \
-		return next args;                                                                  \
-	}                                                                                          \
-	HOT static __attribute__((noinline)) ret watched_##symbol params                           \
-	{                                                                                          \
-		FIND_REAL(symbol, ret, entry_point_);                                              \
-		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                      \
-		struct launch_shape shape_of_call, *shape = &shape_of_call;                        \
-		shape->function = 0;                                                               \
-		hook_thread.depth = 1;                                                             \
-		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH) {              \
-			steps_before_graph(CAT_##category_ == CAT_GRAPH);                          \
-			gpu_teardown_graph();                                                      \
-		}                                                                                  \
-		if (UNLIKELY(!atomic_load_explicit(&hook_switch.recorded, memory_order_acquire) && \
-			     !life_arm())) {                                                       \
-			hook_thread.entered = __builtin_dwarf_cfa();                               \
-			ret status = next args;                                                    \
-			hook_thread.entered = NULL;                                                \
-			if (CAT_##category_ == CAT_CONTROL) {                                      \
-				after;                                                             \
-			}                                                                          \
-			hook_thread.depth = 0;                                                     \
-			return status;                                                             \
-		}                                                                                  \
-		if (UNLIKELY(!hook_thread.has_end) && hook_records(CAT_##category_))               \
-			hook_thread_begin();                                                       \
-		before;                                                                            \
-		bool recorded = hook_records(CAT_##category_);                                     \
-		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&              \
-			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);       \
-		bool stacked = recorded && hook_asks_stack(CAT_##category_);                       \
-		take_number(c, CAT_##category_);                                                   \
-		bool captures = (RECORD_NODES >> CAT_##category_ & 1) && hook_captures();          \
-		if (recorded) {                                                                    \
-			note_own_stream(c, #symbol, sizeof(#symbol) - 1);                          \
-			call_begin(c, pushed);                                                     \
-		} else if (captures) {                                                             \
-			c->begin_ticks = hook_ticks();                                             \
-		}                                                                                  \
-		hook_thread.entered = __builtin_dwarf_cfa();                                       \
-		ret status = next args;                                                            \
-		hook_thread.entered = NULL;                                                        \
-		uint64_t end_ticks = recorded ? hook_ticks() : 0;                                  \
-		if (pushed)                                                                        \
-			gpu_pop();                                                                 \
-		after;                                                                             \
-		if (CAT_##category_ == CAT_LAUNCH && recorded)                                     \
-			capture_shape(c->arg, shape);                                              \
-		if (captures && !status)                                                           \
-			graphs_called(c, shape, CALLER_REGS);                                      \
-		if (recorded && !(CAT_##category_ == CAT_QUERY &&                                  \
-				  is_idle_poll(c, (uint32_t)status, end_ticks)))                   \
-			write_call(c, stacked ? stack_take(CALLER_REGS) : 0, (uint32_t)status,     \
-				   end_ticks);                                                     \
-		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))                  \
-			steps_synced();                                                            \
-		hook_thread.depth = 0;                                                             \
-		return status;                                                                     \
+#define HOOK(ret, symbol, name, version, twin, entry_point_, check, category_, space, params,   \
+	     args, before, after)                                                               \
+	static ret aside_##symbol params, watched_##symbol params;                              \
+	EXPORT ret hooked_##symbol params __asm__(#symbol);                                     \
+	HOT_ENTRY_POINT(#category_) ret hooked_##symbol params                                  \
+	{                                                                                       \
+		__typeof__(real.symbol) next = __atomic_load_n(&real.symbol, __ATOMIC_RELAXED); \
+		if (UNLIKELY(!next))                                                            \
+			return aside_##symbol args;                                             \
+		if (LIKELY(!hook_watches(CAT_##category_)))                                     \
+			return next args;                                                       \
+		struct hook_thread *t = hook_thread_here();                                     \
+		if (UNLIKELY(t->depth))                                                         \
+			return aside_##symbol args;                                             \
+		if (CAT_##category_ == CAT_LAUNCH && UNLIKELY(steps_let_by())) {                \
+			struct rec_call facts, *c = &facts;                                     \
+			struct launch_shape *const shape = NULL;                                \
+			(void)shape;                                                            \
+			c->seq = false;                                                         \
+			before;                                                                 \
+			if (LIKELY(c->seq)) {                                                   \
+				t->depth = 1;                                                   \
+				t->entered = __builtin_dwarf_cfa();                             \
+				ret status = next args;                                         \
+				t->entered = NULL;                                              \
+				t->depth = 0;                                                   \
+				return status;                                                  \
+			}                                                                       \
+		}                                                                               \
+		return watched_##symbol args;                                                   \
+	}                                                                                       \
+	static __attribute__((noinline)) ret aside_##symbol params                              \
+	{                                                                                       \
+		if (hook_watches(CAT_##category_) && !hook_is_nested(__builtin_dwarf_cfa()))    \
+			return watched_##symbol args;                                           \
+		FIND_REAL(symbol, ret, entry_point_);                                           \
+		return next args;                                                               \
+	}                                                                                       \
+	HOT static __attribute__((noinline)) ret watched_##symbol params                        \
+	{                                                                                       \
+		FIND_REAL(symbol, ret, entry_point_);                                           \
+		struct rec_call call = { .hook = HOOK_##symbol }, *c = &call;                   \
+		struct launch_shape shape_of_call, *shape = &shape_of_call;                     \
+		shape->function = 0;                                                            \
+		hook_thread.depth = 1;                                                          \
+		if (CAT_##category_ == CAT_CAPTURE || CAT_##category_ == CAT_GRAPH) {           \
+			steps_before_graph(CAT_##category_ == CAT_GRAPH);                       \
+			gpu_teardown_graph();                                                   \
+		}                                                                               \
+		if (UNLIKELY(!atomic_load_explicit(&hook_switch.setup, memory_order_acquire) && \
+			     !life_arm())) {                                                    \
+			hook_thread.entered = __builtin_dwarf_cfa();                            \
+			ret status = next args;                                                 \
+			hook_thread.entered = NULL;                                             \
+			if (CAT_##category_ == CAT_CONTROL) {                                   \
+				after;                                                          \
+			}                                                                       \
+			hook_thread.depth = 0;                                                  \
+			return status;                                                          \
+		}                                                                               \
+		if (UNLIKELY(!hook_thread.has_end) && hook_records(CAT_##category_))            \
+			hook_thread_begin();                                                    \
+		before;                                                                         \
+		bool recorded = hook_records(CAT_##category_);                                  \
+		bool pushed = recorded && (record_gpu_work >> CAT_##category_ & 1) &&           \
+			      atomic_load_explicit(&hook_switch.push, memory_order_relaxed);    \
+		bool stacked = recorded && hook_asks_stack(CAT_##category_);                    \
+		take_number(c, CAT_##category_);                                                \
+		bool captures = (RECORD_NODES >> CAT_##category_ & 1) && hook_captures();       \
+		if (recorded) {                                                                 \
+			note_own_stream(c, #symbol, sizeof(#symbol) - 1);                       \
+			call_begin(c, pushed);                                                  \
+		} else if (captures) {                                                          \
+			c->begin_ticks = hook_ticks();                                          \
+		}                                                                               \
+		hook_thread.entered = __builtin_dwarf_cfa();                                    \
+		ret status = next args;                                                         \
+		hook_thread.entered = NULL;                                                     \
+		uint64_t end_ticks = recorded ? hook_ticks() : 0;                               \
+		if (pushed)                                                                     \
+			gpu_pop();                                                              \
+		after;                                                                          \
+		if (CAT_##category_ == CAT_LAUNCH && recorded)                                  \
+			capture_shape(c->arg, shape);                                           \
+		if (captures && !status)                                                        \
+			graphs_called(c, shape, CALLER_REGS);                                   \
+		if (recorded && !(CAT_##category_ == CAT_QUERY &&                               \
+				  is_idle_poll(c, (uint32_t)status, end_ticks)))                \
+			write_call(c, stacked ? stack_take(CALLER_REGS) : 0, (uint32_t)status,  \
+				   end_ticks);                                                  \
+		if (CAT_##category_ == CAT_SYNC && UNLIKELY(steps_wants_syncs()))               \
+			steps_synced();                                                         \
+		if (CAT_##category_ != CAT_LAUNCH && CAT_##category_ != CAT_QUERY &&            \
+		    UNLIKELY(atomic_load_explicit(&hook_switch.setup, memory_order_relaxed) ==  \
+			     HOOK_AWAITS_DRIVER))                                               \
+			life_meet_driver();                                                     \
+		hook_thread.depth = 0;                                                          \
+		return status;                                                                  \
 	}
 #include "preload/hooks.def"
 #undef HOOK

@@ -251,7 +251,7 @@ static void wait_until_armed(void)
 {
 	const struct timespec pause = { .tv_nsec = ARM_PAUSE_US * 1000 };
 	for (int us = 0; us < ARM_AT_MOST_MS * 1000; us += ARM_PAUSE_US) {
-		if (atomic_load_explicit(&hook_switch.recorded, memory_order_acquire))
+		if (atomic_load_explicit(&hook_switch.setup, memory_order_acquire))
 			return;
 		nanosleep(&pause, NULL);
 	}
@@ -264,13 +264,13 @@ bool life_arm(void)
 		atomic_store(&was_begun, true);
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		arm();
-		atomic_store_explicit(&hook_switch.recorded, true, memory_order_release);
+		atomic_store_explicit(&hook_switch.setup, HOOK_AWAITS_DRIVER, memory_order_release);
 		pthread_setcancelstate(cancel, NULL);
 	} else {
 		wait_until_armed();
 	}
 	errno = saved;
-	return atomic_load_explicit(&hook_switch.recorded, memory_order_acquire);
+	return atomic_load_explicit(&hook_switch.setup, memory_order_acquire);
 }
 
 /* ---- Exit ---- */
@@ -285,6 +285,16 @@ void life_register_exit(void)
 	if (atexit(finish_at_exit))
 		log_once(LOG_INFO,
 			 "atexit() failed: the last GPU records are lost when the program ends");
+}
+
+void life_meet_driver(void)
+{
+	int saved = errno;
+	if (!journal_header() || devices_describe()) {
+		atomic_store(&hook_switch.setup, HOOK_SET_UP);
+		life_register_exit();
+	}
+	errno = saved;
 }
 
 void life_finish(void)
@@ -446,7 +456,7 @@ static void forget_all(void)
 	atomic_store(&was_begun, false);
 	g.finished = false;
 	g.pid = 0;
-	atomic_store(&hook_switch.recorded, false);
+	atomic_store(&hook_switch.setup, HOOK_NOT_SET_UP);
 	atomic_store(&hook_switch.begins_by_name, false);
 	atomic_store(&hook_switch.push, false);
 	libs_record(false);

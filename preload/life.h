@@ -26,4 +26,11 @@ void life_finish(void);
  */
 void life_register_exit(void);
 
+/*
+ * Called after each call, except launches and queries, until the driver is initialized. Writes what
+ * is known of the devices, and lets life_finish() run before the driver's exit handlers: after them
+ * the driver answers no more.
+ */
+void life_meet_driver(void);
+
 #endif

@@ -97,7 +97,7 @@ static inline bool is_recording(void)
  * yet. */
 static inline uint64_t ticks_now(void)
 {
-	return atomic_load_explicit(&hook_switch.recorded, memory_order_relaxed) ? hook_ticks() : 0;
+	return atomic_load_explicit(&hook_switch.setup, memory_order_relaxed) ? hook_ticks() : 0;
 }
 
 static void write_range(enum range_event event, uint32_t name, uint64_t ticks, uint64_t id,

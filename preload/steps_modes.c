@@ -117,7 +117,7 @@ void profrun_step(void)
 		return;
 	int saved = errno;
 	hook_thread.depth = 1;
-	bool is_recorded = atomic_load_explicit(&hook_switch.recorded, memory_order_acquire) ||
+	bool is_recorded = atomic_load_explicit(&hook_switch.setup, memory_order_acquire) ||
 			   life_arm();
 	if (is_recorded && hook_records(CAT_PROFILER))
 		api_boundary();

@@ -3,9 +3,13 @@
  */
 #include "test/sim/engine.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
+
 struct device engine_devices[ENGINE_MAX_DEVICES];
 
 static bool initialised;
+static atomic_bool deinitialised;
 /* The contexts by index. The index of a destroyed context is reused. */
 static struct context *contexts[ENGINE_MAX_CONTEXTS];
 static uint32_t last_context_id;
@@ -23,6 +27,12 @@ bool engine_has_context(void)
 	return false;
 }
 
+/* As the driver's own handler, which cuInit() registers, does */
+static void deinitialise(void)
+{
+	deinitialised = true;
+}
+
 CUresult sim_cuInit(unsigned flags)
 {
 	if (flags)
@@ -32,6 +42,8 @@ CUresult sim_cuInit(unsigned flags)
 	pthread_mutex_lock(&engine_lock);
 	for (int i = 0; i < ENGINE_MAX_DEVICES; i++)
 		engine_devices[i].ordinal = i;
+	if (!initialised)
+		atexit(deinitialise);
 	initialised = true;
 	pthread_mutex_unlock(&engine_lock);
 	return CUDA_SUCCESS;
@@ -39,6 +51,8 @@ CUresult sim_cuInit(unsigned flags)
 
 CUresult engine_init_check(void)
 {
+	if (deinitialised)
+		return CUDA_ERROR_DEINITIALIZED;
 	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
@@ -51,8 +65,9 @@ struct context *engine_context_checked(CUcontext handle)
 CUresult engine_context_current(struct context **context)
 {
 	struct cu_thread *t = engine_thread();
-	if (!initialised)
-		return CUDA_ERROR_NOT_INITIALIZED;
+	CUresult rc = engine_init_check();
+	if (rc)
+		return rc;
 	if (!t->stack_size || !t->stack[t->stack_size - 1])
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*context = t->stack[t->stack_size - 1];
@@ -227,8 +242,9 @@ CUresult sim_cuCtxSetCurrent(CUcontext handle)
 {
 	struct cu_thread *t = engine_thread();
 	struct context *c = engine_context_checked(handle);
-	if (!initialised)
-		return CUDA_ERROR_NOT_INITIALIZED;
+	CUresult rc = engine_init_check();
+	if (rc)
+		return rc;
 	if (handle && !c)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (t->stack_size)
@@ -241,8 +257,9 @@ CUresult sim_cuCtxSetCurrent(CUcontext handle)
 CUresult sim_cuCtxGetCurrent(CUcontext *handle)
 {
 	struct cu_thread *t = engine_thread();
-	if (!initialised)
-		return CUDA_ERROR_NOT_INITIALIZED;
+	CUresult rc = engine_init_check();
+	if (rc)
+		return rc;
 	*handle = t->stack_size ? (CUcontext)t->stack[t->stack_size - 1] : NULL;
 	return CUDA_SUCCESS;
 }

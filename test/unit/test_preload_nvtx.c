@@ -86,7 +86,7 @@ static void forget(struct seen *s)
 
 static void record(bool on)
 {
-	atomic_store(&hook_switch.recorded, true);
+	atomic_store(&hook_switch.setup, HOOK_SET_UP);
 	if (!atomic_exchange(&hook_switch.ranges, on) && on)
 		ranges_record();
 }
