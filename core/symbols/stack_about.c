@@ -17,6 +17,7 @@ enum part {
 	METHOD,
 	FILE_NAME,
 	METHOD_OF_FILE, /* a part of the file's name, a colon, and a METHOD */
+	METHOD_OF_MODULE, /* the same with the name of a native module */
 	MODULE,
 };
 
@@ -93,6 +94,9 @@ static const struct row rows[] = {
 	{ ABOUT_NUMBERS, FUNCTION, 0, "torch::utils::new_tensor" },
 	{ ABOUT_BACKWARD, FILE_NAME, 0, "torch/autograd/graph.py" },
 	{ ABOUT_BACKWARD, FILE_NAME, 0, "torch/autograd/__init__.py" },
+	{ ABOUT_EXIT, METHOD_OF_MODULE, 0, "libc.so:exit" },
+	{ ABOUT_EXIT, METHOD_OF_MODULE, 0, "libc.so:__run_exit_handlers" },
+	{ ABOUT_EXIT, METHOD, 0, "Py_FinalizeEx" },
 	{ ABOUT_WORKER, FUNCTION, 0, "Engine::thread_init" },
 	{ ABOUT_WORKER, FUNCTION, 0, "Engine::thread_main" },
 	{ ABOUT_WORKER, FUNCTION, 0, "Engine::evaluate_function" },
@@ -105,12 +109,12 @@ static bool is_last_name(const char *function, const char *name)
 	       (n == n_name || function[n - n_name - 1] == '.');
 }
 
-static bool is_method_of_file(const struct frame *frame, const char *text)
+static bool is_method_of(const char *file_name, const struct frame *frame, const char *text)
 {
 	char file[64];
 	size_t n = strcspn(text, ":");
 	snprintf(file, sizeof(file), "%.*s", (int)n, text);
-	return strstr(frame->file, file) && is_last_name(frame->function, text + n + 1);
+	return strstr(file_name, file) && is_last_name(frame->function, text + n + 1);
 }
 
 static bool matches(const struct row *row, const struct frame *frame)
@@ -123,7 +127,9 @@ static bool matches(const struct row *row, const struct frame *frame)
 	case FILE_NAME:
 		return strstr(frame->file, row->text);
 	case METHOD_OF_FILE:
-		return is_method_of_file(frame, row->text);
+		return is_method_of(frame->file, frame, row->text);
+	case METHOD_OF_MODULE:
+		return is_method_of(frame->module, frame, row->text);
 	default:
 		return strstr(frame->module, row->text);
 	}

@@ -38,6 +38,8 @@ enum stack_about {
 	ABOUT_LAUNCHING = 1 << 15,
 	/* Python's subprocess module starts a child process, or waits for its end or its output. */
 	ABOUT_CHILD = 1 << 16,
+	/* The process exits: Python shuts down, or exit handlers and destructors of libraries run. */
+	ABOUT_EXIT = 1 << 17,
 };
 
 /* Returns the bits of a whole stack; 0 for stack 0. In stack_about_whole.c. */

@@ -74,6 +74,12 @@ class Cases(Case):
         self.assertEqual(run.trace_steps(), [0])
         self.assertIn("one_kernel.cu", process["lines"][0]["file"])
 
+    def test_releases_at_exit_are_no_part_of_the_run(self):
+        _, process, _ = self.report("released_at_exit")
+        self.assertEqual(self.kernels(process), {"reduce_3000us": 1})
+        self.assertNotIn("sleep", [row["cause"] for row in process["idle"]])
+        self.assertGreaterEqual(process["steps"]["after_last_s"], 0.4)
+
     def test_nothing_repeats(self):
         run, process, _ = self.report("stages_then_end")
         self.assertEqual(self.kernels(process),

@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
 from trace import Trace  # noqa: E402
 
 PROGRAM = os.path.join(ROOT, "build", "test", "prog", "graphs", "captured")
-BODIES = ("child_graph", "launched_in_capture", "conditional_nodes")
+BODIES = ("child_graph", "nested_children", "launched_in_capture", "conditional_nodes")
 # Their nodes are not captured in the order of their lines.
 OWN_ORDER = ("changed_clone", "destroyed_nodes", "exec_update", "set_params", "capture_to_graph",
              "explicit_nodes", *BODIES)
@@ -92,11 +92,10 @@ def row(scene, pieces):
 
 
 def example(pieces):
-    """Prints the ids of one replay of the first scene."""
-    first = pieces[0].args["correlation"]
-    shown = [f"{true_line(p)}: {p.args['graph']} {p.args.get('graph_node', 0):#x}"
-             for p in pieces if p.args["correlation"] == first]
-    print(f"line: graph, node id of one replay: {'; '.join(shown)}")
+    """Prints the ids of the first pieces."""
+    shown = [f"{true_line(p)}: {p.args['graph']} {p.args.get('graph_node', 0):#x} "
+             f"of {p.args['correlation']}" for p in pieces[:12]]
+    print(f"line: graph, node id, correlation: {'; '.join(shown)}")
 
 
 def check(scene, base):
@@ -104,7 +103,8 @@ def check(scene, base):
     name = f"graph ids, {scene}"
     done, pieces = graph_work(scene, os.path.join(base, scene))
     if done.status:
-        return name, f"status {done.status}: {done.last_words()}", False
+        said = [text for text in done.err.splitlines() if not text.startswith(" ")]
+        return name, f"status {done.status}: {' / '.join(said)[:300]}", False
     if not pieces:
         return name, "no graph work in the traces", False
     wrong = row(scene, pieces)

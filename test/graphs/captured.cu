@@ -97,6 +97,33 @@ static void child_graph()
 	replay(made(graph), 2 + 2 * 3 + 1);
 }
 
+// A child graph within a child graph, which is also a child of its own. Each has a node after it.
+static void nested_children()
+{
+	cudaGraphNode_t node;
+	cudaGraph_t middle, graph;
+	BEGIN(stream);
+	KERNEL(stream);
+	KERNEL(stream);
+	cudaGraph_t inner = end(stream);
+	CHECK(cudaGraphCreate(&middle, 0));
+	nodes none;
+	ADD_KERNEL(node, middle, none);
+	nodes in_middle{ node };
+	CHECK(cudaGraphAddChildGraphNode(&node, middle, in_middle.data(), 1, inner));
+	in_middle = { node };
+	ADD_KERNEL(node, middle, in_middle);
+	CHECK(cudaGraphCreate(&graph, 0));
+	ADD_KERNEL(node, graph, none);
+	nodes after{ node };
+	CHECK(cudaGraphAddChildGraphNode(&node, graph, after.data(), 1, middle));
+	after = { node };
+	CHECK(cudaGraphAddChildGraphNode(&node, graph, after.data(), 1, inner));
+	after = { node };
+	ADD_KERNEL(node, graph, after);
+	replay(made(graph), 2 + 4 + 2);
+}
+
 // A graph that is launched while its stream is captured becomes a child graph.
 static void launched_in_capture()
 {
@@ -466,6 +493,7 @@ static const std::map<std::string, void (*)()> scenes{
 	{ "alike_kernels", alike_kernels },
 	{ "several_streams", several_streams },
 	{ "child_graph", child_graph },
+	{ "nested_children", nested_children },
 	{ "launched_in_capture", launched_in_capture },
 	{ "explicit_nodes", explicit_nodes },
 	{ "capture_to_graph", capture_to_graph },

@@ -2,7 +2,8 @@
 """Measures how often profrun chooses the loop that a program's author would call the steps, on the
 programs of test/steps/fresh, on the simulated GPU, or with PROFRUN_GPU=1 on a real one.
 
-usage: fresh.py [NAME...] [-o DIR] [-j N] [--set NAME=VALUE]... [--kept] [--check]
+usage: fresh.py [NAME...] [-o DIR] [-j N] [--set NAME=VALUE]... [--built DIR] [--kept] [--check]
+       fresh.py [NAME...] --build DIR
 
 The first line of each program has its right answer:
 
@@ -20,7 +21,7 @@ second loop that a user would accept, too. profrun's answer is one of these:
 
 Prints a table with a row for each program, and totals. A loop is LINE (ITERATIONS), with its file
 if that is not the program. The exit status is 1 if a program failed. `--kept` runs nothing: it
-judges the runs that an earlier `-o DIR` kept. `--check` checks the headers only: each line must
+judges the runs that an earlier `-o DIR` kept. `--build` only builds the programs, for `--built`. `--check` checks the headers only: each line must
 begin a loop.
 """
 import argparse
@@ -80,13 +81,18 @@ def begins_loop(answer):
     return re.search(r"\b(for|while|do)\b", text.split("\n")[answer.line - 1]) is not None
 
 
-def build(path, folder):
+def program_of(path, folder):
+    return os.path.join(folder, os.path.splitext(os.path.basename(path))[0])
+
+
+def build(path, folder, built=None):
     """Returns the command that runs a program, after building it if it needs that."""
     if path.endswith(".py"):
         return [PYTHON, path]
-    program = os.path.join(folder, "program")
-    subprocess.run([*NVCC, path, "-o", program], check=True)
-    return [program]
+    if built:
+        return [program_of(path, built)]
+    subprocess.run([*NVCC, path, "-o", program_of(path, folder)], check=True)
+    return [program_of(path, folder)]
 
 
 def accepts(accepted, loop, count=None):
@@ -146,10 +152,10 @@ def folder_of(path, base):
     return os.path.join(base, os.path.basename(path))
 
 
-def run(path, base, settings):
+def run(path, base, settings, built):
     folder = folder_of(path, base)
     os.makedirs(folder, exist_ok=True)
-    command = build(path, folder)
+    command = build(path, folder, built)
     out = os.path.join(folder, "out")
     with open(os.path.join(folder, "output.txt"), "w", encoding="utf-8") as file:
         done = subprocess.run([LAUNCHER, *([] if ON_GPU else ["--sim"]), "-o", out, "--", *command],
@@ -190,6 +196,8 @@ def main():
     parser.add_argument("-o", dest="folder", help="keep the runs' folders here")
     parser.add_argument("-j", dest="jobs", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], help="a setting of the runs")
+    parser.add_argument("--build", metavar="DIR")
+    parser.add_argument("--built", metavar="DIR")
     parser.add_argument("--kept", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
@@ -199,6 +207,11 @@ def main():
         for answer in bad:
             print(f"{answer.file}:{answer.line}: no loop begins here", file=sys.stderr)
         return int(bool(bad))
+    if options.build:
+        os.makedirs(options.build, exist_ok=True)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(lambda path: build(path, options.build), paths))
+        return 0
     settings = dict(setting.split("=", 1) for setting in options.set)
     with tempfile.TemporaryDirectory(prefix="profrun-fresh-") as scratch, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -207,7 +220,8 @@ def main():
             results = [read_kept(path, base) for path in paths
                        if os.path.exists(folder_of(path, base))]
         else:
-            results = list(pool.map(lambda path: run(path, base, settings), paths))
+            results = list(pool.map(lambda path: run(path, base, settings, options.built),
+                                    paths))
     print("\n".join(table(result.row() for result in results)))
     for suffix in LEADERS:
         of_suffix = [result for result in results if result.name.endswith(suffix)]

@@ -87,6 +87,15 @@ static void test_a_method_is_meant_by_its_last_name(void **state)
 	assert_int_equal(about("log_metrics", "", 0), 0);
 }
 
+static void test_exit_is_that_of_the_c_library(void **state)
+{
+	(void)state;
+	assert_int_equal(about("exit", "libc.so.6", 40), ABOUT_EXIT);
+	assert_int_equal(about("Py_FinalizeEx", "python3.12", 40), ABOUT_EXIT);
+	assert_int_equal(about("Scope.exit", "", 0), 0);
+	assert_int_equal(about("exit", "libplugin.so", 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +104,7 @@ int main(void)
 		cmocka_unit_test(test_a_file),
 		cmocka_unit_test(test_only_taking_from_a_queue_fetches),
 		cmocka_unit_test(test_a_method_is_meant_by_its_last_name),
+		cmocka_unit_test(test_exit_is_that_of_the_c_library),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,11 +16,16 @@ struct match {
 	size_t n;
 };
 
-/* A piece of work and the index of its node. */
+/* A piece of work and its node. */
 struct placed {
 	const struct rec_gpu *gpu;
-	uint32_t index;
+	const struct graph_slot *slot;
 };
+
+static const struct graph_node *node_at(const struct graph_exec *e, const struct graph_slot *slot)
+{
+	return &e->views.at[slot->view].nodes->list.at[slot->index];
+}
 
 static bool is_changed(const struct graph_exec *e, const struct graph_node *node)
 {
@@ -83,28 +88,32 @@ static int by_launch_and_index(const void *a, const void *b)
 	const struct placed *x = a, *y = b;
 	if (x->gpu->correlation != y->gpu->correlation)
 		return x->gpu->correlation < y->gpu->correlation ? -1 : 1;
-	if (x->index != y->index)
-		return x->index < y->index ? -1 : 1;
+	if (x->slot->view != y->slot->view)
+		return x->slot->view < y->slot->view ? -1 : 1;
+	if (x->slot->index != y->slot->index)
+		return x->slot->index < y->slot->index ? -1 : 1;
 	return x->gpu->begin_ticks < y->gpu->begin_ticks
 		       ? -1
 		       : x->gpu->begin_ticks > y->gpu->begin_ticks;
 }
 
-/* Returns whether the nodes that one stream captured ran in their order. `p`: the work of one
- * launch, by node. A node that ran more than once says nothing. */
-static bool is_in_order(const struct graph_view *v, const struct placed *p, size_t n)
+/* Returns whether the nodes that one stream captured into one graph ran in their order. `p`: the
+ * work of one launch, by node. A node that ran more than once says nothing. */
+static bool is_in_order(const struct graph_exec *e, const struct placed *p, size_t n)
 {
 	struct {
 		uint64_t stream, begin_ticks;
+		uint32_t view;
 	} last[STREAMS_MOST];
 	size_t n_last = 0;
 	for (size_t i = 1; i < n; i++)
-		if (p[i].index == p[i - 1].index)
+		if (p[i].slot == p[i - 1].slot)
 			return true;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t stream = v->nodes->list.at[p[i].index].call.stream;
+		uint64_t stream = node_at(e, p[i].slot)->call.stream;
+		uint32_t view = p[i].slot->view;
 		size_t k = 0;
-		while (k < n_last && last[k].stream != stream)
+		while (k < n_last && (last[k].stream != stream || last[k].view != view))
 			k++;
 		if (!stream || k == STREAMS_MOST)
 			continue;
@@ -112,18 +121,19 @@ static bool is_in_order(const struct graph_view *v, const struct placed *p, size
 			return false;
 		n_last += k == n_last;
 		last[k].stream = stream;
+		last[k].view = view;
 		last[k].begin_ticks = p[i].gpu->begin_ticks;
 	}
 	return true;
 }
 
-static bool are_in_order(const struct graph_view *v, struct placed *p, size_t n)
+static bool are_in_order(const struct graph_exec *e, struct placed *p, size_t n)
 {
 	qsort(p, n, sizeof(*p), by_launch_and_index);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && p[next].gpu->correlation == p[i].gpu->correlation;)
 			next++;
-		if (!is_in_order(v, p + i, next - i))
+		if (!is_in_order(e, p + i, next - i))
 			return false;
 	}
 	return true;
@@ -148,17 +158,18 @@ static bool fits(const struct match *m, struct graph_reading r)
 			is_good = v->is_exact || (local <= v->last && !is_gone(v, local));
 			continue;
 		}
-		const struct graph_node *node = &v->nodes->list.at[slot->index];
+		const struct graph_node *node = node_at(m->exec, slot);
 		is_good = v->is_exact || is_changed(m->exec, node) || is_work_of(m, g, node, false);
 		if (!(g->flags & GPU_WRONG_ID))
-			placed[n++] = (struct placed){ g, slot->index };
+			placed[n++] = (struct placed){ g, slot };
 	}
-	is_good = is_good && are_in_order(v, placed, n);
+	is_good = is_good && are_in_order(m->exec, placed, n);
 	free(placed);
 	return is_good;
 }
 
-/* The graph's own nodes have its number in the upper half of their ids, nested ones have not. */
+/* The graph's own nodes have its number in the upper half of their ids. Nested ones have another
+ * number, or are numbered after the graph's own nodes. */
 static struct graph_group *group_of(struct graph_exec *e, uint32_t upper, uint32_t graph)
 {
 	bool is_root = upper == (e->id ? e->id : graph);
@@ -168,7 +179,8 @@ static struct graph_group *group_of(struct graph_exec *e, uint32_t upper, uint32
 	struct graph_group new = { .upper = upper };
 	for (uint32_t view = 0; view < e->views.n; view++)
 		for (uint32_t offset = 0; offset < OFFSETS; offset++)
-			if (is_root == !view && new.left.n < READINGS_MOST &&
+			if (is_root == (!view || e->views.at[view].order) &&
+			    new.left.n < READINGS_MOST &&
 			    !(offset && e->views.at[view].is_exact))
 				vec_push(&new.left, (struct graph_reading){ view, offset });
 	vec_push(&e->groups, new);
@@ -177,7 +189,19 @@ static struct graph_group *group_of(struct graph_exec *e, uint32_t upper, uint32
 
 static bool is_same_view(const struct graph_exec *e, uint32_t a, uint32_t b)
 {
-	return e->views.at[a].nodes == e->views.at[b].nodes;
+	const struct graph_view *x = &e->views.at[a], *y = &e->views.at[b];
+	return x->nodes == y->nodes && x->order == y->order;
+}
+
+static uint8_t order_of(const struct graph_exec *e, const struct graph_reading *r)
+{
+	return e->views.at[r->view].order;
+}
+
+/* What other graphs have shown decides between equal readings. */
+static uint32_t restrict_to(uint32_t left, uint32_t known)
+{
+	return left & known ? left & known : left;
 }
 
 /* Returns the only reading that is left; NULL: there is none, or more than one. */
@@ -185,21 +209,26 @@ static const struct graph_reading *decide(struct graph_table *t, const struct gr
 					  const struct graph_group *group)
 {
 	const struct graph_reading *found = NULL;
-	uint32_t offsets = 0;
-	for (size_t i = 0; i < group->left.n; i++)
+	uint32_t offsets = 0, orders = 0;
+	for (size_t i = 0; i < group->left.n; i++) {
 		offsets |= 1u << group->left.at[i].offset;
-	/* what other graphs have shown decides between equal readings */
-	uint32_t known = t->offsets & offsets ? t->offsets : offsets;
+		orders |= 1u << order_of(e, &group->left.at[i]);
+	}
+	offsets = restrict_to(offsets, t->offsets);
+	/* as long as no nested node has run, all orders are the same */
+	orders = orders & 1u << ORDER_OWN ? 1u << ORDER_OWN : restrict_to(orders, t->orders);
 	for (size_t i = 0; i < group->left.n; i++) {
 		const struct graph_reading *r = &group->left.at[i];
-		if (!(known >> r->offset & 1))
+		if (!(offsets >> r->offset & 1) || !(orders >> order_of(e, r) & 1))
 			continue;
 		if (found && (found->offset != r->offset || !is_same_view(e, found->view, r->view)))
 			return NULL;
 		found = r;
 	}
-	if (found && group->left.n == 1 && !e->views.at[found->view].is_exact)
+	if (found && group->left.n == 1 && !e->views.at[found->view].is_exact) {
 		t->offsets |= 1u << found->offset;
+		t->orders |= 1u << order_of(e, found);
+	}
 	return found;
 }
 
@@ -222,7 +251,7 @@ static void name_work(const struct match *m, const struct graph_reading *r, stru
 {
 	const struct graph_view *v = &m->exec->views.at[r->view];
 	const struct graph_slot *slot = slot_of(v, (uint32_t)w->gpu->node - r->offset);
-	const struct graph_node *node = slot ? &v->nodes->list.at[slot->index] : NULL;
+	const struct graph_node *node = slot ? node_at(m->exec, slot) : NULL;
 	bool has_changed = node && is_changed(m->exec, node);
 	w->lack = GRAPH_LACK_NONE;
 	if (!node)
@@ -230,7 +259,7 @@ static void name_work(const struct match *m, const struct graph_reading *r, stru
 	else if (!is_work_of(m, w->gpu, node, has_changed))
 		w->lack = has_changed ? GRAPH_LACK_CHANGED : GRAPH_LACK_IDS;
 	w->node = w->lack ? NULL : node;
-	w->view = v;
+	w->view = slot ? &m->exec->views.at[slot->view] : v;
 }
 
 static void resolve_group(struct graph_table *t, struct match *m, struct graph_exec *e)

@@ -3,7 +3,12 @@
 
 #include "core/util/bisect.h"
 
-enum { NESTED_MOST = 16, VIEWS_MOST = 1024 };
+enum {
+	NESTED_MOST = 16,
+	VIEWS_MOST = 1024,
+	/* A damaged journal may nest a large graph in itself again and again. */
+	SLOTS_MOST = 1 << 18,
+};
 
 /* ---- Nodes ---- */
 
@@ -409,7 +414,8 @@ static void list_slots(struct graph_view *v, const struct graph_nodes *nodes, si
 			continue;
 		}
 		v->is_exact &= node->call.flags & NODE_ID_IS_EXACT;
-		vec_push(&v->slots, (struct graph_slot){ node->call.local, (uint32_t)i });
+		vec_push(&v->slots,
+			 (struct graph_slot){ .local = node->call.local, .index = (uint32_t)i });
 	}
 	if (v->slots.n)
 		qsort(v->slots.at, v->slots.n, sizeof(*v->slots.at), slots_by_local);
@@ -443,27 +449,109 @@ static void renumber(struct graph_view *v, const struct graph_view *by)
 static void add_view(struct graph_exec *e, struct graph_nodes *nodes, size_t n,
 		     struct graph_nodes *numbers, size_t n_numbers, int depth)
 {
-	struct graph_view v = { .nodes = nodes_use(nodes) }, by = { 0 };
+	uint32_t view = (uint32_t)e->views.n;
+	struct graph_view v = { .nodes = nodes_use(nodes), .depth = (uint8_t)depth }, by = { 0 };
 	list_slots(&v, nodes, n, e->from_ticks);
 	if (numbers != nodes) {
 		list_slots(&by, numbers, n_numbers, e->numbered_ticks);
 		renumber(&v, &by);
 	}
 	vec_push(&e->views, v);
-	for (size_t i = 0; i < v.slots.n && depth < NESTED_MOST; i++) {
+	e->n_slots += v.slots.n;
+	for (size_t i = 0; i < v.slots.n; i++) {
 		const struct graph_node *node = &nodes->list.at[v.slots.at[i].index], *old = node;
+		v.slots.at[i].view = view;
 		if (numbers != nodes)
 			old = &numbers->list.at[by.slots.at[i].index];
-		if (node->child && old->child && e->views.n < VIEWS_MOST)
-			add_view(e, node->child, node->n_child, old->child, old->n_child,
-				 depth + 1);
+		if (!node->child || !old->child || depth >= NESTED_MOST ||
+		    e->views.n >= VIEWS_MOST || e->n_slots >= SLOTS_MOST)
+			continue;
+		v.slots.at[i].child = (uint32_t)e->views.n;
+		add_view(e, node->child, node->n_child, old->child, old->n_child, depth + 1);
 	}
 	vec_free(&by.slots);
 	vec_free(&by.gone);
 }
 
+static void append_slot(struct graph_view *to, struct graph_slot slot)
+{
+	slot.local = ++to->last;
+	vec_push(&to->slots, slot);
+}
+
+/* Appends the nodes of the graphs that are nested in a view. */
+static void append_nested(const struct graph_exec *e, struct graph_view *to, uint32_t view)
+{
+	const struct graph_view *v = &e->views.at[view];
+	for (size_t i = 0; i < v->slots.n; i++) {
+		const struct graph_slot *slot = &v->slots.at[i];
+		if (view && to->order == ORDER_NODES)
+			append_slot(to, *slot);
+		if (!slot->child)
+			continue;
+		const struct graph_view *child = &e->views.at[slot->child];
+		for (size_t k = 0; to->order == ORDER_DEPTH && k < child->slots.n; k++)
+			append_slot(to, child->slots.at[k]);
+		append_nested(e, to, slot->child);
+	}
+}
+
+/* Appends the nodes of all nested graphs of one depth. Returns whether there are any. */
+static bool append_depth(const struct graph_exec *e, struct graph_view *to, size_t n_views,
+			 uint8_t depth)
+{
+	bool is_any = false;
+	for (size_t i = 1; i < n_views; i++) {
+		const struct graph_view *v = &e->views.at[i];
+		for (size_t k = 0; v->depth == depth && k < v->slots.n; k++)
+			append_slot(to, v->slots.at[k]);
+		is_any |= v->depth == depth;
+	}
+	return is_any;
+}
+
+static bool has_view(const struct graph_exec *e, size_t from, const struct graph_view *v)
+{
+	for (size_t i = from; i < e->views.n; i++) {
+		const struct graph_view *x = &e->views.at[i];
+		if (x->slots.n == v->slots.n &&
+		    !memcmp(x->slots.at, v->slots.at, v->slots.n * sizeof(*v->slots.at)))
+			return true;
+	}
+	return false;
+}
+
+/* Adds a view of all nodes in an order that a driver may number them in, unless another one has the
+ * same numbers. */
+static void add_ordered(struct graph_exec *e, size_t n_views, enum graph_order order)
+{
+	const struct graph_view *own = &e->views.at[0];
+	struct graph_view v = { .order = (uint8_t)order, .last = own->last };
+	for (size_t i = 0; i < own->slots.n; i++)
+		vec_push(&v.slots, own->slots.at[i]);
+	for (size_t i = 0; i < own->gone.n; i++)
+		vec_push(&v.gone, own->gone.at[i]);
+	if (order == ORDER_BREADTH)
+		for (uint8_t depth = 1; append_depth(e, &v, n_views, depth);)
+			depth++;
+	else
+		append_nested(e, &v, 0);
+	if (!has_view(e, n_views, &v)) {
+		v.nodes = nodes_use(own->nodes);
+		vec_push(&e->views, v);
+		return;
+	}
+	vec_free(&v.slots);
+	vec_free(&v.gone);
+}
+
 void graph_exec_view(struct graph_exec *e)
 {
-	if (!e->views.n && e->nodes && e->numbers)
-		add_view(e, e->nodes, e->n, e->numbers, e->n_numbers, 0);
+	if (e->views.n || !e->nodes || !e->numbers)
+		return;
+	add_view(e, e->nodes, e->n, e->numbers, e->n_numbers, 0);
+	size_t n_views = e->views.n;
+	for (enum graph_order order = ORDER_OWN + 1;
+	     order < GRAPH_ORDERS && n_views > 1 && !e->views.at[0].is_exact; order++)
+		add_ordered(e, n_views, order);
 }

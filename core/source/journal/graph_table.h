@@ -41,13 +41,26 @@ struct graph_nodes {
 	VEC(struct graph_node) list;
 };
 
-/* A node's number and its index in the list of nodes. */
+/* A node's number, the view of the graph that contains it, and its index in that graph's list. */
 struct graph_slot {
-	uint32_t local, index;
+	uint32_t local, index, view;
+	uint32_t child; /* the view of the graph that is nested in the node; 0: none */
 };
 
-/* A graph, or a graph nested in it, as it was instantiated. */
+/* How a driver numbers the nodes of nested graphs as if they were nodes of the executable graph.
+ * All have numbers after those of the graph's own nodes. */
+enum graph_order {
+	ORDER_OWN,     /* it does not: each graph has numbers from 0 */
+	ORDER_NODES,   /* after each node, those of the graph nested in it */
+	ORDER_DEPTH,   /* a graph's nodes, then those of each graph nested in it */
+	ORDER_BREADTH, /* all nodes of one depth, then those of the next */
+	GRAPH_ORDERS,
+};
+
+/* A graph, or a graph nested in it, as it was instantiated; or all of them in one order. */
 struct graph_view {
+	uint8_t order; /* enum graph_order */
+	uint8_t depth; /* ORDER_OWN: of the nesting; 0: the graph itself */
 	struct graph_nodes *nodes;
 	VEC(struct graph_slot) slots; /* sorted by `local` */
 	VEC(uint32_t) gone;	      /* numbers of the nodes that were destroyed before */
@@ -82,6 +95,7 @@ struct graph_exec {
 	uint64_t numbered_ticks; /* when it was instantiated */
 	VEC(struct graph_view)
 	views; /* made when first needed; the first one is the graph itself */
+	size_t n_slots; /* of all views that are a graph's own */
 	VEC(struct graph_group) groups;
 	struct map changed; /* handles of the nodes that got new parameters */
 };
@@ -102,6 +116,7 @@ struct graph_table {
 	uint32_t n_chains;
 	/* bits of the offsets that the work of whole graphs has confirmed; 0: none yet */
 	uint32_t offsets;
+	uint32_t orders; /* the same of enum graph_order */
 	uint64_t n_nodes; /* held in memory, for tests */
 };
 

@@ -351,6 +351,14 @@ bool ingest_expects(const void *ingest, const struct rec_call *call);
 
 /* Sets each thread's n_cut to its number of calls that begin before `end`. Returns the sum. */
 size_t ingest_cut_calls(struct ingest *f, uint64_t end);
+
+/* Leaves out each thread's last calls that were made at exit and make no GPU work: libraries
+ * release what they hold. Lowers n_cut. Returns the number of calls left out. */
+size_t ingest_leave_out_exit(struct ingest *f);
+
+/* Returns whether the cut is everything that was recorded, because no steps were detected. */
+bool ingest_is_whole_run(const struct ingest *f, const struct ingest_cut *cut);
+
 /*
  * Returns each thread's first n_cut calls, parallel to ingest.threads. The caller frees the array.
  */

@@ -599,6 +599,11 @@ static void build_notes(struct build *b)
 				   : "the process was killed here");
 }
 
+bool ingest_is_whole_run(const struct ingest *f, const struct ingest_cut *cut)
+{
+	return f->one_step || (cut->is_last && !f->counts.steps);
+}
+
 static void describe(struct build *b)
 {
 	const struct ingest *f = b->f;
@@ -626,7 +631,7 @@ static void describe(struct build *b)
 	b->m->was_yielded = was_yielded(b);
 	b->m->is_cut = b->cut->is_cut;
 	b->m->is_lost = b->cut->is_cut && !b->cut->is_last;
-	b->m->is_whole_run = f->one_step || (b->cut->is_last && !f->counts.steps);
+	b->m->is_whole_run = ingest_is_whole_run(f, b->cut);
 	b->m->begin_ns = timebase_ns(&f->time, begin);
 	b->m->end_ns = timebase_ns(&f->time, end > begin ? end : begin);
 }

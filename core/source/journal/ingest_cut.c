@@ -2,6 +2,7 @@
 #include "core/source/journal/ingest.h"
 
 #include "core/source/journal/pair_first.h"
+#include "core/symbols/stack_about.h"
 #include "core/util/bisect.h"
 
 /*
@@ -36,6 +37,21 @@ size_t ingest_cut_calls(struct ingest *f, uint64_t end)
 		struct ingest_thread *t = &f->threads.at[i];
 		t->n_cut = bisect(t->calls.n, k, t->calls.at[k].begin_ticks < end);
 		total += t->n_cut;
+	}
+	return total;
+}
+
+size_t ingest_leave_out_exit(struct ingest *f)
+{
+	size_t total = 0;
+	for (size_t i = 0; i < f->threads.n; i++) {
+		struct ingest_thread *t = &f->threads.at[i];
+		size_t n = t->n_cut;
+		while (n && !ingest_expects_work(f, &t->calls.at[n - 1]) &&
+		       stack_about(f->run.frames, t->calls.at[n - 1].stack) & ABOUT_EXIT)
+			n--;
+		total += t->n_cut - n;
+		t->n_cut = n;
 	}
 	return total;
 }

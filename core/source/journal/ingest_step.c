@@ -224,6 +224,12 @@ static bool lasts_until_exit(const struct ingest *f, const struct ingest_cut *cu
 	return cut->is_last ? f->counts.steps > 0 : ends_with_process(f);
 }
 
+/* Returns whether the step is the whole run, or its end is not known otherwise. */
+static bool ends_at_last_event(const struct ingest *f, const struct ingest_cut *cut)
+{
+	return lasts_until_exit(f, cut) || (ingest_is_whole_run(f, cut) && !cut->is_killed);
+}
+
 /*
  * Ends the step at the end of its last call or GPU work. What the CPU did after that is outside the
  * step. After the last call of a run, Python shuts down, which takes seconds if much was imported.
@@ -295,6 +301,8 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 		.is_cut = is_last ? killed : f->marks.at[1].cuts,
 	};
 	cut.n_calls = ingest_cut_calls(f, end);
+	if (ends_at_last_event(f, &cut))
+		cut.n_calls -= ingest_leave_out_exit(f);
 	cut.threads = ingest_cut_threads(f);
 	bool is_recorded = cut.is_recorded = ingest_is_recorded(f, &mark, end);
 	take_works(f, &cut);
@@ -302,7 +310,7 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	ingest_build(f, &cut, &m);
 	m.part = part_of(f, &cut);
 	m.has_no_end = m.is_cut || m.is_lost || lasts_until_exit(f, &cut);
-	if (lasts_until_exit(f, &cut) || (m.is_whole_run && !killed))
+	if (ends_at_last_event(f, &cut))
 		end_at_last_event(&m);
 	if (m.is_whole_run) {
 		f->unit_begin_ns = m.begin_ns;
@@ -346,6 +354,8 @@ void ingest_drop_unwanted(struct ingest *f)
 		.mark = &nothing,
 	};
 	cut.n_calls = ingest_cut_calls(f, end);
+	if (ends_at_last_event(f, &cut))
+		cut.n_calls -= ingest_leave_out_exit(f);
 	cut.threads = ingest_cut_threads(f);
 	ingest_pair_by_order(f);
 	take_works(f, &cut);
