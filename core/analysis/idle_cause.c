@@ -658,7 +658,7 @@ static void explain_device(struct idle_host *h, uint32_t lane, uint64_t from_ns,
 {
 	const struct idle_gap *gap = h->gap;
 	uint64_t ns = gap->end_ns - from_ns;
-	uint8_t cause = IDLE_UNKNOWN;
+	uint8_t cause = IDLE_DELAY;
 	if (ns <= LATENCY_NS && from_ns > gap->begin_ns) {
 		attribute_to_host(h, &h->lane[lane], ns, call);
 		return;

@@ -332,8 +332,8 @@ static double typical_ms(const struct findings *f, const struct finding_idle *x)
 }
 
 /*
- * Some idle time is of no resource: code is loaded once, and nothing shows what the CPU did in
- * unknown time. Returns the cause on the device that has most of it, if it is more than `least_ms`;
+ * Some idle time is of no resource: code is loaded once, work that was launched long ago waits for
+ * something else, and nothing shows what the CPU did in unknown time. Returns the cause on the device that has most of it, if it is more than `least_ms`;
  * else NULL. `of_any`: of all causes.
  */
 static const struct finding_idle *find_unplayed(const struct findings *f, double least_ms,
@@ -342,7 +342,8 @@ static const struct finding_idle *find_unplayed(const struct findings *f, double
 	const struct finding_idle *most = NULL;
 	for (size_t i = 0; i < f->idle.n; i++) {
 		const struct finding_idle *x = &f->idle.at[i];
-		bool is_unplayed = x->cause == IDLE_MODULE || x->cause == IDLE_UNKNOWN || of_any;
+		bool is_unplayed = x->cause == IDLE_MODULE || x->cause == IDLE_DELAY ||
+				   x->cause == IDLE_UNKNOWN || of_any;
 		if (!is_unplayed || typical_ms(f, x) <= least_ms)
 			continue;
 		least_ms = typical_ms(f, x);
@@ -359,6 +360,11 @@ static void say_unplayed(struct judge *j, const struct finding_idle *x)
 		judge_say(f,
 			  "GPU %u is idle for %.*f of %.*f ms while code is loaded, which happens "
 			  "once: record more steps",
+			  x->device, MS(ms), MS(f->measured_ms));
+	else if (x->cause == IDLE_DELAY)
+		judge_say(f,
+			  "GPU %u is idle for %.*f of %.*f ms while launched work waits to start: "
+			  "another process may be using the GPU (see nvidia-smi)",
 			  x->device, MS(ms), MS(f->measured_ms));
 	else if (x->cause == IDLE_UNKNOWN)
 		judge_say(f, "GPU %u is idle for %.*f of %.*f ms, and nothing recorded shows why",

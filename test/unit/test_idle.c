@@ -339,8 +339,8 @@ static void cause_unknown(void **state)
 	sb_launch(&f->b, 0, 0, 100, 1);
 	sb_launch(&f->b, 10, 600, 1000, 3);
 	finish(f);
-	assert_float_equal(idle_us(f, IDLE_UNKNOWN), 500, 1e-6);
-	assert_int_equal(site_of(f, IDLE_UNKNOWN), 30);
+	assert_float_equal(idle_us(f, IDLE_DELAY), 500, 1e-6);
+	assert_int_equal(site_of(f, IDLE_DELAY), 30);
 }
 
 /*
