@@ -34,6 +34,7 @@ ROWS = (
     Case("cpu_before_launch.cu", None, ("reference",)),
     Case("first_calls_async.cu", None),
     Case("one_kernel.cu", None),
+    Case("released_at_exit.cu", None),
     Case("threadpool_server.py", 300),
     Case("short_epochs.py", 200),
     Case("gc_pause.py", 300),
