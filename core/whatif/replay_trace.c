@@ -129,6 +129,7 @@ static uint32_t event_slot(struct replay_trace *m, uint64_t handle)
 	if (is_new) {
 		*slot = m->event_ns.n;
 		vec_push(&m->event_ns, NAN);
+		vec_push(&m->event_work, REPLAY_NONE);
 	}
 	return (uint32_t)*slot;
 }
@@ -189,9 +190,17 @@ static void trace_launch(struct replay_trace *m, struct replay_op *op,
 		op->cost_ns = fminf(op->cost_ns, (float)m->r->learned.issue_ns);
 }
 
-/* Sets the times of a call that waits. `ready`: when the awaited work was done; NAN: not known. */
+/* Returns by how much the wait for this work may have returned too early. */
+static double early_most_ns(const struct replay_trace *m, uint32_t work)
+{
+	bool is_node = work != REPLAY_NONE && m->r->works.at[work].is_chained;
+	return REPLAY_EARLY_MOST_NS + (is_node ? (double)m->r->works.at[work].duration_ns : 0);
+}
+
+/* Sets the times of a call that waits. `ready`: when the awaited work was done; NAN: not known.
+ * `work`: the last of it. */
 static void trace_wait(struct replay_trace *m, struct replay_op *op, const struct timeline_call *c,
-		       double ready)
+		       double ready, uint32_t work)
 {
 	double begin = replay_at(m, c->begin_ns), end = replay_at(m, c->end_ns);
 	op->cost_ns = (float)(end - begin);
@@ -201,7 +210,7 @@ static void trace_wait(struct replay_trace *m, struct replay_op *op, const struc
 		/* The call waited for work of earlier steps. In the replay's second and later
 		 * iterations this work exists, so the wait is not part of the cost. */
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
-	} else if (ready > begin && end > ready - REPLAY_EARLY_MOST_NS) {
+	} else if (ready > begin && end > ready - early_most_ns(m, work)) {
 		op->exit_ns = (float)(end - ready);
 		op->cost_ns = (float)fmin(end - begin, m->r->learned.check_ns);
 		replay_sample(&m->exit, fmax(0, end - ready - (double)op->call_waited_ns));
@@ -215,22 +224,24 @@ static void trace_wait(struct replay_trace *m, struct replay_op *op, const struc
 static void trace_named_wait(struct replay_trace *m, struct replay_op *op,
 			     const struct timeline_call *c)
 {
-	uint32_t device = c->device == DEVICE_UNKNOWN ? REPLAY_NONE : c->device;
+	uint32_t device = c->device == DEVICE_UNKNOWN ? REPLAY_NONE : c->device, work = REPLAY_NONE;
 	double ready;
 	if (c->wait == WAIT_EVENT) {
 		op->role = ROLE_WAIT_EVENT;
 		op->target = event_slot(m, c->handle);
 		ready = m->event_ns.at[op->target];
+		work = m->event_work.at[op->target];
 	} else if (c->wait == WAIT_STREAM || c->wait == WAIT_COPY) {
 		op->role = ROLE_WAIT_STREAM;
 		op->target = stream_slot(m, c);
 		ready = m->state.at[op->target].ready_ns;
+		work = m->state.at[op->target].last;
 	} else {
 		op->role = ROLE_WAIT_DEVICE;
 		op->target = device;
 		ready = replay_device_ready(m, device);
 	}
-	trace_wait(m, op, c, ready);
+	trace_wait(m, op, c, ready, work);
 }
 
 static void trace_event(struct replay_trace *m, struct replay_op *op, const struct timeline_call *c)
@@ -242,9 +253,12 @@ static void trace_event(struct replay_trace *m, struct replay_op *op, const stru
 	op->stream = stream_slot(m, c);
 	op->target = event_slot(m, c->handle);
 	double *ready = &m->state.at[op->stream].ready_ns, *event = &m->event_ns.at[op->target];
-	if (op->role == ROLE_EVENT)
+	if (op->role == ROLE_EVENT) {
 		*event = fmax(replay_at(m, c->begin_ns), *ready);
-	else if (!isnan(*ready)) /* NAN: the stream may still be busy with earlier steps */
+		m->event_work.at[op->target] = m->state.at[op->stream].last;
+		return;
+	}
+	 if (!isnan(*ready)) /* NAN: the stream may still be busy with earlier steps */
 		*ready = fmax(*ready, *event);
 }
 
@@ -368,8 +382,10 @@ void replay_trace_run(struct replay_trace *m, uint64_t begin_ns)
 		m->lane_end[i] = 0;
 	for (size_t i = 0; i < m->state.n; i++)
 		m->state.at[i] = (struct replay_stream_state){ NAN, REPLAY_NONE };
-	for (size_t i = 0; i < m->event_ns.n; i++)
+	for (size_t i = 0; i < m->event_ns.n; i++) {
 		m->event_ns.at[i] = NAN;
+		m->event_work.at[i] = REPLAY_NONE;
+	}
 }
 
 void replay_trace_free(struct replay_trace *m)
@@ -380,6 +396,7 @@ void replay_trace_free(struct replay_trace *m)
 	map_free(&m->events);
 	vec_free(&m->state);
 	vec_free(&m->event_ns);
+	vec_free(&m->event_work);
 	vec_free(&m->before_in_stream);
 	vec_free(&m->event_role);
 }

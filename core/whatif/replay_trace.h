@@ -42,6 +42,7 @@ struct replay_trace {
 	VEC(struct replay_stream_state) state; /* by stream */
 	/* By event: when it occurs; NAN: not recorded in this run so far. */
 	VEC(double) event_ns;
+	VEC(uint32_t) event_work; /* by event: the work before it in its stream, or REPLAY_NONE */
 	/* By work: the previous work of its stream, or REPLAY_NONE. */
 	VEC(uint32_t) before_in_stream;
 	/* By function name: enum replay_role + 1; 0: not looked up. */
@@ -58,9 +59,12 @@ static inline double replay_at(const struct replay_trace *m, uint64_t ns)
 	return (double)(int64_t)(ns - m->origin_ns);
 }
 
-/* If a wait returned more than this time before its supposed target was done, it waited for
+/*
+ * If a wait returned more than this time before its supposed target was done, it waited for
  * something else. A shorter time may be a clock error, because the clocks of host and GPU differ by
- * a few us. */
+ * a few us. A wait for a graph may return earlier still: on an H200 with CUDA 13.0, when its last
+ * node began by CUPTI's times (78 us before an 80 us kernel ended).
+ */
 #define REPLAY_EARLY_MOST_NS 20e3
 
 /*

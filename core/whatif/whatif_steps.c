@@ -88,7 +88,9 @@ void whatif_choose_typical(struct whatif *w)
 	replay_step_lengths(&w->replay, w->lengths_ns);
 	double median = quantile_ns(w->lengths_ns, n, 0.5);
 	w->most_times = LONGER;
-	mark_up_to(w, LONGER * median);
+	/* Steps of several threads overlap: where half of them end together with another one, the
+	 * time from one end to the next says nothing of a single step. */
+	mark_up_to(w, median > 0 ? LONGER * median : INFINITY);
 	/* If longer steps are not few, or recur regularly, they belong to the program's normal
 	 * steps. Only steps that are longer than those, too, are left out. */
 	if (w->n_typical < n && (!are_few(n - w->n_typical, n) || come_regularly(w))) {

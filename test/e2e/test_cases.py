@@ -80,6 +80,13 @@ class Cases(Case):
         self.assertNotIn("sleep", [row["cause"] for row in process["idle"]])
         self.assertGreaterEqual(process["steps"]["after_last_s"], 0.4)
 
+    def test_steps_that_overlap(self):
+        """Eight threads take tasks in turn, so many steps end together with another one."""
+        for _ in range(6):
+            run, process, _ = self.report("stream_per_task")
+            self.assertNotIn("nan", run.err)
+            self.assertGreater(process["replay"]["step_ms"], 0)
+
     def test_nothing_repeats(self):
         run, process, _ = self.report("stages_then_end")
         self.assertEqual(self.kernels(process),

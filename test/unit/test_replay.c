@@ -280,6 +280,33 @@ static void free_launches_save_what_they_cost(void **state)
 	twin_free(tw);
 }
 
+/* A graph of a long and a short kernel. The host waits for the graph before, and the wait returns
+ * when its last kernel begins. */
+static void paced_graph(struct twin *tw)
+{
+	const struct twin_node nodes[] = { { CAT_LAUNCH, 300, 1 }, { CAT_LAUNCH, 80, 2 } };
+	twin_graph(tw, 1, nodes, 2, 3);
+	twin_record_event(tw, 1, 1, 4);
+	tw->event[1] -= 75;
+	twin_wait_event(tw, 2, WAIT);
+	twin_graph(tw, 1, nodes, 2, 3);
+	twin_record_event(tw, 1, 2, 4);
+	tw->event[2] -= 75;
+	twin_wait_event(tw, 1, WAIT);
+}
+
+static void a_wait_for_a_graph_may_return_early(void **state)
+{
+	static const struct whatif_change change = { .kind = WHATIF_TWICE,
+						     .what = WHATIF_TWICE_GPU };
+	(void)state;
+	struct twin *tw = record(paced_graph);
+	struct whatif_result r = play(tw, &change, 1);
+	assert_near(r.replayed_ms, 0.762, 0.01, 0);
+	assert_near(r.gain_ms, 0.380, 0.05, 0);
+	twin_free(tw);
+}
+
 static void what_is_missing_is_refused(void **state)
 {
 	struct whatif_change line = { .kind = WHATIF_WAIT, .file = "train.py", .line = 700 };
@@ -374,6 +401,7 @@ int main(void)
 		cmocka_unit_test(less_is_never_slower),
 		cmocka_unit_test(a_pause_at_the_cut_counts),
 		cmocka_unit_test(free_launches_save_what_they_cost),
+		cmocka_unit_test(a_wait_for_a_graph_may_return_early),
 		cmocka_unit_test(what_is_missing_is_refused),
 		cmocka_unit_test(a_line_without_calls_is_removed_by_samples),
 		cmocka_unit_test(options_are_parsed),
