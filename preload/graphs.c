@@ -281,8 +281,6 @@ static enum node_type type_of(unsigned category)
 		return NODE_MEMCPY;
 	case CAT_MEMSET:
 		return NODE_MEMSET;
-	case CAT_GRAPH:
-		return NODE_CHILD;
 	default:
 		return NODE_OTHER;
 	}
@@ -355,7 +353,6 @@ void graphs_called(struct rec_call *c, const struct launch_shape *shape,
 	}
 	struct rec_node r = node_record(c, (uintptr_t)capture.graph, (uintptr_t)capture.nodes[0]);
 	r.type = (uint8_t)type_of(category);
-	r.flags |= category == CAT_GRAPH ? NODE_IS_LAUNCH : 0;
 	r.copy = category == CAT_MEMCPY ? (uint8_t)c->detail : 0;
 	r.product = hook_thread.product;
 	learn_shape(c->arg, shape);

@@ -460,9 +460,8 @@ enum node_flag {
 	/* `local` is the id that the driver gave the node. Otherwise it is the number of nodes that
 	 * the graph contained before this one. */
 	NODE_ID_IS_EXACT = 1,
-	NODE_IS_LAUNCH = 2,
 	/* the other graph is the body of a conditional node, which gets its nodes later */
-	NODE_IS_BODY = 4,
+	NODE_IS_BODY = 2,
 };
 
 /*
@@ -471,8 +470,7 @@ enum node_flag {
  * replayed. `arg` depends on the node:
  *   KERNEL           launch token, described by a DICT_LAUNCH
  *   MEMCPY, MEMSET   bytes
- *   CHILD            handle of the other graph; if a graph's launch was captured, exec handle, and
- *                    NODE_IS_LAUNCH is set
+ *   CHILD            handle of the other graph
  */
 struct rec_node {
 	uint8_t kind, words;

@@ -83,13 +83,8 @@ static void add_child(struct loop_graph *to, const struct loop_graph *child)
 static void add_nested(struct loop_graphs *g, const struct rec_node *n)
 {
 	struct loop_graph child = { 0 };
-	const struct loop_graph *exec = NULL;
-	if (n->flags & NODE_IS_LAUNCH)
-		exec = loop_graphs_exec(g, n->arg);
-	else if (!(n->flags & NODE_IS_BODY))
+	if (!(n->flags & NODE_IS_BODY))
 		child = *loop_graphs_at(g, n->arg);
-	if (exec)
-		child = *exec;
 	add_child(loop_graphs_at(g, n->graph), &child);
 }
 

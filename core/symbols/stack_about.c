@@ -16,7 +16,7 @@ enum part {
 	 * within the method do not match */
 	METHOD,
 	FILE_NAME,
-	METHOD_OF_FILE, /* a part of the file's name, a colon, and a METHOD */
+	METHOD_OF_FILE,	  /* a part of the file's name, a colon, and a METHOD */
 	METHOD_OF_MODULE, /* the same with the name of a native module */
 	MODULE,
 };

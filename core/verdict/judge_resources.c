@@ -333,8 +333,8 @@ static double typical_ms(const struct findings *f, const struct finding_idle *x)
 
 /*
  * Some idle time is of no resource: code is loaded once, work that was launched long ago waits for
- * something else, and nothing shows what the CPU did in unknown time. Returns the cause on the device that has most of it, if it is more than `least_ms`;
- * else NULL. `of_any`: of all causes.
+ * something else, and nothing shows what the CPU did in unknown time. Returns the cause on the
+ * device that has most of it, if it is more than `least_ms`; else NULL. `of_any`: of all causes.
  */
 static const struct finding_idle *find_unplayed(const struct findings *f, double least_ms,
 						bool of_any)

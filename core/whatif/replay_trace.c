@@ -258,7 +258,7 @@ static void trace_event(struct replay_trace *m, struct replay_op *op, const stru
 		m->event_work.at[op->target] = m->state.at[op->stream].last;
 		return;
 	}
-	 if (!isnan(*ready)) /* NAN: the stream may still be busy with earlier steps */
+	if (!isnan(*ready)) /* NAN: the stream may still be busy with earlier steps */
 		*ready = fmax(*ready, *event);
 }
 

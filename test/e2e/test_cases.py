@@ -81,7 +81,7 @@ class Cases(Case):
         self.assertGreaterEqual(process["steps"]["after_last_s"], 0.4)
 
     def test_steps_that_overlap(self):
-        """Eight threads take tasks in turn, so many steps end together with another one."""
+        """Eight threads take tasks in turn, and a step often ends together with another one."""
         for _ in range(6):
             run, process, _ = self.report("stream_per_task")
             self.assertNotIn("nan", run.err)

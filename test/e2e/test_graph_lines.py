@@ -17,7 +17,7 @@ CAPTURED = ("alike_kernels", "capture_modes", "clones", "disabled_nodes", "exec_
             "second_thread", "several_streams", "two_instantiations")
 # In these, nodes were added or removed by themselves, or are in child graphs and bodies.
 ADDED = ("capture_to_graph", "changed_clone", "child_graph", "conditional_nodes",
-         "destroyed_nodes", "explicit_nodes", "launched_in_capture", "nested_children")
+         "destroyed_nodes", "explicit_nodes", "nested_children")
 # For the other ways of numbering nodes; see test/sim/README.md.
 SOME = ("several_streams", "child_graph", "destroyed_nodes", "made_again", "many_graphs")
 ALL = (*CAPTURED, *ADDED, "set_params")
@@ -76,10 +76,10 @@ class GraphLines(Case):
             with self.subTest(scene):
                 self.assert_none_wrong(self.graph_work(scene, PROFSIM_GRAPH_IDS="gaps"))
 
-    def test_bodies_numbered_after_the_graph(self):
+    def test_bodies_with_numbers_of_their_own(self):
         for scene in ALL:
             with self.subTest(scene):
-                pieces = self.graph_work(scene, PROFSIM_GRAPH_IDS="bodies-in-exec")
+                pieces = self.graph_work(scene, PROFSIM_GRAPH_IDS="bodies-apart")
                 self.assert_none_wrong(pieces)
                 if scene != "set_params":
                     self.assert_known(pieces)

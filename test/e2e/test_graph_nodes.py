@@ -11,7 +11,7 @@ from journal import GRAPH, NODE
 LATE = {"PROF_STEP": "sync", "PROF_OPENING": "off",
         "PROF_SCHEDULE": "skip_first=20,wait=0,warmup=1,active=3,repeat=1"}
 STEPS = 40
-WAYS = ("one_stream", "two_streams", "two_threads", "alike", "explicit", "child", "added_child",
+WAYS = ("one_stream", "two_streams", "two_threads", "alike", "explicit", "added_child",
         "cloned", "twice", "anew", "updated", "broken")
 
 

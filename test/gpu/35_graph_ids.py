@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
 from trace import Trace  # noqa: E402
 
 PROGRAM = os.path.join(ROOT, "build", "test", "prog", "graphs", "captured")
-BODIES = ("child_graph", "nested_children", "launched_in_capture", "conditional_nodes")
+BODIES = ("child_graph", "nested_children", "conditional_nodes")
 # Their nodes are not captured in the order of their lines.
 OWN_ORDER = ("changed_clone", "destroyed_nodes", "exec_update", "set_params", "capture_to_graph",
              "explicit_nodes", *BODIES)

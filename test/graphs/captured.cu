@@ -124,20 +124,6 @@ static void nested_children()
 	replay(made(graph), 2 + 4 + 2);
 }
 
-// A graph that is launched while its stream is captured becomes a child graph.
-static void launched_in_capture()
-{
-	BEGIN(other);
-	KERNEL(other);
-	MEMSET(other);
-	cudaGraphExec_t inner = made(end(other));
-	BEGIN(stream);
-	KERNEL(stream);
-	CHECK(cudaGraphLaunch(inner, stream));
-	KERNEL(stream);
-	replay(made(end(stream)), 4);
-}
-
 static void host_function(void *) {}
 
 static void explicit_nodes()
@@ -494,7 +480,6 @@ static const std::map<std::string, void (*)()> scenes{
 	{ "several_streams", several_streams },
 	{ "child_graph", child_graph },
 	{ "nested_children", nested_children },
-	{ "launched_in_capture", launched_in_capture },
 	{ "explicit_nodes", explicit_nodes },
 	{ "capture_to_graph", capture_to_graph },
 	{ "destroyed_nodes", destroyed_nodes },

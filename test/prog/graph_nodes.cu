@@ -142,24 +142,6 @@ static cudaGraph_t explicit_nodes()
 	return kernel_node(graph, nodes);
 }
 
-/* Another graph within a graph: captured, and added. */
-static cudaGraph_t child()
-{
-	begin();
-	node_5us<16><<<1, 32, 0, stream>>>(x); // node 16
-	node_5us<17><<<1, 32, 0, stream>>>(x); // node 17
-	cudaGraph_t inner = end();
-	cudaGraphExec_t exec = made(inner);
-	begin();
-	node_5us<18><<<1, 32, 0, stream>>>(x); // node 18
-	CHECK(cudaGraphLaunch(exec, stream));
-	node_5us<19><<<1, 32, 0, stream>>>(x); // node 19
-	cudaGraph_t graph = end();
-	CHECK(cudaGraphExecDestroy(exec));
-	CHECK(cudaGraphDestroy(inner));
-	return graph;
-}
-
 static cudaGraph_t added_child()
 {
 	cudaGraphNode_t node;
@@ -289,7 +271,7 @@ int main(int n, char **arguments)
 	} ways[] = {
 		{ "one_stream", one_stream, NULL }, { "two_streams", two_streams, NULL },
 		{ "two_threads", two_threads, NULL }, { "alike", alike, NULL },
-		{ "explicit", explicit_nodes, NULL }, { "child", child, NULL },
+		{ "explicit", explicit_nodes, NULL },
 		{ "added_child", added_child, NULL }, { "cloned", cloned, NULL },
 		{ "twice", NULL, replay_twice }, { "anew", NULL, replay_anew },
 		{ "updated", NULL, replay_updated }, { "broken", NULL, replay_broken },

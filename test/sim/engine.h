@@ -373,7 +373,6 @@ CUresult capture_host(struct stream *stream, CUhostFn function, void *data);
 CUresult capture_memory(struct stream *stream, CUdeviceptr address, size_t bytes, bool is_free);
 CUresult capture_event_record(struct stream *stream, struct event *event, unsigned flags);
 CUresult capture_event_wait(struct stream *stream, struct event *event, unsigned flags);
-CUresult capture_graph(struct stream *stream, CUgraph graph);
 /* Called when CUPTI is finalized: breaks all existing executable graphs. */
 void engine_graphs_break(void);
 void capture_event_forget(struct event *event);

@@ -189,13 +189,6 @@ CUresult capture_memory(struct stream *s, CUdeviceptr address, size_t bytes, boo
 	return CUDA_SUCCESS;
 }
 
-CUresult capture_graph(struct stream *s, CUgraph graph)
-{
-	struct graph_node *n;
-	CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_GRAPH, .graph.graph = graph };
-	return capture_node(s, CU_GRAPH_NODE_TYPE_GRAPH, &n) ?: node_params_set(n, &p);
-}
-
 void capture_event_forget(struct event *e)
 {
 	free(e->capture_nodes);

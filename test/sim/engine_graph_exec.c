@@ -418,7 +418,7 @@ CUresult sim_cuGraphLaunch(CUgraphExec exec, CUstream handle)
 	pthread_mutex_lock(&engine_lock);
 	CUresult rc = stream_find(handle, &f.stream);
 	if (!rc && capture_active(f.stream))
-		rc = capture_graph(f.stream, (CUgraph)e->graph);
+		rc = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; /* as on an H200 with CUDA 13.0 */
 	else if (!rc && e->finalized != finalized)
 		rc = f.stream->context->error = CUDA_ERROR_LAUNCH_FAILED;
 	else if (!rc) {

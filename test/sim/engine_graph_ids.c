@@ -44,17 +44,24 @@ static uint32_t largest_local_id(const struct graph *g)
 	return largest;
 }
 
+static void bodies_number(struct graph *g, uint32_t id, uint32_t *last);
+
+static void nested_number(struct graph *g, uint32_t id, uint32_t *last)
+{
+	for (int i = 0; i < g->node_count; i++)
+		g->nodes[i]->tools_id = (uint64_t)id << 32 | ++*last;
+	bodies_number(g, id, last);
+}
+
 /* Numbers the nodes of all graphs below `g` as if they were nodes of graph `id`. */
-static void bodies_number(struct graph *g, uint32_t id, uint32_t *last, bool is_top)
+static void bodies_number(struct graph *g, uint32_t id, uint32_t *last)
 {
 	for (int i = 0; i < g->node_count; i++) {
 		struct graph_node *n = g->nodes[i];
-		if (!is_top)
-			n->tools_id = (uint64_t)id << 32 | ++*last;
 		if (n->child)
-			bodies_number(n->child, id, last, false);
+			nested_number(n->child, id, last);
 		for (int k = 0; k < n->body_count; k++)
-			bodies_number(n->bodies[k], id, last, false);
+			nested_number(n->bodies[k], id, last);
 	}
 }
 
@@ -62,8 +69,8 @@ void exec_ids_set(struct graph_exec *e)
 {
 	uint32_t last = largest_local_id(e->graph);
 	e->id = e->graph->id;
-	if (ids_are("bodies-in-exec"))
-		bodies_number(e->graph, e->id, &last, true);
+	if (engine_driver_version() < FIRST_VERSION && !ids_are("bodies-apart"))
+		bodies_number(e->graph, e->id, &last);
 }
 
 /* ---- queries of drivers from 13.1 on ---- */

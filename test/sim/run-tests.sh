@@ -69,11 +69,11 @@ PROFSIM_TRUTH=$work/truth_libs PROFSIM_KERNEL_TIMES=dgrad=40.5,cusolver=300 run 
 PROFSIM_DEVICES=2 run python3 "$here/tests/ctypes_run.py" 2
 PROFSIM_TRUTH=$work/truth_conditions PROFSIM_WHILE=4 run "$bin/conditions"
 run "$bin/pools"
-run "$bin/graph_ids" 13000 0 1 2 3 4 own
+run "$bin/graph_ids" 13000 0 1 2 3 4 exec
 PROFSIM_DRIVER=13.1 run "$bin/graph_ids" 13010 0 1 2 3 4 own
-PROFSIM_GRAPH_IDS=from-1,bodies-in-exec run "$bin/graph_ids" 13000 1 2 3 4 5 exec
-PROFSIM_GRAPH_IDS=gaps run "$bin/graph_ids" 13000 0 1 2 5 6 own
-PROFSIM_GRAPH_IDS=shuffled run "$bin/graph_ids" 13000 3 2 1 0 7 own
+PROFSIM_GRAPH_IDS=from-1,bodies-apart run "$bin/graph_ids" 13000 1 2 3 4 5 own
+PROFSIM_GRAPH_IDS=gaps run "$bin/graph_ids" 13000 0 1 2 5 6 exec
+PROFSIM_GRAPH_IDS=shuffled run "$bin/graph_ids" 13000 3 2 1 0 7 exec
 for program in nvcc images thrust; do
 	[ ! -x "$bin/$program" ] || run "$bin/$program"
 done

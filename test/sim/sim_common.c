@@ -106,7 +106,7 @@ static bool kernel_numbers_valid(const char *text, bool has_bytes)
 
 static bool graph_ids_valid(const char *text)
 {
-	static const char *const words[] = { "from-1", "gaps", "shuffled", "bodies-in-exec" };
+	static const char *const words[] = { "from-1", "gaps", "shuffled", "bodies-apart" };
 	while (*text) {
 		size_t length = strcspn(text, ",");
 		bool known = false;

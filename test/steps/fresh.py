@@ -21,8 +21,8 @@ second loop that a user would accept, too. profrun's answer is one of these:
 
 Prints a table with a row for each program, and totals. A loop is LINE (ITERATIONS), with its file
 if that is not the program. The exit status is 1 if a program failed. `--kept` runs nothing: it
-judges the runs that an earlier `-o DIR` kept. `--build` only builds the programs, for `--built`. `--check` checks the headers only: each line must
-begin a loop.
+judges the runs that an earlier `-o DIR` kept. `--build` only builds the programs, for `--built`.
+`--check` checks the headers only: each line must begin a loop.
 """
 import argparse
 import ast

@@ -179,9 +179,8 @@ static struct graph_group *group_of(struct graph_exec *e, uint32_t upper, uint32
 	struct graph_group new = { .upper = upper };
 	for (uint32_t view = 0; view < e->views.n; view++)
 		for (uint32_t offset = 0; offset < OFFSETS; offset++)
-			if (is_root == (!view || e->views.at[view].order) &&
-			    new.left.n < READINGS_MOST &&
-			    !(offset && e->views.at[view].is_exact))
+			if (is_root == (!view || e->views.at[view].is_whole) &&
+			    new.left.n < READINGS_MOST && !(offset && e->views.at[view].is_exact))
 				vec_push(&new.left, (struct graph_reading){ view, offset });
 	vec_push(&e->groups, new);
 	return &e->groups.at[e->groups.n - 1];
@@ -189,46 +188,30 @@ static struct graph_group *group_of(struct graph_exec *e, uint32_t upper, uint32
 
 static bool is_same_view(const struct graph_exec *e, uint32_t a, uint32_t b)
 {
-	const struct graph_view *x = &e->views.at[a], *y = &e->views.at[b];
-	return x->nodes == y->nodes && x->order == y->order;
+	return e->views.at[a].nodes == e->views.at[b].nodes;
 }
 
-static uint8_t order_of(const struct graph_exec *e, const struct graph_reading *r)
-{
-	return e->views.at[r->view].order;
-}
-
-/* What other graphs have shown decides between equal readings. */
-static uint32_t restrict_to(uint32_t left, uint32_t known)
-{
-	return left & known ? left & known : left;
-}
-
-/* Returns the only reading that is left; NULL: there is none, or more than one. */
+/* Returns the only reading that is left; NULL: there is none, or more than one. As long as no
+ * nested node has run, the graph's own view and the whole one are the same. */
 static const struct graph_reading *decide(struct graph_table *t, const struct graph_exec *e,
 					  const struct graph_group *group)
 {
 	const struct graph_reading *found = NULL;
-	uint32_t offsets = 0, orders = 0;
-	for (size_t i = 0; i < group->left.n; i++) {
+	uint32_t offsets = 0;
+	for (size_t i = 0; i < group->left.n; i++)
 		offsets |= 1u << group->left.at[i].offset;
-		orders |= 1u << order_of(e, &group->left.at[i]);
-	}
-	offsets = restrict_to(offsets, t->offsets);
-	/* as long as no nested node has run, all orders are the same */
-	orders = orders & 1u << ORDER_OWN ? 1u << ORDER_OWN : restrict_to(orders, t->orders);
+	/* what other graphs have shown decides between equal readings */
+	uint32_t known = t->offsets & offsets ? t->offsets : offsets;
 	for (size_t i = 0; i < group->left.n; i++) {
 		const struct graph_reading *r = &group->left.at[i];
-		if (!(offsets >> r->offset & 1) || !(orders >> order_of(e, r) & 1))
+		if (!(known >> r->offset & 1))
 			continue;
 		if (found && (found->offset != r->offset || !is_same_view(e, found->view, r->view)))
 			return NULL;
 		found = r;
 	}
-	if (found && group->left.n == 1 && !e->views.at[found->view].is_exact) {
+	if (found && group->left.n == 1 && !e->views.at[found->view].is_exact)
 		t->offsets |= 1u << found->offset;
-		t->orders |= 1u << order_of(e, found);
-	}
 	return found;
 }
 

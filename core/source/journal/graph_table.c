@@ -87,11 +87,7 @@ static void add_node(struct graph_table *t, const struct rec_node *n)
 	/* without the driver's number, it is that of the nodes that the graph still had */
 	if (!(n->flags & NODE_ID_IS_EXACT))
 		node.call.local += nodes->n_gone;
-	if (n->type == NODE_CHILD && n->flags & NODE_IS_LAUNCH) {
-		struct graph_exec *e = graph_table_exec(t, n->arg, n->begin_ticks);
-		node.child = e ? nodes_use(e->nodes) : NULL;
-		node.n_child = e ? e->n : 0;
-	} else if (n->type == NODE_CHILD) {
+	if (n->type == NODE_CHILD) {
 		node.child = nodes_use(nodes_of(t, n->arg));
 		node.n_child = !node.child		 ? 0
 			       : n->flags & NODE_IS_BODY ? SIZE_MAX
@@ -450,7 +446,7 @@ static void add_view(struct graph_exec *e, struct graph_nodes *nodes, size_t n,
 		     struct graph_nodes *numbers, size_t n_numbers, int depth)
 {
 	uint32_t view = (uint32_t)e->views.n;
-	struct graph_view v = { .nodes = nodes_use(nodes), .depth = (uint8_t)depth }, by = { 0 };
+	struct graph_view v = { .nodes = nodes_use(nodes) }, by = { 0 };
 	list_slots(&v, nodes, n, e->from_ticks);
 	if (numbers != nodes) {
 		list_slots(&by, numbers, n_numbers, e->numbered_ticks);
@@ -473,76 +469,37 @@ static void add_view(struct graph_exec *e, struct graph_nodes *nodes, size_t n,
 	vec_free(&by.gone);
 }
 
-static void append_slot(struct graph_view *to, struct graph_slot slot)
-{
-	slot.local = ++to->last;
-	vec_push(&to->slots, slot);
-}
-
-/* Appends the nodes of the graphs that are nested in a view. */
+/* Appends the nodes of the graphs that are nested in a view: the nodes of one graph, then those of
+ * the graphs nested in it. */
 static void append_nested(const struct graph_exec *e, struct graph_view *to, uint32_t view)
 {
 	const struct graph_view *v = &e->views.at[view];
 	for (size_t i = 0; i < v->slots.n; i++) {
-		const struct graph_slot *slot = &v->slots.at[i];
-		if (view && to->order == ORDER_NODES)
-			append_slot(to, *slot);
-		if (!slot->child)
+		if (!v->slots.at[i].child)
 			continue;
-		const struct graph_view *child = &e->views.at[slot->child];
-		for (size_t k = 0; to->order == ORDER_DEPTH && k < child->slots.n; k++)
-			append_slot(to, child->slots.at[k]);
-		append_nested(e, to, slot->child);
+		const struct graph_view *child = &e->views.at[v->slots.at[i].child];
+		for (size_t k = 0; k < child->slots.n; k++) {
+			struct graph_slot slot = child->slots.at[k];
+			slot.local = ++to->last;
+			vec_push(&to->slots, slot);
+		}
+		append_nested(e, to, v->slots.at[i].child);
 	}
 }
 
-/* Appends the nodes of all nested graphs of one depth. Returns whether there are any. */
-static bool append_depth(const struct graph_exec *e, struct graph_view *to, size_t n_views,
-			 uint8_t depth)
-{
-	bool is_any = false;
-	for (size_t i = 1; i < n_views; i++) {
-		const struct graph_view *v = &e->views.at[i];
-		for (size_t k = 0; v->depth == depth && k < v->slots.n; k++)
-			append_slot(to, v->slots.at[k]);
-		is_any |= v->depth == depth;
-	}
-	return is_any;
-}
-
-static bool has_view(const struct graph_exec *e, size_t from, const struct graph_view *v)
-{
-	for (size_t i = from; i < e->views.n; i++) {
-		const struct graph_view *x = &e->views.at[i];
-		if (x->slots.n == v->slots.n &&
-		    !memcmp(x->slots.at, v->slots.at, v->slots.n * sizeof(*v->slots.at)))
-			return true;
-	}
-	return false;
-}
-
-/* Adds a view of all nodes in an order that a driver may number them in, unless another one has the
- * same numbers. */
-static void add_ordered(struct graph_exec *e, size_t n_views, enum graph_order order)
+/* Adds the view of all nodes, where those of nested graphs are numbered after the graph's own. */
+static void add_whole(struct graph_exec *e)
 {
 	const struct graph_view *own = &e->views.at[0];
-	struct graph_view v = { .order = (uint8_t)order, .last = own->last };
+	struct graph_view v = { .is_whole = true,
+				.nodes = nodes_use(own->nodes),
+				.last = own->last };
 	for (size_t i = 0; i < own->slots.n; i++)
 		vec_push(&v.slots, own->slots.at[i]);
 	for (size_t i = 0; i < own->gone.n; i++)
 		vec_push(&v.gone, own->gone.at[i]);
-	if (order == ORDER_BREADTH)
-		for (uint8_t depth = 1; append_depth(e, &v, n_views, depth);)
-			depth++;
-	else
-		append_nested(e, &v, 0);
-	if (!has_view(e, n_views, &v)) {
-		v.nodes = nodes_use(own->nodes);
-		vec_push(&e->views, v);
-		return;
-	}
-	vec_free(&v.slots);
-	vec_free(&v.gone);
+	append_nested(e, &v, 0);
+	vec_push(&e->views, v);
 }
 
 void graph_exec_view(struct graph_exec *e)
@@ -550,8 +507,6 @@ void graph_exec_view(struct graph_exec *e)
 	if (e->views.n || !e->nodes || !e->numbers)
 		return;
 	add_view(e, e->nodes, e->n, e->numbers, e->n_numbers, 0);
-	size_t n_views = e->views.n;
-	for (enum graph_order order = ORDER_OWN + 1;
-	     order < GRAPH_ORDERS && n_views > 1 && !e->views.at[0].is_exact; order++)
-		add_ordered(e, n_views, order);
+	if (e->views.n > 1 && !e->views.at[0].is_exact)
+		add_whole(e);
 }

@@ -47,20 +47,11 @@ struct graph_slot {
 	uint32_t child; /* the view of the graph that is nested in the node; 0: none */
 };
 
-/* How a driver numbers the nodes of nested graphs as if they were nodes of the executable graph.
- * All have numbers after those of the graph's own nodes. */
-enum graph_order {
-	ORDER_OWN,     /* it does not: each graph has numbers from 0 */
-	ORDER_NODES,   /* after each node, those of the graph nested in it */
-	ORDER_DEPTH,   /* a graph's nodes, then those of each graph nested in it */
-	ORDER_BREADTH, /* all nodes of one depth, then those of the next */
-	GRAPH_ORDERS,
-};
-
-/* A graph, or a graph nested in it, as it was instantiated; or all of them in one order. */
+/* A graph, or a graph nested in it, as it was instantiated. */
 struct graph_view {
-	uint8_t order; /* enum graph_order */
-	uint8_t depth; /* ORDER_OWN: of the nesting; 0: the graph itself */
+	/* The nodes of nested graphs are in it, too, numbered after the graph's own: first those of
+	 * the first nested graph and of the graphs nested in it (seen on an H200 with CUDA 13.0). */
+	bool is_whole;
 	struct graph_nodes *nodes;
 	VEC(struct graph_slot) slots; /* sorted by `local` */
 	VEC(uint32_t) gone;	      /* numbers of the nodes that were destroyed before */
@@ -94,8 +85,8 @@ struct graph_exec {
 	size_t n_numbers;
 	uint64_t numbered_ticks; /* when it was instantiated */
 	VEC(struct graph_view)
-	views; /* made when first needed; the first one is the graph itself */
-	size_t n_slots; /* of all views that are a graph's own */
+	views;		/* made when first needed; the first one is the graph itself */
+	size_t n_slots; /* of all views of one graph */
 	VEC(struct graph_group) groups;
 	struct map changed; /* handles of the nodes that got new parameters */
 };
@@ -116,7 +107,6 @@ struct graph_table {
 	uint32_t n_chains;
 	/* bits of the offsets that the work of whole graphs has confirmed; 0: none yet */
 	uint32_t offsets;
-	uint32_t orders; /* the same of enum graph_order */
 	uint64_t n_nodes; /* held in memory, for tests */
 };
 
