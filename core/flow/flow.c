@@ -118,5 +118,6 @@ void flow_free(struct flow *f)
 	free(f->is_check);
 	free(f->has_handler);
 	free(f->is_retry);
+	vec_free(&f->copies);
 	free(f);
 }

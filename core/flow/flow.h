@@ -47,6 +47,12 @@ void flow_free(struct flow *f);
  */
 void flow_join_copied_tests(struct flow *f);
 
+/*
+ * Returns the place of the call that this one is a copy of, because the compiler has unrolled the
+ * loop around it; else `at` itself. The functions below do not know places in copies.
+ */
+uint64_t flow_place(const struct flow *f, uint64_t at);
+
 /* Returns the number of loops. They are numbered from 0, and an inner one before the outer ones. */
 size_t flow_n_loops(const struct flow *f);
 

@@ -6,6 +6,19 @@
 #include "core/flow/graph.h"
 #include "core/util/vec.h"
 
+/* A call that the compiler has copied. */
+struct call_copy {
+	uint64_t at;   /* the copy */
+	uint64_t of;   /* the call that it is a copy of */
+	uint8_t bytes; /* length of the copy */
+};
+
+/* An array for the macros of core/util/vec.h. */
+struct call_copies {
+	struct call_copy *at;
+	size_t n, room;
+};
+
 struct flow {
 	struct graph g;
 	/* of a block: the places of its first and last instruction */
@@ -15,7 +28,11 @@ struct flow {
 	bool *has_handler;
 	bool *is_retry; /* of a loop, see flow_is_retry(); NULL: no loop is one */
 	bool is_coarse, leaves;
+	struct call_copies copies; /* in ascending order of `at` */
 };
+
+/* Returns the block with the place. */
+uint32_t flow_block_at(const struct flow *f, uint64_t at);
 
 /* Fills in `is_retry`: no normal path leads from the first block of such a loop back to it. */
 void flow_find_retries(struct flow *f);

@@ -2,10 +2,17 @@
 #include "core/flow/flow_parts.h"
 #include "core/util/bisect.h"
 
-static uint32_t block_at(const struct flow *f, uint64_t at)
+uint32_t flow_block_at(const struct flow *f, uint64_t at)
 {
 	size_t after = bisect(f->g.n, i, f->begin[i] <= at);
 	return after ? (uint32_t)after - 1 : 0;
+}
+
+uint64_t flow_place(const struct flow *f, uint64_t at)
+{
+	size_t after = bisect(f->copies.n, i, f->copies.at[i].at <= at);
+	const struct call_copy *c = after ? &f->copies.at[after - 1] : NULL;
+	return c && at - c->at < c->bytes ? c->of + (at - c->at) : at;
 }
 
 size_t flow_n_loops(const struct flow *f)
@@ -16,7 +23,7 @@ size_t flow_n_loops(const struct flow *f)
 size_t flow_loops_around(const struct flow *f, uint64_t at, uint32_t *out, size_t most)
 {
 	size_t n = 0;
-	uint32_t loop = f->g.loop_of[block_at(f, at)];
+	uint32_t loop = f->g.loop_of[flow_block_at(f, at)];
 	if (f->is_coarse && loop != GRAPH_NONE && most > 0) {
 		out[0] = 0;
 		return 1;
@@ -46,7 +53,7 @@ static uint32_t common(const struct flow *f, uint32_t p, uint32_t q)
 
 int flow_common_loop(const struct flow *f, uint64_t a, uint64_t b)
 {
-	uint32_t loop = common(f, block_at(f, a), block_at(f, b));
+	uint32_t loop = common(f, flow_block_at(f, a), flow_block_at(f, b));
 	return loop == GRAPH_NONE ? -1 : (int)loop;
 }
 
@@ -88,7 +95,7 @@ static bool reaches(const struct flow *f, enum path path, uint32_t from, uint32_
 
 bool flow_is_forward(const struct flow *f, uint64_t a, uint64_t b)
 {
-	uint32_t p = block_at(f, a), q = block_at(f, b), loop = common(f, p, q);
+	uint32_t p = flow_block_at(f, a), q = flow_block_at(f, b), loop = common(f, p, q);
 	if (p == q)
 		return a < b;
 	if (loop == GRAPH_NONE || !f->is_coarse) {
@@ -123,7 +130,7 @@ bool flow_may_repeat(const struct flow *f, uint32_t loop, uint64_t at)
 		return true;
 	bool *seen = mem_zero(f->g.n * sizeof(*seen));
 	exclude_outside(f, loop, seen);
-	bool may = reaches(f, PATH_NORMAL, block_at(f, at), f->g.header[loop], seen);
+	bool may = reaches(f, PATH_NORMAL, flow_block_at(f, at), f->g.header[loop], seen);
 	free(seen);
 	return may;
 }
@@ -133,7 +140,7 @@ static uint32_t site_block(const struct flow *f, const struct flow_site *site, u
 {
 	/* two tests where the compiler has inlined nvcc's stub */
 	enum { TESTS_MOST = 2 };
-	uint32_t block = block_at(f, site->at);
+	uint32_t block = flow_block_at(f, site->at);
 	for (int i = 0; i < TESTS_MOST && site->is_launch && block != header; i++) {
 		uint32_t before = f->g.dominator[block];
 		if (before == GRAPH_NONE || !f->is_check[before])
@@ -171,7 +178,7 @@ static bool is_always_coarse(const struct flow *f, const struct flow_site *sites
 {
 	bool *has_site = mem_zero(f->g.n_loops * sizeof(*has_site)), is_any = false, all = true;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t loop = f->g.loop_of[block_at(f, sites[i].at)];
+		uint32_t loop = f->g.loop_of[flow_block_at(f, sites[i].at)];
 		while (loop != GRAPH_NONE && f->g.around[loop] != GRAPH_NONE)
 			loop = f->g.around[loop];
 		if (loop != GRAPH_NONE)
@@ -205,7 +212,7 @@ static bool avoids(const struct flow *f, uint32_t loop, uint32_t from, uint32_t 
 bool flow_is_between(const struct flow *f, uint32_t loop, uint64_t at,
 		     const struct flow_site *sites, size_t n)
 {
-	uint32_t block = block_at(f, at);
+	uint32_t block = flow_block_at(f, at);
 	if (f->is_coarse)
 		return false;
 	uint32_t header = f->g.header[loop];
@@ -249,11 +256,11 @@ bool flow_call_needs(const struct flow *f, uint64_t at, const struct flow_site *
 {
 	if (f->is_coarse || f->leaves || !n)
 		return false;
-	uint32_t block = block_at(f, at);
+	uint32_t block = flow_block_at(f, at);
 	bool *avoid = mem_zero(f->g.n * sizeof(*avoid));
 	bool is_known = may_end(f, block, avoid); /* else only exceptions leave the function */
 	for (size_t i = 0; i < n; i++)
-		avoid[block_at(f, sites[i].at)] = true;
+		avoid[flow_block_at(f, sites[i].at)] = true;
 	bool needs = avoid[block] || !may_end(f, block, avoid) || !may_come(f, block, avoid);
 	free(avoid);
 	return is_known && needs;
@@ -267,7 +274,7 @@ bool flow_always_calls(const struct flow *f, const struct flow_site *sites, size
 	bool *avoid = mem_zero(f->g.n * sizeof(*avoid));
 	bool is_known = may_end(f, first, avoid);
 	for (size_t i = 0; i < n; i++)
-		avoid[block_at(f, sites[i].at)] = true;
+		avoid[flow_block_at(f, sites[i].at)] = true;
 	bool always = avoid[first] || !may_end(f, first, avoid);
 	free(avoid);
 	return is_known && always;
@@ -275,12 +282,12 @@ bool flow_always_calls(const struct flow *f, const struct flow_site *sites, size
 
 bool flow_has_handler(const struct flow *f, uint64_t at)
 {
-	return f->has_handler[block_at(f, at)];
+	return f->has_handler[flow_block_at(f, at)];
 }
 
 bool flow_may_recover(const struct flow *f, uint32_t loop, uint64_t at)
 {
-	uint32_t block = block_at(f, at);
+	uint32_t block = flow_block_at(f, at);
 	if (f->is_coarse || !f->has_handler[block])
 		return f->is_coarse;
 	uint32_t handler = f->g.next.to[f->g.next.first[block + 1] - 1];

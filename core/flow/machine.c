@@ -4,7 +4,9 @@
  */
 #include "core/flow/callee.h"
 #include "core/flow/flow.h"
+#include "core/flow/notes.h"
 #include "core/flow/switch_tables.h"
+#include "core/flow/unrolled.h"
 #include "core/util/vec.h"
 
 #include <capstone/capstone.h>
@@ -134,6 +136,7 @@ struct reading {
 	struct flow_instructions rows;
 	struct switch_tables tables;
 	struct callee_registers registers;
+	struct notes *notes; /* NULL: none are wanted */
 };
 
 static struct effect effect_of(const struct flow_code *code, const cs_insn *i)
@@ -165,17 +168,21 @@ static void note(struct reading *r, const cs_insn *i)
 		callee_note(&r->registers, i);
 }
 
-static void read_instruction(struct reading *r, const cs_insn *i)
+static void read_instruction(struct reading *r, csh handle, const cs_insn *i)
 {
 	const struct flow_code *code = r->code;
 	struct effect e = effect_of(code, i);
 	size_t row = r->rows.n + 1;
 	bool is_check = e.is_tested && r->call && row - r->call < CHECK_MOST &&
 			(e.is_test || r->test > r->call);
+	struct flow_callee callee = { .address = FLOW_NO_TARGET };
 	if (e.is_call) {
 		r->call = row;
-		e.ends = never_returns(code, callee_of(&r->registers, code->machine, i));
+		callee = callee_of(&r->registers, code->machine, i);
+		e.ends = never_returns(code, callee);
 	}
+	if (r->notes && i->id)
+		notes_add(r->notes, code->machine, handle, i, e.is_call, callee);
 	if (e.is_test)
 		r->test = row;
 	note(r, i);
@@ -229,14 +236,14 @@ static void close_cursor(struct cursor *c)
 	cs_close(&c->handle);
 }
 
-static struct flow_instructions read_rows(const struct flow_code *code)
+static struct flow_instructions read_rows(const struct flow_code *code, struct notes *notes)
 {
 	struct cursor c;
-	struct reading r = { .code = code };
+	struct reading r = { .code = code, .notes = notes };
 	if (!open_cursor(code, &c))
 		return r.rows;
 	while (next(&c))
-		read_instruction(&r, c.i);
+		read_instruction(&r, c.handle, c.i);
 	close_cursor(&c);
 	switch_tables_resolve(&r.tables, code, &r.rows);
 	return r.rows;
@@ -268,20 +275,36 @@ static void add_part(struct flow_instructions *to, const struct flow_instruction
 	}
 }
 
+/* Adds the notes of the part that was moved, and frees them. */
+static void add_notes(struct notes *to, struct notes *others, bool is_before)
+{
+	struct notes both = { 0 }, *const parts[] = { is_before ? others : to,
+						      is_before ? to : others };
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < parts[i]->n; k++)
+			vec_push(&both, parts[i]->at[k]);
+	vec_free(to);
+	vec_free(others);
+	*to = both;
+}
+
 /*
  * Replaces the instructions of the function's first part by those of both parts. If the moved part
  * comes first, an instruction before it jumps to the function's entry.
  */
 static void add_moved(const struct flow_code *code, const struct flow_part *part,
-		      struct flow_instructions *rows)
+		      struct flow_instructions *rows, struct notes *notes)
 {
 	struct flow_code moved = *code;
 	struct flow_instructions both = { 0 };
 	moved.at = part->at;
 	moved.bytes = part->bytes;
 	moved.address = part->address;
-	struct flow_instructions others = read_rows(&moved);
+	struct notes others_notes = { 0 };
+	struct flow_instructions others = read_rows(&moved, notes ? &others_notes : NULL);
 	bool is_before = part->address < code->address;
+	if (notes)
+		add_notes(notes, &others_notes, is_before);
 	if (is_before) {
 		vec_push(&both, (struct flow_instruction){ .at = part->address - 1,
 							   .target = code->address });
@@ -298,11 +321,15 @@ static void add_moved(const struct flow_code *code, const struct flow_part *part
 struct flow *flow_of_machine_code(const struct flow_code *code, bool is_coarse)
 {
 	struct flow_part part;
-	struct flow_instructions rows = read_rows(code);
+	struct notes notes = { 0 };
+	struct flow_instructions rows = read_rows(code, is_coarse ? NULL : &notes);
 	if (find_moved(code, &rows, &part))
-		add_moved(code, &part, &rows);
+		add_moved(code, &part, &rows, is_coarse ? NULL : &notes);
 	struct flow *f = flow_new(rows.at, rows.n, is_coarse);
+	if (f && !is_coarse)
+		unrolled_find(f, &notes);
 	vec_free(&rows);
+	vec_free(&notes);
 	if (f)
 		flow_join_copied_tests(f);
 	return f;

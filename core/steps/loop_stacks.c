@@ -88,18 +88,34 @@ static void set_native(struct loop_stacks *x, struct loop_frame *f)
 				module | (f->is_opaque ? f->at : function.begin), &x->n_functions);
 }
 
+/* Returns the frame of the call that this one is a copy of, or the frame itself. */
+static uint64_t source_of(const struct loop_stacks *x, uint64_t raw)
+{
+	struct function function;
+	bool is_known = !(raw & FRAME_PYTHON) && functions_find(x->functions, raw, &function);
+	return is_known ? (raw & ~0xffffffffffffull) | (function.at + 1) : raw;
+}
+
 static uint32_t frame_index(struct loop_stacks *x, uint64_t raw)
 {
-	uint32_t n = (uint32_t)x->frames.n, index = number_of(&x->frame_of_raw, raw, &n);
-	if (index < x->frames.n)
+	bool is_new;
+	uint64_t *known = map_at(&x->frame_of_raw, raw, &is_new);
+	if (!is_new)
+		return (uint32_t)*known;
+	uint64_t source = source_of(x, raw);
+	if (source != raw) {
+		uint32_t index = frame_index(x, source);
+		*map_at(&x->frame_of_raw, raw, NULL) = index;
 		return index;
+	}
+	*known = x->frames.n;
 	struct loop_frame f = { .raw = raw };
 	if (raw & FRAME_PYTHON)
 		set_python(x, &f);
 	else
 		set_native(x, &f);
 	vec_push(&x->frames, f);
-	return index;
+	return (uint32_t)x->frames.n - 1;
 }
 
 /* ---- Stacks ---- */

@@ -43,6 +43,7 @@ EXCEPTIONS = ["retries", "callees", "skipped", "nested", "halved", "guarded", "a
               "inside_handler", "until_thrown"]
 # the last calls of an iteration, where an inner loop makes all launches
 ENDS = ["polls", "allocates", "calls_back", "makes_streams"]
+UNROLLED = ["counted", "down", "inner", "numbered", "twice", "colours", "epochs"]
 ENDLESS = ["while_true", "while_one", "for_ever", "do_while", "while_condition"]
 
 
@@ -102,6 +103,14 @@ class Loops(Case):
     def test_loops_without_code_of_their_own_have_the_line_of_their_statement(self):
         for kind in ENDLESS:
             self.check_levels("endless", kind, self.check_right)
+
+    def test_an_unrolled_loop_counts_the_iterations_of_the_source(self):
+        for kind in UNROLLED:
+            self.check_levels("unrolled", kind, self.check_61)
+
+    def check_61(self, steps, line):
+        loop = steps["loop"]
+        self.assertEqual((steps["count"], loop["iterations"], loop["line"]), (61, 61, line))
 
     def test_threads_in_turns_are_not_sure(self):
         """An iteration of all threads may be the step, or one of each."""

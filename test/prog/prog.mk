@@ -19,7 +19,7 @@ PROG_NVCC := $(if $(NVCC),shared legacy per_thread)
 PROG_GRAPHS := $(if $(NVCC),$(patsubst test/graphs/%.cu,graphs/%,$(wildcard test/graphs/*.cu)))
 PROG_CASES := $(if $(NVCC),$(patsubst test/cases/%.cu,case_%,$(wildcard test/cases/*.cu)) \
 	case_O2/exceptions case_O2/endless \
-	case_O2/ends_of_inner_loops)
+	case_O2/ends_of_inner_loops case_O2/unrolled)
 
 # Programs of test/steps/fresh whose loops test_loops.py finds in optimized code: fresh/LEVEL/NAME
 PROG_FRESH := $(if $(NVCC),$(addprefix fresh/O2/,sensor_ring graph_decode) \
@@ -113,9 +113,10 @@ $(PROG)/case_%: test/cases/%.cu
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -std=c++17 $< $(PROG_CASE_LIBS) -o $@
 
+$(PROG)/case_O2/unrolled: PROG_CASE_FLAGS := -Xcompiler -funroll-loops
 $(PROG)/case_O2/%: test/cases/%.cu
 	$(call say,NVCC,$@)
-	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -O2 -std=c++17 $< -o $@
+	$(Q)mkdir -p $(@D) && $(NVCC) -cudart shared -g -O2 -std=c++17 $(PROG_CASE_FLAGS) $< -o $@
 
 $(PROG)/graphs/%: test/graphs/%.cu test/graphs/known.h
 	$(call say,NVCC,$@)

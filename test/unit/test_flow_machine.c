@@ -1,144 +1,22 @@
-/*
- * The loops found in the machine code of flow/shapes.c are those of the source. The linker has kept
- * the relocations of the calls, which say where each function is called.
- */
+/* The loops found in the machine code of flow/shapes.c are those of the source. */
 #include "core/flow/flow.h"
 #include "core/util/vec.h"
+#include "test/unit/flow_object.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <unistd.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-struct object {
-	char path[4096];
-	int fd;
-	Elf *elf;
-	enum flow_machine machine;
-	Elf_Data *symbols;
-	GElf_Shdr symbols_header;
-};
-
-/* With these options, GCC makes no copies of calls and moves none out of their loops. */
+/* With these options, compilers make no copies of calls and move none out of their loops. */
 static const char *const plain[] = {
 	"O0.so", "O1.so", "Os.so", "no-pic-O0.so", "aarch64-O0.so", "aarch64-O1.so",
 };
 static const char *const optimized[] = {
 	"O2.so", "O3.so", "no-pic-O2.so", "aarch64-O2.so", "aarch64-O3.so",
 };
-static const char *const runnable[] = { "O0.so", "O1.so", "O2.so", "O3.so", "Os.so" };
-
-static const uint8_t *bytes_at(void *context, uint64_t address, size_t n)
-{
-	const struct object *o = context;
-	size_t n_headers, file_bytes;
-	const char *file = elf_rawfile(o->elf, &file_bytes);
-	assert_int_equal(elf_getphdrnum(o->elf, &n_headers), 0);
-	for (size_t i = 0; i < n_headers; i++) {
-		GElf_Phdr p;
-		assert_non_null(gelf_getphdr(o->elf, (int)i, &p));
-		if (p.p_type == PT_LOAD && address >= p.p_vaddr &&
-		    address + n <= p.p_vaddr + p.p_filesz)
-			return (const uint8_t *)file + p.p_offset + (address - p.p_vaddr);
-	}
-	return NULL;
-}
-
-static bool open_object(struct object *o, const char *name)
-{
-	GElf_Ehdr header;
-	ssize_t length = readlink("/proc/self/exe", o->path, sizeof(o->path) - 64);
-	assert_true(length > 0);
-	o->path[length] = 0;
-	snprintf(strrchr(o->path, '/'), 64, "/flow/%s", name);
-	elf_version(EV_CURRENT);
-	o->fd = open(o->path, O_RDONLY | O_CLOEXEC);
-	if (o->fd < 0)
-		return false;
-	o->elf = elf_begin(o->fd, ELF_C_READ_MMAP, NULL);
-	assert_non_null(gelf_getehdr(o->elf, &header));
-	o->machine = header.e_machine == EM_AARCH64 ? FLOW_AARCH64 : FLOW_X86_64;
-	for (Elf_Scn *s = NULL; (s = elf_nextscn(o->elf, s));) {
-		assert_non_null(gelf_getshdr(s, &o->symbols_header));
-		if (o->symbols_header.sh_type == SHT_SYMTAB) {
-			o->symbols = elf_getdata(s, NULL);
-			return true;
-		}
-	}
-	fail();
-	return false;
-}
-
-static void close_object(struct object *o)
-{
-	elf_end(o->elf);
-	close(o->fd);
-}
-
-static const char *symbol_name(const struct object *o, size_t i, GElf_Sym *symbol)
-{
-	assert_non_null(gelf_getsym(o->symbols, (int)i, symbol));
-	return elf_strptr(o->elf, o->symbols_header.sh_link, symbol->st_name);
-}
-
-static GElf_Sym find_symbol(const struct object *o, const char *function)
-{
-	size_t n = o->symbols_header.sh_size / o->symbols_header.sh_entsize;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Sym symbol;
-		if (!strcmp(symbol_name(o, i, &symbol), function))
-			return symbol;
-	}
-	fail_msg("no function %s", function);
-	return (GElf_Sym){ 0 };
-}
-
-static struct flow *flow_of(struct object *o, const char *function, bool with_constants)
-{
-	GElf_Sym symbol = find_symbol(o, function);
-	struct flow_code code = {
-		.machine = o->machine,
-		.at = bytes_at(o, symbol.st_value, symbol.st_size),
-		.bytes = symbol.st_size,
-		.address = symbol.st_value,
-		.constants = with_constants ? bytes_at : NULL,
-		.context = o,
-	};
-	struct flow *f = flow_of_machine_code(&code, false);
-	assert_non_null(f);
-	return f;
-}
-
-enum { PLACES_MOST = 8 };
-
-/* Writes the places at which `function` calls `called`, and returns how many there are. */
-static size_t places(const struct object *o, const char *function, const char *called,
-		     uint64_t out[static PLACES_MOST])
-{
-	GElf_Sym within = find_symbol(o, function);
-	size_t n = 0;
-	for (Elf_Scn *s = NULL; (s = elf_nextscn(o->elf, s));) {
-		GElf_Shdr header;
-		assert_non_null(gelf_getshdr(s, &header));
-		for (size_t i = 0;
-		     header.sh_type == SHT_RELA && i * header.sh_entsize < header.sh_size; i++) {
-			GElf_Rela r;
-			GElf_Sym symbol;
-			assert_non_null(gelf_getrela(elf_getdata(s, NULL), (int)i, &r));
-			if (r.r_offset - within.st_value >= within.st_size ||
-			    strcmp(symbol_name(o, GELF_R_SYM(r.r_info), &symbol), called))
-				continue;
-			assert_true(n < PLACES_MOST);
-			out[n++] = r.r_offset;
-		}
-	}
-	assert_true(n > 0);
-	return n;
-}
+static const char *const unrolled[] = { "unroll-O2.so", "unroll-O3.so", "aarch64-unroll-O2.so" };
 
 /* Checks the number of loops around all calls of a function. */
 static void check_depth(const struct object *o, const struct flow *f, const char *function,
@@ -147,7 +25,7 @@ static void check_depth(const struct object *o, const struct flow *f, const char
 	uint64_t at[PLACES_MOST];
 	uint32_t loops[8];
 	for (size_t n = places(o, function, called, at), i = 0; i < n; i++) {
-		size_t found = flow_loops_around(f, at[i], loops, 8);
+		size_t found = flow_loops_around(f, flow_place(f, at[i]), loops, 8);
 		if (found != depth)
 			fail_msg("%s: %zu loops around %s()", function, found, called);
 	}
@@ -161,7 +39,7 @@ static bool is_forward(const struct object *o, const struct flow *f, const char 
 	size_t n = places(o, function, from, a), m = places(o, function, to, b);
 	bool is = false;
 	for (size_t i = 0; i < n * m; i++)
-		is |= flow_is_forward(f, a[i / m], b[i % m]);
+		is |= flow_is_forward(f, flow_place(f, a[i / m]), flow_place(f, b[i % m]));
 	return is;
 }
 
@@ -257,10 +135,14 @@ static void check_launches(struct object *o)
 	flow_free(f);
 }
 
-static void check_tail_call(struct object *o, bool is_optimized)
+static void check_tail_call(struct object *o)
 {
 	struct flow *f = flow_of(o, "tail_call", true);
-	assert_int_equal(flow_leaves(f), is_optimized);
+	uint64_t at[PLACES_MOST];
+	bool leaves = false;
+	for (size_t n = places(o, "tail_call", "leave", at), i = 0; i < n; i++)
+		leaves |= is_jump(o, at[i]);
+	assert_int_equal(flow_leaves(f), leaves);
 	check_depth(o, f, "tail_call", "first_loop", 1);
 	check_depth(o, f, "tail_call", "leave", 0);
 	flow_free(f);
@@ -269,27 +151,39 @@ static void check_tail_call(struct object *o, bool is_optimized)
 	flow_free(f);
 }
 
-static bool opens(struct object *o, const char *name)
+/* The calls of an unrolled loop count as one. */
+static void check_unrolled(struct object *o)
 {
-	if (open_object(o, name))
-		return true;
-	assert_non_null(strstr(name, "aarch64"));
-	skip();
-	return false;
+	static const struct {
+		const char *function, *called;
+	} rows[] = { { "repeats", "again" },
+		     { "strided", "stride" },
+		     { "pairs", "first" },
+		     { "pairs", "then" },
+		     { "each", "element" } };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct flow *f = flow_of(o, rows[i].function, true);
+		uint64_t at[PLACES_MOST];
+		assert_int_equal(flow_n_loops(f), 1);
+		check_depth(o, f, rows[i].function, rows[i].called, 1);
+		for (size_t n = places(o, rows[i].function, rows[i].called, at), k = 1; k < n; k++)
+			assert_int_equal(flow_place(f, at[k]), flow_place(f, at[0]));
+		flow_free(f);
+	}
 }
 
 static void plain_code_has_the_loops_of_the_source(void **state)
 {
-	const char *name = *state;
 	struct object o = { 0 };
-	if (!opens(&o, name))
+	if (!open_object_or_skip(&o, *state))
 		return;
 	check_nested(&o);
 	check_breaks(&o);
 	check_one_after_the_other(&o);
 	check_switches(&o);
 	check_launches(&o);
-	check_tail_call(&o, strstr(name, "Os"));
+	check_tail_call(&o);
+	check_unrolled(&o);
 	close_object(&o);
 }
 
@@ -300,134 +194,22 @@ static void plain_code_has_the_loops_of_the_source(void **state)
 static void optimized_code_has_the_loops_of_the_source(void **state)
 {
 	struct object o = { 0 };
-	if (!opens(&o, *state))
+	if (!open_object_or_skip(&o, *state))
 		return;
 	check_one_after_the_other(&o);
 	check_switches(&o);
 	check_launches(&o);
-	check_tail_call(&o, true);
+	check_tail_call(&o);
+	check_unrolled(&o);
 	close_object(&o);
 }
 
-/* ---- Running the objects, where this processor can ---- */
-
-static struct {
-	uint64_t at[1024];
-	size_t n;
-} calls;
-
-static int polls;
-
-#define CALLED(name, value)                                                                 \
-	int name(void);                                                                     \
-	__attribute__((visibility("default"))) int name(void)                               \
-	{                                                                                   \
-		assert_true(calls.n < sizeof(calls.at) / sizeof(*calls.at));                \
-		calls.at[calls.n++] = (uint64_t)(uintptr_t)__builtin_return_address(0) - 1; \
-		return value;                                                               \
-	}
-
-CALLED(entry, 0)
-CALLED(outer, 0)
-CALLED(inner, 0)
-CALLED(outer_end, 0)
-CALLED(leave, 0)
-CALLED(innermost, 0)
-CALLED(poll_work, ++polls > 10)
-CALLED(work, 0)
-CALLED(skips, polls % 3 == 0)
-CALLED(tail, 0)
-CALLED(done, 0)
-CALLED(first_loop, 0)
-CALLED(between, 0)
-CALLED(second_loop, 0)
-CALLED(kind, ++polls % 9)
-CALLED(case_0, 0)
-CALLED(case_1, 0)
-CALLED(case_2, 0)
-CALLED(case_3, 0)
-CALLED(case_4, 0)
-CALLED(case_5, 0)
-CALLED(case_6, 0)
-CALLED(case_7, 0)
-CALLED(other_case, 0)
-CALLED(case_end, 0)
-CALLED(setup, ++polls % 2)
-CALLED(launch, 0)
-CALLED(if_user, 0)
-CALLED(user, 0)
-
-enum { DEPTH_MOST = 8 };
-
-/*
- * Adds up the iterations of the loops at each depth, from the calls that `function` made. Calls of
- * other functions do not count: at the end of a function, a call may be a jump.
- */
-static void count(struct object *o, const char *function, const char *base,
-		  size_t out[static DEPTH_MOST])
-{
-	struct flow *f = flow_of(o, function, true);
-	GElf_Sym symbol = find_symbol(o, function);
-	uint32_t around[DEPTH_MOST], before[DEPTH_MOST];
-	size_t n_before = 0;
-	uint64_t last = 0;
-	memset(out, 0, DEPTH_MOST * sizeof(*out));
-	for (size_t i = 0; i < calls.n; i++) {
-		uint64_t at = calls.at[i] - (uint64_t)(uintptr_t)base;
-		if (at - symbol.st_value >= symbol.st_size)
-			continue;
-		size_t n = flow_loops_around(f, at, around, DEPTH_MOST), same = 0;
-		while (same < n && same < n_before &&
-		       around[n - 1 - same] == before[n_before - 1 - same])
-			same++;
-		if (last && same > 0 && !flow_is_forward(f, last, at))
-			out[same - 1]++;
-		for (size_t depth = same; depth < n; depth++)
-			out[depth]++;
-		memcpy(before, around, sizeof(before));
-		n_before = n;
-		last = at;
-	}
-	flow_free(f);
-}
-
-static void iterations_are_those_of_the_run(void **state)
+static void unrolled_code_has_the_loops_of_the_source(void **state)
 {
 	struct object o = { 0 };
-	size_t n[DEPTH_MOST];
-	assert_true(open_object(&o, *state));
-	void *handle = dlopen(o.path, RTLD_NOW | RTLD_LOCAL);
-	assert_non_null(handle);
-	Dl_info info;
-	void (*nested)(int, int) = (void (*)(int, int))dlsym(handle, "nested");
-	void (*breaks)(void) = (void (*)(void))dlsym(handle, "breaks");
-	void (*switches)(int) = (void (*)(int))dlsym(handle, "switches");
-	assert_int_not_equal(dladdr((void *)nested, &info), 0);
-
-	bool is_plain = !strstr(*state, "O2") && !strstr(*state, "O3");
-	calls.n = 0;
-	nested(5, 4);
-	count(&o, "nested", info.dli_fbase, n);
-	assert_int_equal(n[2], 5 * (1 + 2 + 3));
-	if (is_plain) {
-		assert_int_equal(n[0], 5);
-		assert_int_equal(n[1], 5 * 4);
-	}
-
-	calls.n = polls = 0;
-	breaks();
-	count(&o, "breaks", info.dli_fbase, n);
-	if (is_plain) {
-		assert_int_equal(n[0], 11);
-		assert_int_equal(n[1], 0);
-	}
-
-	calls.n = polls = 0;
-	switches(18);
-	count(&o, "switches", info.dli_fbase, n);
-	assert_int_equal(n[0], 18);
-	assert_int_equal(n[1], 2 * 18); /* 7 came up twice */
-	dlclose(handle);
+	if (!open_object_or_skip(&o, *state))
+		return;
+	check_unrolled(&o);
 	close_object(&o);
 }
 
@@ -631,18 +413,12 @@ static void the_slot_of_a_stub_is_found(void **state)
 	assert_int_equal(flow_stub_slot(CODE(FLOW_X86_64, jumps)), 0);
 }
 
-static size_t add(struct CMUnitTest *to, void (*test)(void **), const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		to[i] = (struct CMUnitTest){ names[i], test, NULL, NULL, (void *)names[i] };
-	return n;
-}
-
-#define ADD(test, names) add(tests + n, test, names, sizeof(names) / sizeof(*(names)))
+#define ADD(test, names) \
+	FLOW_OBJECT_TESTS(tests + n, sizeof(tests) / sizeof(*tests) - n, test, names)
 
 int main(void)
 {
-	struct CMUnitTest tests[32] = {
+	struct CMUnitTest tests[128] = {
 		cmocka_unit_test(unknown_instructions_are_skipped),
 		cmocka_unit_test(a_call_that_never_returns_is_no_way_into_a_loop),
 		cmocka_unit_test(the_ends_of_a_loop_are_its_back_edges),
@@ -653,8 +429,6 @@ int main(void)
 	size_t n = 6;
 	n += ADD(plain_code_has_the_loops_of_the_source, plain);
 	n += ADD(optimized_code_has_the_loops_of_the_source, optimized);
-#ifdef __x86_64__
-	n += ADD(iterations_are_those_of_the_run, runnable);
-#endif
+	n += ADD(unrolled_code_has_the_loops_of_the_source, unrolled);
 	return _cmocka_run_group_tests("test_flow_machine", tests, n, NULL, NULL);
 }

@@ -40,24 +40,31 @@ $(addprefix $(BUILD)/test/unit/test_preload_unwind,_places _other) \
 		$(BUILD)/test/unit/test_preload_unwind: | \
 		$(CHAIN_OBJECTS) $(SWAP_OBJECTS)
 
-# Objects whose loops test_flow_machine.c checks. Their relocations say where they call what.
+# Objects whose loops test_flow_machine.c and test_flow_runs.c check. Their relocations say where
+# they call what. Other compilers than this machine's have a folder each, if they are there.
 FLOW := $(BUILD)/test/unit/flow
-FLOW_OBJECTS := $(addprefix $(FLOW)/,O0.so O1.so O2.so O3.so Os.so no-pic-O0.so no-pic-O2.so)
+FLOW_NAMES := O0.so O1.so O2.so O3.so Os.so no-pic-O0.so no-pic-O2.so unroll-O2.so unroll-O3.so
+FLOW_OBJECTS := $(addprefix $(FLOW)/,$(FLOW_NAMES))
+FLOW_OTHERS := $(foreach c,gcc-13 gcc-14 gcc-15 clang clang-19,$(if $(shell command -v $(c)), \
+	$(addprefix $(FLOW)/$(c)/,$(FLOW_NAMES))))
 FLOW_AARCH64 := $(if $(shell command -v aarch64-linux-gnu-gcc), \
-	$(addprefix $(FLOW)/aarch64-,O0.so O1.so O2.so O3.so))
+	$(addprefix $(FLOW)/aarch64-,O0.so O1.so O2.so O3.so unroll-O2.so))
 $(FLOW_OBJECTS): FLOW_CC := gcc
+$(FLOW_OTHERS): FLOW_CC = $(notdir $(@D))
 $(FLOW_AARCH64): FLOW_CC := aarch64-linux-gnu-gcc
 flow_level = $(lastword $(subst -, ,$(basename $(@F))))
 # Without -fPIC, tables have addresses in place of offsets. Such code cannot be in a shared object.
 flow_kind = $(if $(filter no-pic-%,$(@F)),-fno-pic -no-pie -static -Wl$(comma)-e$(comma)nested \
-	-Wl$(comma)--unresolved-symbols=ignore-all,-fPIC -shared)
-$(FLOW_OBJECTS) $(FLOW_AARCH64): test/unit/flow/shapes.c
+	-Wl$(comma)--unresolved-symbols=ignore-all,-fPIC -shared) \
+	$(if $(findstring unroll,$(@F)),-funroll-loops) -Wno-unused-command-line-argument
+$(FLOW_OBJECTS) $(FLOW_OTHERS) $(FLOW_AARCH64): test/unit/flow/shapes.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(FLOW_CC) -$(flow_level) $(flow_kind) -fvisibility=hidden \
 		-nostdlib -Wl,--emit-relocs $< -o $@
 # the objects call functions of the test
-$(BUILD)/test/unit/test_flow_machine: override LDFLAGS += -rdynamic
-$(BUILD)/test/unit/test_flow_machine: | $(FLOW_OBJECTS) $(FLOW_AARCH64)
+$(BUILD)/test/unit/test_flow_runs: override LDFLAGS += -rdynamic
+$(addprefix $(BUILD)/test/unit/test_flow_,machine runs): | \
+	$(FLOW_OBJECTS) $(FLOW_OTHERS) $(FLOW_AARCH64)
 
 # Objects in which test_no_return.c finds the calls that never return. Each has another form of
 # calls: stubs of the linker with and without endbr64, no stubs, and those of aarch64.

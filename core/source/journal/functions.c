@@ -270,6 +270,6 @@ bool functions_find(struct functions *f, uint64_t frame, struct function *out)
 	if (!*index)
 		return false;
 	*out = f->all.at[*index - 1];
-	out->at = place_of(frame);
+	out->at = flow_place(out->flow, place_of(frame));
 	return true;
 }

@@ -14,7 +14,7 @@ struct function {
 	/* Places are addresses of the file. Valid until functions_free(). */
 	const struct flow *flow;
 	uint64_t begin; /* address of the function in its file */
-	uint64_t at;	/* the frame's place in the function: within the instruction that called */
+	uint64_t at;	/* the frame's place in the function: flow_place() of the call */
 	/* of a library (origin_is_native_library()): the flow is coarse, see flow_new() */
 	bool is_library;
 	/*

@@ -9,6 +9,8 @@ extern int first_loop(void), between(void), second_loop(void);
 extern int kind(void), case_0(void), case_1(void), case_2(void), case_3(void), case_4(void),
 	case_5(void), case_6(void), case_7(void), other_case(void), case_end(void);
 extern int setup(void), launch(void), if_user(void), user(void);
+extern int again(void), both(void), sweep(int), stride(void), element(int), first(void), then(int),
+	warm_up(void), begin(void), seldom(void), end(void);
 
 __attribute__((visibility("default"))) void nested(int n, int m)
 {
@@ -106,4 +108,71 @@ __attribute__((visibility("default"))) int tail_call(int n)
 	while (n-- > 0)
 		first_loop();
 	return leave();
+}
+
+/* Loops that compilers unroll, and others that look as if they were. */
+
+__attribute__((visibility("default"))) void repeats(int n)
+{
+	for (int i = 0; i < n; i++)
+		again();
+}
+
+__attribute__((visibility("default"))) void twice(int n)
+{
+	for (int i = 0; i < n; i++) {
+		both();
+		both();
+	}
+}
+
+__attribute__((visibility("default"))) void colours(int n)
+{
+	for (int i = 0; i < n; i += 2) {
+		sweep(0);
+		sweep(1);
+	}
+}
+
+__attribute__((visibility("default"))) void strided(int n)
+{
+	for (int i = 0; i < n; i += 4)
+		stride();
+}
+
+__attribute__((visibility("default"))) void each(const int *from, const int *to)
+{
+	for (; from != to; from++)
+		element(*from);
+}
+
+__attribute__((visibility("default"))) void pairs(int n)
+{
+	while (n-- > 0) {
+		first();
+		then(n);
+	}
+}
+
+__attribute__((visibility("default"))) void known(void)
+{
+	for (int i = 0; i < 60; i++)
+		again();
+}
+
+__attribute__((visibility("default"))) void warms_up(int n)
+{
+	warm_up();
+	for (int i = 0; i < n; i++)
+		warm_up();
+}
+
+__attribute__((visibility("default"))) void decides(int n, int each)
+{
+	for (int i = 0; i < n; i++) {
+		begin();
+		if (i % each == 0)
+			seldom();
+		end();
+	}
 }
