@@ -7,6 +7,9 @@ from sim_case import SimCase, report_of
 
 CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases")
 
+# The opening may end before the first pause.
+ALL_STEPS = "skip_first=12,wait=0,warmup=2,active=1000,repeat=1"
+
 
 class Cases(SimCase):
     def report(self, name, kernel_us, *before, arguments=(), status=0, **settings):
@@ -128,7 +131,7 @@ class Cases(SimCase):
                 self.assertEqual(max(phases, key=phases.get), "other", phases)
 
     def test_a_rare_sleep(self):
-        run, (process,) = self.report("rare_sleep.py", 30)
+        run, (process,) = self.report("rare_sleep.py", 30, PROF_SCHEDULE=ALL_STEPS)
         line = self.guilty("rare_sleep.py")
         self.assertEqual(process["baseline"]["slow_steps"]["n"], 4)
         pauses = [(row["line"], row["cause"]) for row in process["baseline"]["pauses"]
@@ -173,7 +176,7 @@ class Cases(SimCase):
         self.assertFalse([a for a in process["advice"] if "anomaly" in a["what"]])
 
     def test_pauses_of_the_garbage_collector(self):
-        _, (process,) = self.report("gc_pause.py", 40)
+        _, (process,) = self.report("gc_pause.py", 40, PROF_SCHEDULE=ALL_STEPS)
         self.assertIn(process["baseline"]["slow_steps"]["n"], (2, 3))
         self.assertGreater(process["baseline"]["slow_steps"]["time_pct"], 25)
         self.assertEqual({row["cause"] for row in process["baseline"]["pauses"]}, {"gc"})

@@ -8,11 +8,9 @@
 
 #include <math.h>
 
-/*
- * Fewer steps show a slow step that comes now and then once or not at all: where one step in 50
- * sleeps, an opening of 37 steps has one of these, one of 200 has four.
- */
-enum { STEPS_LEAST = 200 };
+/* A 95 % interval of the median needs six values: with five, the median lies outside of all of them
+ * in 6 % of cases. */
+enum { MEDIAN_LEAST = 6 };
 
 #define MEDIAN_WIDTH 0.05 /* the interval's half width, as a share of the median, that is enough */
 
@@ -114,7 +112,7 @@ bool ingest_is_traced(const struct ingest *f, const struct step_mark *mark)
 static bool is_median_known(const struct ingest_opening *o)
 {
 	size_t n = o->kept_ms.n;
-	if (n < STEPS_LEAST)
+	if (n < MEDIAN_LEAST)
 		return false;
 	float *sorted = mem_resize(NULL, n * sizeof(*sorted));
 	memcpy(sorted, o->kept_ms.at, n * sizeof(*sorted));
@@ -135,7 +133,6 @@ void ingest_note_length(struct ingest *f, double ms)
 	vec_push(&f->opening.kept_ms, (float)ms);
 	size_t n = f->opening.kept_ms.n;
 	/* not after each step, because each look sorts all lengths */
-	if (!f->opening.is_disputed && (n == STEPS_LEAST || !(n % 64)) &&
-	    is_median_known(&f->opening))
+	if (!f->opening.is_disputed && (n < 64 || !(n % 64)) && is_median_known(&f->opening))
 		atomic_store(&f->reader.header->steps.has_enough, 1);
 }
