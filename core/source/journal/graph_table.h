@@ -49,8 +49,8 @@ struct graph_slot {
 
 /* A graph, or a graph nested in it, as it was instantiated. */
 struct graph_view {
-	/* The nodes of nested graphs are in it, too, numbered after the graph's own (seen on an H200
-	 * with CUDA 13.0): first those of the first nested graph and of the graphs within it. */
+	/* The nodes of nested graphs are in it, too, numbered after the graph's own (seen with
+	 * driver 13.0): first those of the first nested graph and of the graphs within it. */
 	bool is_whole;
 	struct graph_nodes *nodes;
 	VEC(struct graph_slot) slots; /* sorted by `local` */
