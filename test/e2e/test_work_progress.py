@@ -48,21 +48,28 @@ class WorkProgress(Case):
         except FileNotFoundError:
             return True  # it has ended
 
-    def stop(self, pid):
-        """Stops the command for so long that it takes more than two seconds. A command that is
-        stopped before it begins to read does not notice."""
+    @staticmethod
+    def has_begun(pid):
+        """Whether the thread that shows the line runs: from then on the two seconds count."""
+        try:
+            return len(os.listdir(f"/proc/{pid}/task")) > 1
+        except FileNotFoundError:
+            return True  # it has ended
+
+    def stop(self, pid, is_ready):
+        """Stops the command for so long that it takes more than two seconds."""
         until = time.monotonic() + PATIENCE_S
-        while not self.has_opened_trace(pid) and time.monotonic() < until:
+        while not is_ready(pid) and time.monotonic() < until:
             time.sleep(0.001)
         os.kill(pid, signal.SIGSTOP)
         time.sleep(STOPPED_S)
         os.kill(pid, signal.SIGCONT)
 
-    def on_terminal(self, *arguments, **settings):
+    def on_terminal(self, *arguments, is_ready=None, **settings):
         env = environment(**{"TERM": "xterm", **settings})
         terminal = Terminal([TOOL, *arguments], env, columns=200)
         self.addCleanup(terminal.close)
-        self.stop(terminal.pid)
+        self.stop(terminal.pid, is_ready or self.has_begun)
         return terminal
 
     def commands(self):
@@ -99,14 +106,15 @@ class WorkProgress(Case):
         self.assertNotRegex(terminal.shown, LINE)
 
     def test_switched_off(self):
-        terminal = self.on_terminal("report", self.trace, PROF_PROGRESS="off")
+        terminal = self.on_terminal("report", self.trace, is_ready=self.has_opened_trace,
+                                    PROF_PROGRESS="off")
         self.assertEqual(terminal.end(), 0)
         self.assertNotRegex(terminal.shown, LINE)
 
     def test_only_if_stderr_is_a_terminal(self):
         child = subprocess.Popen([TOOL, "report", self.trace, "--json"], env=environment(),
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.stop(child.pid)
+        self.stop(child.pid, self.has_opened_trace)
         out, err = child.communicate(timeout=PATIENCE_S)
         self.assertEqual((child.returncode, err), (0, b""))
         json.loads(out)
@@ -117,7 +125,7 @@ class WorkProgress(Case):
         terminal = Terminal(["/bin/sh", "-c", f'exec "$0" report "$1" --json >{path}', TOOL,
                              self.trace], environment(TERM="dumb"))
         self.addCleanup(terminal.close)
-        self.stop(terminal.pid)
+        self.stop(terminal.pid, self.has_begun)
         self.assertEqual(terminal.end(), 0)
         self.assertRegex(terminal.shown, LINE)
         self.assertNotIn("\x1b", terminal.shown, "blanks erase it on every terminal")
@@ -129,7 +137,7 @@ class WorkProgress(Case):
         terminal = Terminal([TOOL, "report", self.trace, "--json"], environment(TERM="xterm"),
                             columns=30)
         self.addCleanup(terminal.close)
-        self.stop(terminal.pid)
+        self.stop(terminal.pid, self.has_begun)
         self.assertEqual(terminal.end(), 0)
         lines = [piece for piece in re.split(r"[\r\n]", terminal.shown) if "profrun: big" in piece]
         self.assertTrue(lines)
