@@ -26,8 +26,10 @@ static struct {
 static bool find_driver(void)
 {
 	void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	if (!handle)
+	if (!handle) {
+		lookup_forget_error();
 		return false;
+	}
 	driver.count = (__typeof__(driver.count))lookup_dlsym(handle, "cuDeviceGetCount");
 	driver.get = (__typeof__(driver.get))lookup_dlsym(handle, "cuDeviceGet");
 	driver.name = (__typeof__(driver.name))lookup_dlsym(handle, "cuDeviceGetName");

@@ -289,11 +289,13 @@ void life_register_exit(void)
 
 void life_meet_driver(void)
 {
-	int saved = errno;
+	int saved = errno, cancel;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (!journal_header() || devices_describe()) {
 		atomic_store(&hook_switch.setup, HOOK_SET_UP);
 		life_register_exit();
 	}
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
 

@@ -461,7 +461,7 @@ enum node_flag {
 	 * the graph contained before this one. */
 	NODE_ID_IS_EXACT = 1,
 	/* the other graph is the body of a conditional node, which gets its nodes later */
-	NODE_IS_BODY = 2,
+	NODE_IS_BODY = 4,
 };
 
 /*

@@ -354,8 +354,6 @@ void ingest_drop_unwanted(struct ingest *f)
 		.mark = &nothing,
 	};
 	cut.n_calls = ingest_cut_calls(f, end);
-	if (ends_at_last_event(f, &cut))
-		cut.n_calls -= ingest_leave_out_exit(f);
 	cut.threads = ingest_cut_threads(f);
 	ingest_pair_by_order(f);
 	take_works(f, &cut);
