@@ -162,9 +162,11 @@ bool learn_adopt(struct learn *l, struct ingest *f)
 	struct learn_loops *x = &l->loops;
 	const struct anchor_counts counted = { l->choice.anchor, l->choice.every };
 	struct learn_loops_anchor a;
-	if (!f->opening.end_ticks || x->is_settled)
+	if (!f->opening.end_ticks)
 		return false;
 	l->is_doubted = f->opening.is_disputed = false;
+	if (x->is_settled)
+		return false;
 	bool is_clear = learn_loops_search(x, &wish, false) || (wish.loop && x->has_choice),
 	     may_change = !learn_wants_function(f) && !l->continues_numbers &&
 			  l->state != STEP_STATE_CONFIRMED;

@@ -131,7 +131,7 @@ class Cases(SimCase):
                 self.assertEqual(max(phases, key=phases.get), "other", phases)
 
     def test_a_rare_sleep(self):
-        run, (process,) = self.report("rare_sleep.py", 30, PROF_SCHEDULE=ALL_STEPS)
+        run, (process,) = self.report("rare_sleep.py", 30)
         line = self.guilty("rare_sleep.py")
         self.assertEqual(process["baseline"]["slow_steps"]["n"], 4)
         pauses = [(row["line"], row["cause"]) for row in process["baseline"]["pauses"]

@@ -3,6 +3,7 @@
  * thread.
  */
 #include "core/steps/learn.h"
+#include "core/steps/learn_parts.h"
 
 #include "test/unit/journal_builder.h"
 #include "test/unit/journal_path.h"
@@ -128,12 +129,33 @@ static void launches_are_held_only_if_they_will_be_counted(void **state)
 	assert_int_equal(held_after_opening(true), 0);
 }
 
+/*
+ * The end of the opening ends each doubt, even if an earlier anchor has settled the loops: no loop
+ * can contradict the steps any more, and a doubted anchor is never confirmed.
+ */
+static void the_opening_ends_doubt(void **state)
+{
+	struct journal_header header = { 0 };
+	struct ingest f = { .reader.header = &header };
+	struct learn l = { .is_doubted = true, .loops.is_settled = true };
+	(void)state;
+	f.opening.is_disputed = true;
+	learn_adopt(&l, &f);
+	assert_true(l.is_doubted);
+	f.opening.end_ticks = 1000;
+	assert_false(learn_adopt(&l, &f));
+	assert_false(l.is_doubted);
+	assert_false(f.opening.is_disputed);
+	learn_stop(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_one_read_late),
 		cmocka_unit_test(first_ones_dropped),
 		cmocka_unit_test(launches_are_held_only_if_they_will_be_counted),
+		cmocka_unit_test(the_opening_ends_doubt),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

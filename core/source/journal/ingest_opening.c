@@ -8,9 +8,11 @@
 
 #include <math.h>
 
-/* A 95 % interval of the median needs six values: with five, the median lies outside of all of them
- * in 6 % of cases. */
-enum { MEDIAN_LEAST = 6 };
+/*
+ * Steps that are slow now and then must be among the recorded ones. Where one step in 50 is slow,
+ * 200 steps have four of these. The 37 steps that a median may need have one or none.
+ */
+enum { STEPS_LEAST = 200 };
 
 #define MEDIAN_WIDTH 0.05 /* the interval's half width, as a share of the median, that is enough */
 
@@ -112,7 +114,7 @@ bool ingest_is_traced(const struct ingest *f, const struct step_mark *mark)
 static bool is_median_known(const struct ingest_opening *o)
 {
 	size_t n = o->kept_ms.n;
-	if (n < MEDIAN_LEAST)
+	if (n < STEPS_LEAST)
 		return false;
 	float *sorted = mem_resize(NULL, n * sizeof(*sorted));
 	memcpy(sorted, o->kept_ms.at, n * sizeof(*sorted));
@@ -133,6 +135,7 @@ void ingest_note_length(struct ingest *f, double ms)
 	vec_push(&f->opening.kept_ms, (float)ms);
 	size_t n = f->opening.kept_ms.n;
 	/* not after each step, because each look sorts all lengths */
-	if (!f->opening.is_disputed && (n < 64 || !(n % 64)) && is_median_known(&f->opening))
+	if (!f->opening.is_disputed && (n == STEPS_LEAST || !(n % 64)) &&
+	    is_median_known(&f->opening))
 		atomic_store(&f->reader.header->steps.has_enough, 1);
 }
