@@ -33,15 +33,34 @@ static void add_call(struct launch_log *log, const struct dict *d, uint32_t slot
 
 /* ---- Steps ---- */
 
-static void add_begin(struct launch_log *log, const struct rec_step *s)
+static void add_begin(struct logged_generation *g, const struct rec_step *s)
 {
-	struct logged_generation *g = generation_of(log, s->generation);
 	if (s->ticks < g->first_ticks)
 		g->first_ticks = s->ticks;
 	if (s->number > g->last_number) {
 		g->last_number = s->number;
 		g->last_ticks = s->ticks;
 	}
+}
+
+static void end_step(struct launch_log *log)
+{
+	if (log->is_in_wanted)
+		generation_of(log, log->wanted_generation)->has_wanted = true;
+	log->is_in_wanted = false;
+}
+
+static void begin_step(struct launch_log *log, const struct rec_step *s)
+{
+	struct logged_generation *g = generation_of(log, s->generation);
+	if (s->number)
+		add_begin(g, s);
+	if (s->number > g->last_in_opening && !log->opening.end_ticks)
+		g->last_in_opening = s->number;
+	log->is_in_wanted = s->action > SCHED_OPENING;
+	log->wanted_generation = s->generation;
+	log->opening.is_any |= s->action == SCHED_OPENING;
+	log->has_steps |= s->number || s->action > SCHED_OPENING;
 }
 
 static void set_backup(struct anchor *a, const struct rec_step *s)
@@ -107,22 +126,15 @@ static void add_step(struct launch_log *log, const struct rec_step *s)
 		break;
 	case STEP_OPENING_ENDED:
 		log->opening.end_ticks = s->ticks;
-		log->last_number = s->number;
+		generation_of(log, s->generation)->last_in_opening = s->number;
 		break;
 	case STEP_BEGIN:
-		if (s->number)
-			add_begin(log, s);
-		log->opening.is_any |= s->action == SCHED_OPENING;
-		log->has_steps |= s->number || s->action > SCHED_OPENING;
-		log->has_wanted |= log->is_in_wanted;
-		log->is_in_wanted = s->action > SCHED_OPENING;
-		if (s->number > log->last_number && !log->opening.end_ticks)
-			log->last_number = s->number;
+		end_step(log);
+		begin_step(log, s);
 		break;
 	default: /* STEP_OUTSIDE or STEP_CUT: a step has ended */
 		log->has_steps = true;
-		log->has_wanted |= log->is_in_wanted;
-		log->is_in_wanted = false;
+		end_step(log);
 	}
 }
 

@@ -29,6 +29,10 @@ struct logged_generation {
 	uint64_t first_ticks;	/* begin of the earliest step; UINT64_MAX: no step */
 	/* The highest step number, and when that step began. 0: no step. */
 	uint64_t last_number, last_ticks;
+	/* the highest number of a step that the library marked before the end of the opening */
+	uint64_t last_in_opening;
+	/* the library recorded a complete step because the schedule or a request wanted it */
+	bool has_wanted;
 };
 
 struct launch_log {
@@ -39,11 +43,9 @@ struct launch_log {
 	anchor_generations voided; /* generations of withdrawn anchors */
 	bool has_triggers;	   /* somebody asked for steps */
 	bool has_steps;		   /* the library marked a step after step 0, or recorded step 0 */
-	/* the library recorded a complete step because the schedule or a request wanted it */
-	bool has_wanted;
-	bool is_in_wanted; /* the newest step is such a step */
-	/* highest number of a step that the library marked before the end of the opening */
-	uint64_t last_number;
+	/* The schedule or a request wants the newest step, which is of this generation. */
+	bool is_in_wanted;
+	uint32_t wanted_generation;
 	struct ingest_opening opening; /* only is_any and end_ticks */
 	bool has_gpu_work;	       /* the journal has GPU work, or GPU timing was on */
 };

@@ -302,6 +302,40 @@ static void test_an_anchor_that_came_too_late_counts(void **state)
 }
 
 /*
+ * The schedule's steps were recorded while the library counted with an anchor that proved wrong.
+ * The right steps end before the schedule's, so those of the opening are shown.
+ */
+static void test_void_steps_do_not_serve_the_schedule(void **state)
+{
+	(void)state;
+	enum { WRONG_FIRST = 90, WRONG_LAST = 104 };
+	struct journal_builder *b =
+		learning_run("skip_first=100,wait=0,warmup=0,active=3,repeat=1");
+	uint64_t anchor = lock_steps(b, 2, 0);
+	jb_step(b, 1, STEP_BEGIN, 2, 0, SCHED_OPENING);
+	add_event(b, 980 + STEP_NS,
+		  &(struct rec_step){ .event = STEP_NUMBERED,
+				      .generation = 1,
+				      .detail = anchor + 2,
+				      .number = WRONG_FIRST });
+	for (uint64_t number = WRONG_FIRST; number <= WRONG_LAST; number++)
+		add_event(b, 990 + (number - WRONG_FIRST + 1) * STEP_NS,
+			  &(struct rec_step){ .event = STEP_BEGIN,
+					      .generation = 1,
+					      .number = number,
+					      .action = number >= 100 && number < 103
+								? SCHED_RECORD
+								: SCHED_OPENING });
+	b->header->steps.base_generation = b->header->steps.void_generation = 1;
+	struct answer a = export_run(b);
+	assert_in_range(a.n_steps, STEPS - 1, STEPS); /* the last one has no end */
+	assert_in_range(a.recorded.n, STEPS - 2, STEPS);
+	assert_int_equal(a.n_traces, 3);
+	vec_free(&a.recorded);
+	jb_free(b);
+}
+
+/*
  * The library counted with two anchors, one after the other: both are in the journal, and the steps
  * that each one ended unseen are found in the same two passes.
  */
@@ -375,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_says_why_no_step_of_that_kind_came),
 		cmocka_unit_test(test_earlier_numbers_are_corrected),
 		cmocka_unit_test(test_an_anchor_that_came_too_late_counts),
+		cmocka_unit_test(test_void_steps_do_not_serve_the_schedule),
 		cmocka_unit_test(test_several_anchors_take_two_passes),
 		cmocka_unit_test(test_memory_does_not_grow_with_the_generation),
 	};

@@ -179,7 +179,7 @@ static bool is_void(const struct reread *r, uint32_t generation)
 	for (size_t i = 0; i < r->voided.n; i++)
 		if (r->voided.at[i] == generation)
 			return true;
-	return generation <= r->voided_until;
+	return generation && generation <= r->voided_until;
 }
 
 /*
@@ -375,7 +375,12 @@ static bool has_only_a_whole_run(const struct reread *r)
 static uint64_t last_in_opening(const struct reread *r)
 {
 	const struct ingest *f = r->d->ingest;
-	uint64_t last = r->log.last_number, end = r->log.opening.end_ticks;
+	uint64_t last = 0, end = r->log.opening.end_ticks;
+	for (size_t i = 0; i < r->log.generations.n; i++) {
+		const struct logged_generation *g = &r->log.generations.at[i];
+		if (g->last_in_opening > last && !is_void(r, g->generation))
+			last = g->last_in_opening;
+	}
 	for (size_t i = 0; i < f->marks.n; i++) {
 		const struct step_mark *mark = &f->marks.at[i];
 		if (!mark->is_outside && mark->number > last && (!end || mark->ticks <= end))
@@ -388,7 +393,11 @@ static uint64_t last_in_opening(const struct reread *r)
 static bool wants_steps(const struct reread *r, uint64_t last)
 {
 	const struct ingest *f = r->d->ingest;
-	bool is_any = r->log.has_wanted;
+	bool is_any = false;
+	for (size_t i = 0; i < r->log.generations.n && !is_any; i++) {
+		const struct logged_generation *g = &r->log.generations.at[i];
+		is_any = g->has_wanted && !is_void(r, g->generation);
+	}
 	for (size_t i = 0; i < f->marks.n && !is_any; i++)
 		is_any = f->marks.at[i].action > SCHED_OPENING && f->marks.at[i].number < last;
 	return is_any;
