@@ -63,7 +63,7 @@ static void add_callee(struct loop_stacks *x, struct loop_body_site *site, uint3
 	x->n_sites++;
 }
 
-void loop_bodies_add(struct loop_stacks *x, const struct loop_stack *s)
+void loop_bodies_add(struct loop_stacks *x, const struct loop_stack *s, bool works)
 {
 	for (size_t level = 0; level < s->n; level++) {
 		const struct loop_frame *f = frame_at(x, s, level);
@@ -78,6 +78,8 @@ void loop_bodies_add(struct loop_stacks *x, const struct loop_stack *s)
 			add_callee(x, site, callee);
 		else if (next && next->is & LOOP_FRAME_PYTHON)
 			site->calls_unknown = true;
+		x->n_sites += works && !site->works;
+		site->works |= works;
 	}
 }
 
@@ -85,13 +87,13 @@ void loop_bodies_add(struct loop_stacks *x, const struct loop_stack *s)
 
 static bool body_is_certain(struct loop_stacks *x, uint32_t index);
 
-/* Native code is taken to make its call each time. */
+/* Native code is taken to make its call each time, unless it is one of upkeep. */
 static bool site_is_certain(struct loop_stacks *x, const struct loop_body_site *site)
 {
 	for (size_t i = 0; i < site->callees.n; i++)
 		if (!body_is_certain(x, site->callees.at[i]))
 			return false;
-	return !site->calls_unknown;
+	return !site->calls_unknown && site->works;
 }
 
 /* Adds the body's certain sites, without the one at `but`. */

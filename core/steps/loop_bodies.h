@@ -4,15 +4,19 @@
  * around it can have gone on in between: not if that would have made another call.
  *
  * Only calls count that are certain. A function that logs now and then makes a call at its place
- * only sometimes, so the lack of the call shows nothing.
+ * only sometimes, and an allocator only if it has no memory left to reuse, so the lack of the call
+ * shows nothing.
  */
 #ifndef CORE_LOOP_BODIES_H
 #define CORE_LOOP_BODIES_H
 
 #include "core/steps/loop_stacks.h"
 
-/* Notes at which places the Python functions on the new stack make its call. */
-void loop_bodies_add(struct loop_stacks *x, const struct loop_stack *s);
+/*
+ * Notes at which places the Python functions on the stack make its call. `works`: the call is not
+ * one of upkeep.
+ */
+void loop_bodies_add(struct loop_stacks *x, const struct loop_stack *s, bool works);
 
 void loop_bodies_free(struct loop_bodies *b);
 

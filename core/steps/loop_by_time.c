@@ -44,7 +44,7 @@ static bool is_heavy_top(const struct loop_tree *t, const struct loop *l, const 
 }
 
 /* Returns whether nearly each iteration of `a` begins exactly one of `b`, as with a thread that
- * does a part of each step. Both then give the same steps. */
+ * does a part of each step. */
 static bool take_turns(const struct loop *a, const struct loop *b)
 {
 	size_t k = 0, n_one = 0, n = a->iterations.n;
@@ -59,6 +59,33 @@ static bool take_turns(const struct loop *a, const struct loop *b)
 }
 
 /*
+ * Returns whether the loops of two threads give the same steps: they take turns, or one makes what
+ * the other one uses, with a queue in between, and so have the same number of iterations.
+ */
+static bool give_same_steps(const struct loop *a, const struct loop *b)
+{
+	enum { QUEUE_SHARE = 50 };
+	uint64_t n = a->iterations.n, m = b->iterations.n, off = n > m ? n - m : m - n;
+	return take_turns(a, b) || (n > EPOCHS_MOST && off <= 1 + n / QUEUE_SHARE);
+}
+
+/*
+ * Returns the loop with the most calls of those that give the same steps as `l`: its iterations take
+ * as long as the steps do. A thread that feeds it runs ahead.
+ */
+static const struct loop *busiest_alike(const struct loop_tree *t, const loop_candidates *all,
+					const struct loop *l)
+{
+	const struct loop *busiest = l;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct loop *m = all->at[i];
+		if (m != l && is_top(t, m) && m->n_calls > busiest->n_calls && give_same_steps(l, m))
+			busiest = m;
+	}
+	return busiest;
+}
+
+/*
  * Returns the outermost loop with the most time. Of those with a similar time, which are on several
  * threads, one that copies to or from the host comes first, and one with more iterations. Stores
  * the share of the time in `*share`, and in `*other` another loop with nearly the same time.
@@ -66,17 +93,13 @@ static bool take_turns(const struct loop *a, const struct loop *b)
 static const struct loop *heaviest_top(const struct loop_tree *t, const loop_candidates *all,
 				       double *share, uint32_t *other)
 {
-	const struct loop *best = NULL, *talks = NULL;
+	const struct loop *heaviest = NULL, *talks = NULL;
 	double sum = 0;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct loop *l = all->at[i];
-		if (!is_top(t, l))
-			continue;
-		sum += loop_weight(l);
-		if (!best || loop_weight(l) > loop_weight(best))
-			best = l;
+		if (is_top(t, l) && (!heaviest || loop_weight(l) > loop_weight(heaviest)))
+			heaviest = l;
 	}
-	const struct loop *heaviest = best;
 	*share = 0;
 	if (!heaviest)
 		return NULL;
@@ -91,13 +114,17 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const loop_can
 					  : loop_weight(l) > loop_weight(talks)))
 			talks = l;
 	}
-	best = talks ? talks : best;
+	const struct loop *best = busiest_alike(t, all, talks ? talks : heaviest);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct loop *l = all->at[i];
+		if (!is_top(t, l) || (l != best && give_same_steps(best, l)))
+			continue;
+		sum += loop_weight(l);
+		if (l != best && is_heavy_top(t, l, best, SIMILAR))
+			*other = l->place;
+	}
 	if (sum > 0)
 		*share = loop_weight(best) / sum;
-	for (size_t i = 0; i < all->n; i++)
-		if (all->at[i] != best && is_heavy_top(t, all->at[i], best, SIMILAR) &&
-		    !take_turns(best, all->at[i]))
-			*other = all->at[i]->place;
 	return best;
 }
 

@@ -130,9 +130,13 @@ static void add_site(struct loop_stacks *x, struct loop_place *p, uint64_t at, b
 	x->n_sites++;
 }
 
+static bool is_work(enum loop_caller caller)
+{
+	return caller == LOOP_OF_CALL || caller == LOOP_OF_LAUNCH;
+}
+
 /* Notes what the calls at the places of the loops lead to. */
-static void note_calls(const struct loop_stacks *x, const struct loop_stack *s,
-		       enum loop_caller caller)
+static void note_calls(struct loop_stacks *x, const struct loop_stack *s, enum loop_caller caller)
 {
 	for (size_t i = 0; i < s->n_loops; i++) {
 		const struct loop_place *p = &x->places.at[s->loops[i].loop];
@@ -144,6 +148,8 @@ static void note_calls(const struct loop_stacks *x, const struct loop_stack *s,
 				continue;
 			c->in_loops |= in_loops;
 			c->outside_loops |= !in_loops && caller != LOOP_OF_THREAD;
+			x->n_sites += is_work(caller) && !c->works;
+			c->works |= is_work(caller);
 		}
 	}
 }
@@ -264,8 +270,9 @@ static struct loop_stack *new_stack(struct loop_stacks *x, const uint32_t *frame
 							LOOP_FRAME_FORWARD | LOOP_FRAME_INPUT);
 		add_loops(x, s, i, within | x->frames.at[frames[i]].is, caller == LOOP_OF_LAUNCH);
 	}
+	s->is_upkeep = caller == LOOP_OF_UPKEEP;
 	note_calls(x, s, caller);
-	loop_bodies_add(x, s);
+	loop_bodies_add(x, s, is_work(caller));
 	set_optimizer(x, s);
 	return s;
 }
@@ -292,6 +299,18 @@ static bool is_direct(const uint64_t *raw, size_t n, size_t i)
 	       !(raw[n - 1] & FRAME_PYTHON);
 }
 
+/* Without native frames, calls of upkeep and other calls may have the same stack. */
+static const struct loop_stack *known_stack(struct loop_stacks *x, struct loop_stack *s,
+					    enum loop_caller caller)
+{
+	if (s->is_upkeep && is_work(caller)) {
+		s->is_upkeep = false;
+		note_calls(x, s, caller);
+		loop_bodies_add(x, s, true);
+	}
+	return s;
+}
+
 /*
  * In a stack with Python frames, native frames count only inside the innermost Python frame. Those
  * further out are missing where the unwinder met its depth limit. The same place would then look
@@ -303,7 +322,7 @@ const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id,
 	bool is_new;
 	uint64_t *known = map_at(&x->stack_of_id, id, &is_new);
 	if (!is_new)
-		return *known ? x->stacks.at[*known - 1] : NULL;
+		return *known ? known_stack(x, x->stacks.at[*known - 1], caller) : NULL;
 	uint64_t raw[DICT_FRAMES_MOST];
 	uint32_t flags, frames[DICT_FRAMES_MOST];
 	bool direct[DICT_FRAMES_MOST];

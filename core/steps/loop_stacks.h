@@ -41,6 +41,7 @@ struct loop_frame {
 /* What calls the functions make that are called at one place. */
 struct loop_calls {
 	bool in_loops, outside_loops; /* in loops of these functions, outside of them */
+	bool works;		      /* not only calls of upkeep */
 };
 
 struct loop_stack;
@@ -74,6 +75,7 @@ struct loop_body_site {
 	uint64_t at;
 	VEC(uint32_t) callees; /* Python functions called there, as indexes of bodies */
 	bool calls_unknown;    /* also one whose bytecode is not known */
+	bool works;	       /* not only calls of upkeep */
 };
 
 /* A Python function that is called from one place: see loop_bodies.h. */
@@ -112,6 +114,7 @@ struct loop_stack {
 	uint32_t user_node;
 	uint32_t step_level; /* the outermost frame of an optimizer's step, or LOOP_NONE */
 	bool in_optimizer;   /* in an optimizer's step, not in a closure that evaluates the model */
+	bool is_upkeep;	     /* only calls of upkeep have this stack */
 };
 
 struct loop_stacks {
@@ -130,8 +133,12 @@ struct loop_stacks {
 void loop_stacks_init(struct loop_stacks *x, const struct dict *d);
 void loop_stacks_free(struct loop_stacks *x);
 
-/* Who has a stack. */
-enum loop_caller { LOOP_OF_CALL, LOOP_OF_LAUNCH, LOOP_OF_THREAD };
+/*
+ * Who has a stack. Upkeep: calls that allocate, free, or use events and streams. An allocator that
+ * reuses memory makes them in some iterations only, and a destructor after any other call. So in
+ * Python code, the lack of such a call shows nothing.
+ */
+enum loop_caller { LOOP_OF_CALL, LOOP_OF_LAUNCH, LOOP_OF_UPKEEP, LOOP_OF_THREAD };
 
 /* Returns the stack with this id, NULL if no frame of it counts. */
 const struct loop_stack *loop_stacks_find(struct loop_stacks *x, uint32_t id,

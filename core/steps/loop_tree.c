@@ -270,6 +270,15 @@ static void note_birth(struct loop_tree *t, const struct loop_thread *thread)
 		b->first = thread->before;
 }
 
+static enum loop_caller caller_of(uint8_t category)
+{
+	const uint32_t upkeep = 1u << CAT_ALLOC | 1u << CAT_FREE | 1u << CAT_QUERY |
+				1u << CAT_EVENT | 1u << CAT_STREAM;
+	if (category == CAT_LAUNCH)
+		return LOOP_OF_LAUNCH;
+	return upkeep >> category & 1 ? LOOP_OF_UPKEEP : LOOP_OF_CALL;
+}
+
 void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c,
 		    struct token_hashes hashes)
 {
@@ -280,9 +289,7 @@ void loop_tree_feed(struct loop_tree *t, uint32_t slot, const struct rec_call *c
 	t->n_fed++;
 	t->n_without += !c->stack;
 	const struct loop_stack *s =
-		c->stack ? loop_stacks_find(&t->stacks, c->stack,
-					    category == CAT_LAUNCH ? LOOP_OF_LAUNCH : LOOP_OF_CALL)
-			 : NULL;
+		c->stack ? loop_stacks_find(&t->stacks, c->stack, caller_of(category)) : NULL;
 	if (s) {
 		uint32_t begun = move_to(t, thread, s, c->begin_ticks);
 		loop_note_frames(thread, s);

@@ -18,6 +18,11 @@ static struct loop_place *place_at(const struct loop_stacks *x, const struct loo
 	return NULL;
 }
 
+static bool is_native(const struct loop_frame *f)
+{
+	return !(f->is & LOOP_FRAME_PYTHON);
+}
+
 bool loop_place_is_header(const struct loop_stacks *x, const struct loop_place *p, uint64_t at)
 {
 	return flow_loop_at(x->frames.at[p->frame].flow, p->number) == at;
@@ -26,10 +31,11 @@ bool loop_place_is_header(const struct loop_stacks *x, const struct loop_place *
 bool loop_place_needs_others(const struct loop_stacks *x, const struct loop_place *p, uint64_t at)
 {
 	VEC(struct flow_site) others = { 0 };
+	const struct loop_frame *f = &x->frames.at[p->frame];
 	for (size_t i = 0; i < p->sites.n; i++)
-		if (p->sites.at[i].at != at)
+		if (p->sites.at[i].at != at && (is_native(f) || p->calls.at[i].works))
 			vec_push(&others, p->sites.at[i]);
-	const struct flow *flow = x->frames.at[p->frame].flow;
+	const struct flow *flow = f->flow;
 	bool needs = others.n && (flow_is_always(flow, p->number, others.at, others.n) ||
 				  flow_is_between(flow, p->number, at, others.at, others.n));
 	vec_free(&others);
@@ -106,6 +112,24 @@ static bool may_fail(const struct loop_stacks *x, const struct loop_stack *s, si
 }
 
 /*
+ * Returns whether native code that Python code called at frame `level` made a call of upkeep. That
+ * place also makes other calls, so it may have been reached only once.
+ */
+static bool is_upkeep_at(const struct loop_stacks *x, const struct loop_stack *s, uint32_t level,
+			 uint32_t number)
+{
+	if (!s->is_upkeep || is_native(frame_at(x, s, level)) ||
+	    (level + 1 < s->n && !is_native(frame_at(x, s, level + 1))))
+		return false;
+	const struct loop_place *p = place_at(x, s, level, number);
+	uint64_t at = frame_at(x, s, level)->at;
+	for (size_t i = 0; p && i < p->sites.n; i++)
+		if (p->sites.at[i].at == at)
+			return p->calls.at[i].works;
+	return false;
+}
+
+/*
  * The function at or outside of frame `level` was called again: by the loop around its call, or in
  * the same iteration of that loop, by a built-in function of Python or by a loop of retries.
  */
@@ -123,6 +147,8 @@ static struct loop_turn called_again(struct loop_stacks *x, const struct loop_st
 			break;
 		if (!is_loop)
 			continue;
+		if (is_upkeep_at(x, s, (uint32_t)level, number))
+			break;
 		bool may_be_same = (f->is & LOOP_FRAME_PYTHON && !is_direct) || by == BY_RETRY,
 		     may_repeat = flow_may_repeat(f->flow, number, f->at);
 		if (may_be_same && may_repeat && passes_others(x, s, (uint32_t)level, number)) {
@@ -132,11 +158,6 @@ static struct loop_turn called_again(struct loop_stacks *x, const struct loop_st
 		return came_again(x, s, level, number, f->at);
 	}
 	return (struct loop_turn){ 0 };
-}
-
-static bool is_native(const struct loop_frame *f)
-{
-	return !(f->is & LOOP_FRAME_PYTHON);
 }
 
 /*

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { LAUNCH = 1, SYNC, COPY, GRAPH }; /* ids of hooks */
+enum { LAUNCH = 1, SYNC, COPY, GRAPH, QUERY, EVENT }; /* ids of hooks */
 enum { MAIN, HELPER, STEP, FUNCTIONS };
 
 struct fixture {
@@ -63,6 +63,8 @@ static void start(struct fixture *f, const char *main, const char *helper)
 	add_hook(&f->dict, SYNC, CAT_SYNC);
 	add_hook(&f->dict, COPY, CAT_MEMCPY);
 	add_hook(&f->dict, GRAPH, CAT_GRAPH);
+	add_hook(&f->dict, QUERY, CAT_QUERY);
+	add_hook(&f->dict, EVENT, CAT_EVENT);
 	loop_tree_start(&f->tree, &f->dict);
 	f->flows[MAIN] = flow_of(main);
 	f->flows[HELPER] = flow_of(helper);
@@ -398,6 +400,67 @@ static void test_c_code_that_calls_again_before_all_else_is_no_iteration(void **
 		assert_int_equal(l->iterations.at[i].n.launches, 6);
 		assert_int_equal(l->iterations.at[i].launch, 6 * i);
 	}
+	stop(&f);
+}
+
+/* A call that a function of a native library makes, which main calls at a place. */
+static void call_library(struct fixture *f, uint32_t at, uint16_t hook, uint32_t function)
+{
+	struct loop_stacks *s = &f->tree.stacks;
+	uint64_t raw = frame_native(1, function), frames[] = { raw, frame(f, MAIN, at) };
+	bool is_new;
+	uint64_t *index = map_at(&s->frame_of_raw, raw, &is_new);
+	if (is_new) {
+		*index = s->frames.n;
+		vec_push(&s->frames, ((struct loop_frame){ .raw = raw,
+							   .at = function,
+							   .function = FUNCTIONS + function,
+							   .is = LOOP_FRAME_LIBRARY }));
+	}
+	call(f, 1, hook, stack(f, frames, 2), hook == COPY ? 200 + at : 0);
+}
+
+/*
+ * PyTorch's pin_memory() looks at events only now and then, and the destructor of a pinned tensor
+ * records one, at the place of the copy. Each copy is in an iteration of its own.
+ */
+static void test_upkeep_that_is_missing_hides_no_iteration(void **state)
+{
+	enum { PIN = 1, UPLOAD, DESTROY };
+	struct fixture f;
+	(void)state;
+	start(&f, "[..]", ".");
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < i % 3; k++)
+			call_library(&f, 1, QUERY, PIN);
+		call_library(&f, 2, COPY, UPLOAD);
+		call_library(&f, 2, EVENT, DESTROY);
+	}
+	loop_tree_end(&f.tree);
+	loop_repair(&f.tree);
+	const struct loop *l = loop_of(&f, 40);
+	assert_non_null(l);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(l->iterations.at[i].n.launches, 1);
+	stop(&f);
+}
+
+/* Destructors of several tensors record an event each, one after the other. */
+static void test_upkeep_that_is_repeated_is_no_iteration(void **state)
+{
+	enum { UPLOAD = 1, DESTROY };
+	struct fixture f;
+	(void)state;
+	start(&f, "[..]", ".");
+	for (int i = 0; i < 40; i++) {
+		launch(&f, 1);
+		call_library(&f, 2, COPY, UPLOAD);
+		for (int k = 0; k < 3; k++)
+			call_library(&f, 2, EVENT, DESTROY);
+	}
+	loop_tree_end(&f.tree);
+	loop_repair(&f.tree);
+	assert_non_null(loop_of(&f, 40));
 	stop(&f);
 }
 
@@ -1237,9 +1300,45 @@ static void test_a_thread_that_takes_turns_is_no_other_step(void **state)
 	}
 }
 
+/*
+ * A thread makes what another one uses, up to four iterations ahead. They have the same steps, and
+ * those of the thread that makes most calls count.
+ */
+static void test_a_thread_that_feeds_another_is_no_other_step(void **state)
+{
+	(void)state;
+	for (int is_fed = 0; is_fed < 2; is_fed++) {
+		struct fixture f;
+		struct loop_choice c;
+		start(&f, "[....]", "[..]");
+		for (int i = 0; i < 80; i++) {
+			for (int k = 0; i % 4 == 0 && k < (is_fed ? 4 : 12); k++) {
+				uint64_t frames[] = { frame(&f, HELPER, 1) };
+				call(&f, 2, COPY, stack(&f, frames, 1), 300);
+				f.now += 2000;
+			}
+			for (uint32_t at = 1; at <= 4; at++)
+				launch(&f, at);
+		}
+		loop_tree_end(&f.tree);
+		assert_true(loop_choose(&f.tree, &c));
+		assert_int_equal(c.other == LOOP_NONE, is_fed);
+		if (is_fed) {
+			assert_int_equal(c.begins.n, 80);
+			assert_int_equal(c.begins.at[0].slot, 1);
+			assert_true(c.confidence > 0.9);
+		}
+		loop_choice_free(&c);
+		stop(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_upkeep_that_is_missing_hides_no_iteration),
+		cmocka_unit_test(test_upkeep_that_is_repeated_is_no_iteration),
+		cmocka_unit_test(test_a_thread_that_feeds_another_is_no_other_step),
 		cmocka_unit_test(test_a_thread_that_takes_turns_is_no_other_step),
 		cmocka_unit_test(test_each_iteration_is_counted),
 		cmocka_unit_test(test_equal_places_begin_an_iteration),
