@@ -167,7 +167,9 @@ bool learn_adopt(struct learn *l, struct ingest *f)
 	l->is_doubted = f->opening.is_disputed = false;
 	if (x->is_settled)
 		return false;
-	bool is_clear = learn_loops_search(x, &wish, false) || (wish.loop && x->has_choice),
+	bool is_clear = learn_loops_search(x, &wish, false) || (wish.loop && x->has_choice) ||
+			(learn_has_choice(l) &&
+			 learn_loops_outweigh(x, counted.anchor, l->choice.confidence)),
 	     may_change = !learn_wants_function(f) && !l->continues_numbers &&
 			  l->state != STEP_STATE_CONFIRMED;
 	bool is_found = learn_loops_anchor(x, &a);

@@ -317,7 +317,8 @@ bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double c
 		return false;
 	const struct anchor_counts counted = { anchor, 0 };
 	bool count_none = learn_loops_match(x, &counted) < 0;
-	if (count_none && x->choice.is_seen && !x->choice.by_optimizer)
+	bool is_part = x->choice.shows_all && count_steps(&x->tree, &counted) > x->choice.begins.n;
+	if (count_none && (x->choice.is_seen || is_part) && !x->choice.by_optimizer)
 		return true;
 	if (!learn_loops_is_possible(x))
 		return false;

@@ -118,7 +118,8 @@ bool learn_loops_contradict(const struct learn_loops *x, const struct anchor_cou
  * Returns whether the last search should decide against the steps that launches have shown,
  * `anchor` and `confidence`. It does if it is clear. It also does if the launches count the
  * iterations of no loop, unless the tree may lack one: without an optimizer, the launches are wrong
- * then, and else they are worth half. Otherwise the more certain one decides.
+ * then, and else they are worth half. A loop that is missing around this one is no reason for more
+ * steps than this loop has iterations. Otherwise the more certain one decides.
  */
 bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double confidence);
 

@@ -152,6 +152,7 @@ bool loop_by_optimizer(const struct loop_tree *t, const loop_candidates *all,
 	*out = (struct loop_choice){ .other = LOOP_NONE,
 				     .confidence = BY_OPTIMIZER,
 				     .by_optimizer = true,
+				     .shows_all = true,
 				     .is_seen = true };
 	for (const struct loop *l = first; (l = loop_outer(t, l)) != NULL;)
 		if (steps_itself(l, best)) {

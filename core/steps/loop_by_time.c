@@ -70,8 +70,8 @@ static bool give_same_steps(const struct loop *a, const struct loop *b)
 }
 
 /*
- * Returns the loop with the most calls of those that give the same steps as `l`: its iterations take
- * as long as the steps do. A thread that feeds it runs ahead.
+ * Returns the loop with the most calls of those that give the same steps as `l`: its iterations
+ * take as long as the steps do. A thread that feeds it runs ahead.
  */
 static const struct loop *busiest_alike(const struct loop_tree *t, const loop_candidates *all,
 					const struct loop *l)
@@ -79,7 +79,8 @@ static const struct loop *busiest_alike(const struct loop_tree *t, const loop_ca
 	const struct loop *busiest = l;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct loop *m = all->at[i];
-		if (m != l && is_top(t, m) && m->n_calls > busiest->n_calls && give_same_steps(l, m))
+		if (m != l && is_top(t, m) && m->n_calls > busiest->n_calls &&
+		    give_same_steps(l, m))
 			busiest = m;
 	}
 	return busiest;
@@ -311,7 +312,8 @@ bool loop_by_time(const struct loop_tree *t, const loop_candidates *all, struct 
 		out->confidence *= UNSEEN_OUTER;
 	if (has_unseen && out->other == LOOP_NONE && unseen < t->loops.n)
 		out->other = unseen;
-	out->is_seen = !has_unseen && is_sure(t, best);
+	out->shows_all = is_sure(t, best);
+	out->is_seen = !has_unseen && out->shows_all;
 	double n = (double)best->iterations.n;
 	out->confidence *= n > 2 ? 1 - pow(0.5, n / 2 - 1) : 0;
 	out->loop = best->place;

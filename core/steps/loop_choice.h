@@ -26,8 +26,8 @@ struct loop_choice {
 	bool by_optimizer;
 	/* A step is several iterations: those up to an optimizer's step. */
 	bool is_grouped;
-	/* Each iteration of the loop, and of all loops around it, makes a call that shows it. */
-	bool is_seen;
+	bool shows_all; /* each iteration of the loop makes a call that shows it */
+	bool is_seen;	/* also each one of all loops around it */
 	/*
 	 * Several threads take turns to begin an iteration, as if one step were an iteration of all
 	 * of them. In a pool, it may be one of each.
