@@ -215,12 +215,22 @@ static void say_growth(struct textout *o, const struct report_process *p, const 
 	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, 2);
 }
 
+/* Returns the length of `text` without the full stop at its end. */
+static int length_without_stop(const char *text)
+{
+	size_t n = strlen(text);
+	bool has_stop = n > 1 && text[n - 1] == '.' && text[n - 2] != '.';
+	return (int)(n - has_stop);
+}
+
 static void say_exception(struct textout *o, const struct report_exit *e, int64_t last_step,
 			  const char *cwd)
 {
 	char text[TEXT_BYTES] = "", place[PLACE_BYTES];
 	const struct report_place at = { e->file, e->line, "" };
-	text_append(text, sizeof(text), "%.700s", e->exception);
+	enum { MOST = 700 };
+	int length = length_without_stop(e->exception);
+	text_append(text, sizeof(text), "%.*s", length < MOST ? length : MOST, e->exception);
 	if (*e->file)
 		text_append(text, sizeof(text), ", at %s",
 			    report_place_short(place, sizeof(place), &at, cwd));

@@ -135,7 +135,7 @@ static bool has_place(const struct report_pause *p)
 	return *p->place.file && p->place.line >= 0;
 }
 
-/* Appends "step 120: 210.0 ms, longest before train.py:12" for a slow step, or "sleep at
+/* Appends "step 120: 210.0 ms, longest gap before train.py:12" for a slow step, or "sleep at
  * train.py:12" if samples show it. */
 static size_t append_pause(char *to, size_t bytes, const struct report_pause *p, bool is_first,
 			   const char *cwd)
@@ -151,7 +151,7 @@ static size_t append_pause(char *to, size_t bytes, const struct report_pause *p,
 					 report_cause_noun(p->cause), place);
 	else
 		used += (size_t)snprintf(to + used, bytes - used, ", longest %s %s",
-					 p->is_gap ? "before" : "in", place);
+					 p->is_gap ? "gap before" : "call at", place);
 	return used;
 }
 

@@ -90,13 +90,15 @@ class Exit(Case):
     def test_exceptions(self):
         for how, exception in (("plain", "KeyError: 'no batch\\nafter the first'"),
                                ("chained", "ValueError: the data set is empty"),
+                               ("sentence", "ValueError: The data set is empty. Give it a row."),
                                ("long", "KeyError: 'no batch\\nafter the first'")):
             with self.subTest(how=how):
                 run, end, _ = self.end_of([*script("raises.py"), how], 1)
                 self.assertEqual(end["exception"], exception)
                 self.assertEqual((os.path.basename(end["file"]), end["line"]),
                                  ("raises.py", line_of("raises.py", how)))
-                self.assertIn(f"Ended by {exception}, at ", " ".join(run.err.split()))
+                self.assertIn(f"Ended by {exception.rstrip('.')}, at ",
+                              " ".join(run.err.split()))
 
     def test_a_handled_exception_is_not_the_end(self):
         run, end, _ = self.end_of([*script("raises.py"), "handled"], 0)

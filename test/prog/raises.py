@@ -23,6 +23,8 @@ elif sys.argv[1] == "chained":
         load(1)
     except KeyError as error:
         raise ValueError("the data set is empty") from error  # mark: chained
+elif sys.argv[1] == "sentence":
+    raise ValueError("The data set is empty. Give it a row.")  # mark: sentence
 elif sys.argv[1] == "long":
     print("x" * 20000, file=sys.stderr)
     load(900)

@@ -399,7 +399,8 @@ static void test_pauses(void **state)
 	assert_fits(text);
 	assert_says(text, "2 of 300 steps took 150x as long as the others (48 % of the total\n"
 			  "         time); recorded: 231\n");
-	assert_says(text, "step 231: 700.0 ms, longest before train.py:12; step 120: 810.0 ms\n");
+	assert_says(text,
+		    "step 231: 700.0 ms, longest gap before train.py:12; step 120: 810.0 ms\n");
 	assert_says(text, "Limited by: synchronization (confidence 86 %): ");
 	free(text);
 	json_object_set_new(json_array_get(json_object_get(baseline, "pauses"), 1), "cause",
