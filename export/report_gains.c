@@ -1,6 +1,7 @@
 /* See report_gains.h. */
 #include "export/report_gains.h"
 
+#include "export/report_steps.h"
 #include "export/report_words.h"
 
 #include "core/util/text.h"
@@ -34,7 +35,9 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 	char step[NUMBER_BYTES], recorded[NUMBER_BYTES], typical[NUMBER_BYTES];
 	double step_ms = p->replay ? p->replay->step_ms : 0,
 	       recorded_ms = p->replay ? p->replay->recorded_ms : 0,
-	       typical_ms = p->baseline.step_ms ? p->baseline.step_ms->p50 : 0;
+	       typical_ms = !p->baseline.step_ms   ? 0
+			    : report_catches_up(p) ? p->baseline.step_ms->mean
+						   : p->baseline.step_ms->p50;
 	report_ms(step, sizeof(step), step_ms);
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))

@@ -64,7 +64,7 @@ static void write_end(char *to, size_t bytes, const struct report_run *run)
 }
 
 /* Writes "400 steps of 12.44 ms (median; p95 15.23)", or "" if the times of steps are not known. If
- * the CPU runs ahead, writes the GPU's time. */
+ * the CPU runs ahead, writes the GPU's time, or the mean if it waits now and then. */
 static void write_steps(char *to, size_t bytes, const struct report_process *p)
 {
 	const struct sample_summary *ms = p ? p->baseline.step_ms : NULL;
@@ -75,6 +75,10 @@ static void write_steps(char *to, size_t bytes, const struct report_process *p)
 			 report_count(count, sizeof(count), p->facts.steps.count),
 			 p->facts.steps.count == 1 ? "" : "s",
 			 report_ms(p50, sizeof(p50), p->replay->measured_ms));
+	else if (ms && report_catches_up(p))
+		snprintf(to, bytes, "%s steps of %s ms (mean; the CPU runs ahead of the GPU)",
+			 report_count(count, sizeof(count), p->facts.steps.count),
+			 report_ms(p50, sizeof(p50), ms->mean));
 	else if (ms)
 		snprintf(to, bytes, "%s step%s of %s ms (median; p95 %s)",
 			 report_count(count, sizeof(count), p->facts.steps.count),

@@ -71,6 +71,27 @@ bool report_runs_ahead(const struct report_process *p)
 	return is_late && p->replay && p->replay->measured_ms > APART * report_step_ms(p);
 }
 
+bool report_catches_up(const struct report_process *p)
+{
+	return p->baseline.catch_up && p->baseline.step_ms;
+}
+
+/* Prints that the CPU waits for the GPU in some steps only, and at which line it waits most. */
+static void say_catch_up(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	const struct report_catch_up *c = p->baseline.catch_up;
+	char cpu[NUMBER_BYTES], place[PLACE_BYTES] = "";
+	double one_in = (double)c->of / (double)c->n;
+	if (p->syncs.n && p->syncs.at[0].place.line > 0)
+		report_place_short(place, sizeof(place), &p->syncs.at[0].place, cwd);
+	text_say(o, REPORT_UNDER,
+		 "the CPU launches a step in %s ms and runs ahead of the GPU; in 1 of %.*f steps "
+		 "it "
+		 "waits until the GPU has caught up%s%s",
+		 report_ms(cpu, sizeof(cpu), report_step_ms(p)), one_in < FEW && one_in > 1 ? 1 : 0,
+		 one_in, *place ? ", mostly at " : "", place);
+}
+
 static void say_ahead(struct textout *o, const struct report_process *p)
 {
 	char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
@@ -528,6 +549,9 @@ void report_steps_say(struct textout *o, const struct report_process *p, const c
 	say_warm_up(o, p);
 	if (report_runs_ahead(p)) { /* a pause of the CPU delays no work then */
 		say_ahead(o, p);
+	} else if (report_catches_up(p)) { /* the slow steps are those that wait */
+		say_catch_up(o, p, cwd);
+		say_drift(o, p->baseline.drift);
 	} else {
 		say_slow(o, p, cwd);
 		say_drift(o, p->baseline.drift);

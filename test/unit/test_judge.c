@@ -310,8 +310,9 @@ static void long_now_and_then(struct twin *made)
 	twin_wait_stream(made, 1, WAIT);
 }
 
-/* A verdict on typical steps is not sure if the others take most of the time for another reason. */
-static void a_small_part_of_the_time_is_no_sure_verdict(void **state)
+/* If the other steps take most of the time for another reason, the verdict is that of all steps. If
+ * they take about half, it could be either. */
+static void a_small_part_of_the_time_is_no_limit(void **state)
 {
 	(void)state;
 	host_us = 1000;
@@ -320,11 +321,69 @@ static void a_small_part_of_the_time_is_no_sure_verdict(void **state)
 	assert_true(f.n_typical < f.n_played && f.left_out_share < 0.5);
 	assert_true(f.confidence > 0.9);
 	forget();
+	host_us = 2700;
+	judge(long_now_and_then, false, 60);
+	assert_int_equal(f.verdict, VERDICT_UNCLEAR);
+	assert_true(f.left_out_share > 0.5 && f.left_out_share < 0.66);
+	assert_true(is_between(VERDICT_GPU) && f.between.n == 2);
+	assert_true(is_evidence("the other steps take "));
+	forget();
 	host_us = 20000;
 	judge(long_now_and_then, false, 60);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_true(f.is_of_all && f.left_out_share > 0.8);
+	assert_int_equal(f.typical_verdict, VERDICT_GPU);
+	assert_true(f.confidence > 0.9);
+	assert_true(is_evidence("the verdict refers to all recorded steps"));
+	forget();
+}
+
+/* The CPU runs ahead of the GPU, but for long pauses, in which the GPU finishes its work. */
+static void paused(struct twin *made)
+{
+	if (made->steps_made++ % 25 == 15)
+		twin_host(made, 12000);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, 48);
+		twin_launch(made, 1, 60, "layer", 1 + (uint32_t)i);
+	}
+}
+
+/* A faster GPU would be idle during the pauses, whatever typical steps would save. */
+static void savings_that_a_pause_takes_back_are_no_limit(void **state)
+{
+	(void)state;
+	judge(paused, false, 100);
+	assert_true(f.left_out_share < 0.6);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_true(f.is_of_all);
+	assert_int_equal(f.typical_verdict, VERDICT_GPU);
+	forget();
+}
+
+/* The CPU launches far faster than the GPU works, and waits for it in each tenth step. */
+static void waits_now_and_then(struct twin *made)
+{
+	for (int i = 0; i < LAYERS; i++)
+		twin_launch(made, 1, 60, "layer", 1 + (uint32_t)i);
+	if (made->steps_made++ % 10 == 9)
+		twin_wait_stream(made, 1, WAIT);
+}
+
+static void steps_that_wait_for_earlier_ones(void **state)
+{
+	(void)state;
+	judge(waits_now_and_then, false, 60);
+	assert_int_equal(f.catch_up.n, 6);
+	assert_int_equal(f.catch_up.n_of, 60);
 	assert_int_equal(f.verdict, VERDICT_GPU);
-	assert_true(f.left_out_share > 0.8);
-	assert_true(f.confidence < 0.4);
+	for (size_t i = 0; i < f.gpus.n; i++)
+		assert_true(f.n_typical == f.n_played ||
+			    f.gpus.at[i].typical_busy_ms > 0.9 * LAYERS * 0.06);
+	forget();
+	host_us = 20000;
+	judge(long_now_and_then, false, 60); /* waits for its own work */
+	assert_int_equal(f.catch_up.n, 0);
 	forget();
 }
 
@@ -1340,7 +1399,9 @@ int main(void)
 		cmocka_unit_test(more_steps_settle_what_varies),
 		cmocka_unit_test(uneven_steps_have_a_cause_and_outliers),
 		cmocka_unit_test(bursts_save_what_they_take),
-		cmocka_unit_test(a_small_part_of_the_time_is_no_sure_verdict),
+		cmocka_unit_test(a_small_part_of_the_time_is_no_limit),
+		cmocka_unit_test(savings_that_a_pause_takes_back_are_no_limit),
+		cmocka_unit_test(steps_that_wait_for_earlier_ones),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
 		cmocka_unit_test(contention_is_no_cause),
 		cmocka_unit_test(no_input_without_a_loader),
