@@ -96,6 +96,7 @@ static struct {
 	bool has_own_files;
 	bool has_launches; /* any thread has launched work */
 	struct sampled_chain chain;
+	struct sample_memory holder; /* of the thread that had the GIL last */
 	struct python_frame frames[SAMPLE_FRAMES_MOST];
 	_Atomic uint64_t n_samples, n_unreadable;
 } g;
@@ -267,6 +268,17 @@ static uint64_t hash_chain(const struct sampled_chain *chain)
 	return hash;
 }
 
+/* Returns the stack of the thread that has the GIL for which this thread waits; 0: not known. */
+static uint32_t holder_stack(const struct sampled *s, uint64_t futex)
+{
+	uint64_t state = python_sample_gil_holder(s->memory.state, futex);
+	if (!state)
+		return 0;
+	python_sample_read(&g.holder, state, NULL, 0, &g.chain);
+	python_sample_confirm(&g.holder, state, NULL, 0, &g.chain);
+	return stack_of(&g.chain, false);
+}
+
 /* Takes a sample of a thread that was outside all calls at `at_ticks`. */
 static void take_sample(const struct entry *e, struct sampled *s, const struct outside *before,
 			uint64_t at_ticks)
@@ -314,7 +326,8 @@ static void take_sample(const struct entry *e, struct sampled *s, const struct o
 	if (now.state == SAMPLE_LOCK && python_sample_is_gil(s->memory.state, now.futex))
 		now.state = SAMPLE_GIL;
 	r.state = s->state = now.state;
-	r.system_call = s->system_call = now.system_call;
+	r.system_call = s->system_call = now.state == SAMPLE_GIL ? holder_stack(s, now.futex)
+								 : now.system_call;
 	r.flags = collects && now.state == SAMPLE_RUNNING ? SAMPLE_COLLECTING : 0;
 	r.stack = s->stack;
 	write_sample(&r);
