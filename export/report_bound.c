@@ -114,6 +114,20 @@ static const char *despite_load(const struct report_process *p, char *text, size
 	return text;
 }
 
+/* Returns whether removing waits would save more than the time in which the GPU is idle: without the
+ * waits, copies and kernels would run at the same time. */
+static bool keeps_apart(const struct report_process *p)
+{
+	double idle_ms = 0, saved_ms = 0;
+	for (size_t i = 0; i < p->idle.n; i++)
+		if (strcmp(p->idle.at[i].cause, "contention") != 0)
+			idle_ms += p->idle.at[i].ms;
+	for (size_t i = 0; i < p->bound.savings.n; i++)
+		if (!strcmp(p->bound.savings.at[i].resource, "sync"))
+			saved_ms = p->bound.savings.at[i].ms;
+	return saved_ms > idle_ms && p->gpu.n == 1;
+}
+
 static bool is_doubtful(const struct report_bound *b)
 {
 	return !b->between.n && *report_verdict_noun(b->verdict) && b->confidence < REPORT_DOUBTFUL;
@@ -140,6 +154,8 @@ void report_bound_words(struct bound_words *to, const struct report_process *p, 
 		return;
 	if (!strcmp(b->verdict, "host"))
 		words = what_host_does(p, cwd, words, does, sizeof(does));
+	if (!strcmp(b->verdict, "sync") && keeps_apart(p))
+		words = "after each sync, work starts that could overlap earlier work";
 	if (!strcmp(b->input_source, "queue"))
 		words = "an empty queue; a server waits for requests here";
 	snprintf(to->limit, sizeof(to->limit), "%s%s", is_doubtful(b) ? "unclear: probably " : "",

@@ -963,6 +963,49 @@ static void a_launch_into_the_legacy_stream_is_named(void **state)
 }
 
 /* A copy that blocks is a wait and a copy: one fix, named once. */
+/* Data goes to the CPU, which works on it, and comes back. */
+static void round_trip(struct twin *made)
+{
+	for (int i = 0; i < 4; i++)
+		twin_launch(made, 1, 20, "layer", 1);
+	for (int i = 0; i < 4; i++)
+		twin_copy(made, 1, COPY_D2H, 1 << 20, 50, true, COPY);
+	twin_host(made, 500);
+	for (int i = 0; i < 4; i++)
+		twin_copy(made, 1, COPY_H2D, 1 << 20, 50, true, NEXT);
+}
+
+/* Each of four streams copies its input to the device, works on it, and copies the result back. */
+static void pipeline(struct twin *made)
+{
+	for (int i = 0; i < 4; i++) {
+		twin_copy(made, 1 + i, COPY_H2D, 1 << 20, 50, false, NEXT);
+		twin_launch(made, 1 + i, 100, "filter", 1);
+		twin_copy(made, 1 + i, COPY_D2H, 1 << 20, 50, false, COPY);
+	}
+	twin_wait_device(made, WAIT);
+}
+
+static bool is_advised(const char *what)
+{
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (strstr(f.advice.at[i].what, what))
+			return true;
+	return false;
+}
+
+static void a_pipeline_is_no_round_trip(void **state)
+{
+	(void)state;
+	judge(round_trip, false, 8);
+	assert_true(is_advised("keep this data on the GPU"));
+	forget();
+	judge(pipeline, false, 8);
+	assert_true(f.advice.n >= 1);
+	assert_false(is_advised("keep this data on the GPU"));
+	forget();
+}
+
 static void a_copy_is_named_once(void **state)
 {
 	(void)state;
@@ -1427,6 +1470,7 @@ int main(void)
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),
 		cmocka_unit_test(a_launch_into_the_legacy_stream_is_named),
+		cmocka_unit_test(a_pipeline_is_no_round_trip),
 		cmocka_unit_test(a_copy_is_named_once),
 		cmocka_unit_test(a_pinned_copy_is_known),
 		cmocka_unit_test(advice_on_copies_fits_the_program),

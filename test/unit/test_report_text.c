@@ -19,6 +19,21 @@ static void test_idle_time_of_two_gpus(void **state)
 	json_decref(root);
 }
 
+/* A wait that costs more than the GPU's idle time keeps work from running at the same time. */
+static void test_waits_that_keep_work_apart(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound");
+	(void)state;
+	json_object_set_new(bound, "savings",
+			    json_pack("[{s:s, s:f, s:[f, f]}]", "resource", "sync", "ms_per_step",
+				      2.4, "interval_ms", 2.2, 2.6));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "(confidence 86 %): after each sync, work starts that");
+	free(text);
+	json_decref(root);
+}
+
 static void test_first_screen(void **state)
 {
 	unsigned n_lines;
@@ -863,6 +878,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_little_confidence),
 		cmocka_unit_test(test_an_empty_queue),
+		cmocka_unit_test(test_waits_that_keep_work_apart),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_idle_time_of_two_gpus),
 		cmocka_unit_test(test_how_the_run_ended),
