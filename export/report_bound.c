@@ -46,6 +46,7 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 		{ "sleep", "sleeping" },
 		{ "io", "waiting for a file, a pipe or a socket" },
 		{ "child", "waiting for a child process" },
+		{ "event_loop", "an idle event loop, until the await" },
 	};
 	char place[PLACE_BYTES], holder[PLACE_BYTES];
 	const struct report_idle *most = NULL;
@@ -64,7 +65,9 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 		return words;
 	report_place_short(place, sizeof(place), &most->place, cwd);
 	snprintf(text, bytes, "mostly %s%s%s %s", does[of_most].words,
-		 *does[of_most].words ? " " : "", is_sampled(p, &most->place) ? "at" : "before",
+		 *does[of_most].words ? " " : "",
+		 is_sampled(p, &most->place) || !strcmp(most->cause, "event_loop") ? "at"
+										   : "before",
 		 place);
 	if (!strcmp(most->cause, "gil") && p->bound.gil_holder)
 		text_append(text, bytes, "; another thread has it, mostly at %s",

@@ -1,6 +1,7 @@
 /* See lane_samples.h. */
 #include "core/analysis/lane_samples.h"
 
+#include "core/symbols/await_site.h"
 #include "core/symbols/stack_about.h"
 
 enum {
@@ -151,6 +152,7 @@ struct ahead {
 	size_t calls;	/* how many more calls may lie before a batch's copy; 0: no copy follows */
 	size_t samples; /* end of the samples that are not looked at yet, in `at` */
 	bool is_pass;	/* the next call is part of a pass or an optimizer's step */
+	uint32_t stack; /* of the next call */
 };
 
 /*
@@ -158,8 +160,9 @@ struct ahead {
  * loading if a batch's copy follows. A framework is only on its way to a launch if its pass makes
  * the next call: an optimizer whose parameters are on the CPU works.
  */
-static void settle_kinds(struct lane_samples *s, uint32_t lane, uint64_t from_ns, struct ahead *a)
+static void settle_kinds(struct sweep *w, uint32_t lane, uint64_t from_ns, struct ahead *a)
 {
+	struct lane_samples *s = w->out;
 	for (; a->samples > s->first.at[lane] && s->at.at[a->samples - 1].ns >= from_ns;
 	     a->samples--) {
 		struct lane_sample *x = &s->at.at[a->samples - 1];
@@ -167,6 +170,8 @@ static void settle_kinds(struct lane_samples *s, uint32_t lane, uint64_t from_ns
 			x->kind = HOST_LOADER;
 		if (x->kind == HOST_FRAMEWORK && !a->is_pass)
 			x->kind = HOST_PYTHON;
+		if (x->kind == HOST_LOOP && a->stack && await_site(w->t->frames, a->stack))
+			x->site = await_site(w->t->frames, a->stack);
 	}
 }
 
@@ -179,6 +184,7 @@ static void go_before(struct ahead *a, const struct timeline_call *c)
 	else if (a->calls)
 		a->calls--;
 	a->is_pass = c->about & (ABOUT_PASS | ABOUT_WORKER);
+	a->stack = c->stack;
 }
 
 /* Goes backwards through the step's calls. After the last one, the next step is assumed to begin
@@ -195,12 +201,12 @@ static void find_inputs(struct sweep *w)
 		for (size_t i = end; i-- > step->first_call;) {
 			const struct timeline_call *c = &w->t->calls.at[i];
 			uint32_t lane = w->lanes->of_thread[c->thread];
-			settle_kinds(s, lane, c->begin_ns, &ahead[lane]);
+			settle_kinds(w, lane, c->begin_ns, &ahead[lane]);
 			go_before(&ahead[lane], c);
 		}
 	}
 	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
-		settle_kinds(s, lane, 0, &ahead[lane]);
+		settle_kinds(w, lane, 0, &ahead[lane]);
 	free(ahead);
 }
 

@@ -44,6 +44,7 @@ static const char *const stalls[IDLE_CAUSES_N] = {
 	[IDLE_SLEEP] = "the CPU sleeps here",
 	[IDLE_IO] = "the CPU waits here for a file, a pipe or a socket",
 	[IDLE_CHILD] = "the CPU waits here for a child process",
+	[IDLE_LOOP] = "the event loop has nothing to do until this await returns",
 };
 
 /* Returns where most of the CPU work was done that the last play removed before the calls of
@@ -129,7 +130,8 @@ static const char own_work_fix[] = "move this CPU work to another thread, or do 
 /* Returns whether samples of this kind are work that the user could move elsewhere. */
 static bool is_own_work(uint8_t kind)
 {
-	return kind != HOST_UNKNOWN && kind != HOST_FRAMEWORK && kind != HOST_LOADER;
+	return kind != HOST_UNKNOWN && kind != HOST_FRAMEWORK && kind != HOST_LOADER &&
+	       kind != HOST_LOOP;
 }
 
 /* Returns what to do about a stall at this line. */

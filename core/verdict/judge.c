@@ -316,11 +316,20 @@ static double median_of(const double *of, uint32_t n)
 	return median;
 }
 
+static double busiest_ms(const struct findings *f)
+{
+	double most = 0;
+	for (size_t i = 0; i < f->gpus.n; i++)
+		most = fmax(most, f->gpus.at[i].busy_ms);
+	return most;
+}
+
 /*
  * Finds out whether the CPU runs ahead of the GPU and waits for it only in some steps, as where a
  * loss is read in every tenth step. These steps are then as long as the GPU's work of all steps
  * since the last wait. Played steps last until their GPU work is done, so the long steps are much
- * shorter as played, and no other ones are longer.
+ * shorter as played, and no other ones are longer. A GPU needs longer for a step than the median
+ * step takes.
  */
 static void fill_catch_up(struct judge *j, const uint32_t *played)
 {
@@ -340,7 +349,8 @@ static void fill_catch_up(struct judge *j, const uint32_t *played)
 	for (uint32_t i = 0; i < n; i++) /* a step that is long as played is long for itself */
 		if (!j->w.is_typical[i])
 			of_others_ns -= fmax(0, j->w.recorded_lengths_ns[i] - j->w.recorded_ns);
-	if (beyond_ns > catch_up_least * median_ns * n && of_others_ns * 2 > beyond_ns)
+	if (busiest_ms(j->f) * 1e6 > (1 + catch_up_least) * median_ns &&
+	    beyond_ns > catch_up_least * median_ns * n && of_others_ns * 2 > beyond_ns)
 		j->f->catch_up = (struct finding_catch_up){ n_long, n };
 	free(ns);
 }
