@@ -693,6 +693,19 @@ static void a_wait_for_a_queue_says_so(void **state)
 	forget();
 }
 
+/* A loader with worker processes that are started for each epoch. */
+static void workers_that_start_are_named(void **state)
+{
+	(void)state;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	frames[FETCHES].file = "/v/site-packages/torch/utils/data/dataloader.py";
+	frames[FETCHES].function = "_MultiProcessingDataLoaderIter.__init__";
+	judge_fetching(trains_and_tests);
+	assert_true(advises("keep the DataLoader's workers"));
+	forget();
+}
+
 /* A C++ program computes on the CPU, then copies what it has computed. */
 static void computes_and_copies(struct twin *made)
 {
@@ -1452,6 +1465,7 @@ int main(void)
 		cmocka_unit_test(the_line_that_waits_is_of_the_innermost_loop),
 		cmocka_unit_test(a_line_that_waits_may_make_calls),
 		cmocka_unit_test(a_wait_for_a_queue_says_so),
+		cmocka_unit_test(workers_that_start_are_named),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),
