@@ -119,3 +119,14 @@ void report_gains_sum(struct textout *o, const struct report_process *p, size_t 
 		text_line(o, TEXT_PLAIN, "%9s ms combined savings (the savings above overlap)",
 			  report_ms(ms, sizeof(ms), together));
 }
+
+const char *report_gains_none(const struct report_process *p)
+{
+	if (!strcmp(p->bound.verdict, "launch"))
+		return "No change to a single line would save much. Fewer launches in the whole "
+		       "step would: CUDA graphs, fused kernels, a larger batch";
+	if (!strcmp(p->bound.verdict, "gpu"))
+		return "No change to a single line would save much. Less work for the GPU would: "
+		       "see the list of kernels";
+	return "No change to a single line would save much.";
+}

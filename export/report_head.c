@@ -31,10 +31,18 @@ const char *report_own_command(const char *command)
 	return base;
 }
 
+/* Returns whether Python's multiprocessing module started the process by itself: its command says
+ * nothing of the program. */
+static bool is_spawned(const char *command)
+{
+	return strstr(command, "from multiprocessing.") ||
+	       strstr(command, "--multiprocessing-fork");
+}
+
 void report_head_command(char *to, size_t bytes, const struct report *r,
 			 const struct report_process *p)
 {
-	bool is_own = p && r->processes.n > 1 && p->rank < 0;
+	bool is_own = p && r->processes.n > 1 && p->rank < 0 && !is_spawned(p->facts.command);
 	to[0] = 0;
 	for (size_t i = 0; !is_own && i < r->run.command.n; i++) {
 		size_t used = strlen(to);

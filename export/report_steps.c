@@ -209,6 +209,33 @@ static void name_recorded(char *to, size_t bytes, const struct report_baseline *
 		snprintf(to + used, bytes - used, " and %lld more", (long long)n_more);
 }
 
+static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, const char *cwd)
+{
+	const struct report_place at = { l->file, l->line, l->function };
+	if (l->line > 0)
+		return report_place_short(to, bytes, &at, cwd);
+	snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
+	return to;
+}
+
+/* Writes which other loop most of the slow steps' time is in, such as an agent's rollout before
+ * several steps of training, or "". */
+static char *write_slow_loop(char *to, size_t bytes, const struct report_process *p,
+			     const char *cwd)
+{
+	const struct facts_loops *l = p->facts.steps.loop;
+	const struct facts_loop *most = NULL;
+	char place[PLACE_BYTES];
+	to[0] = 0;
+	for (size_t i = 0; l && i < l->others.n; i++)
+		if (!most || l->others.at[i].share > most->share)
+			most = &l->others.at[i];
+	if (most && 2 * 100 * most->share > p->baseline.slow_steps->time_pct)
+		snprintf(to, bytes, ", mostly for the loop at %s",
+			 write_loop(place, sizeof(place), most, cwd));
+	return to;
+}
+
 /* Prints steps that are rare but take a large part of the run. The figures per step hardly show
  * these steps. */
 static void say_slow(struct textout *o, const struct report_process *p, const char *cwd)
@@ -218,7 +245,9 @@ static void say_slow(struct textout *o, const struct report_process *p, const ch
 	if (!slow)
 		return;
 	bool is_of_load = slow->n_of_load * 2 > slow->n_recorded;
-	const char *why = is_of_load ? ", mostly while other load had the CPUs" : "";
+	char loop[PLACE_BYTES + 40];
+	const char *why = is_of_load ? ", mostly while other load had the CPUs"
+				     : write_slow_loop(loop, sizeof(loop), p, cwd);
 	name_recorded(which, sizeof(which), &p->baseline);
 	if (slow->n < FEW)
 		snprintf(text, sizeof(text),
@@ -333,15 +362,6 @@ static void say_count(struct textout *o, const struct facts_steps *steps)
 			 "training starts at step %lld; earlier steps, without an optimizer, are "
 			 "excluded",
 			 (long long)steps->trains_from);
-}
-
-static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, const char *cwd)
-{
-	const struct report_place at = { l->file, l->line, l->function };
-	if (l->line > 0)
-		return report_place_short(to, bytes, &at, cwd);
-	snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
-	return to;
 }
 
 /* Iterations are counted by stacks, so only in the opening. Returns words for it if the opening

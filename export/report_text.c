@@ -252,7 +252,7 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 		most = 1;
 	if (!p->advice.n) {
 		if (*report_verdict_noun(p->bound.verdict))
-			text_line(o, TEXT_PLAIN, "No change to a single line would save much.");
+			text_say(o, "", "%s", report_gains_none(p));
 		return;
 	}
 	report_gains_heading(o, p);

@@ -93,6 +93,7 @@ static struct {
 	struct sampled *sampled; /* parallel to `threads` */
 	struct journal_writer writer;
 	uint64_t random;
+	struct cpu_wait_children children; /* when it was first sampled */
 	bool has_own_files;
 	bool has_launches; /* any thread has launched work */
 	struct sampled_chain chain;
@@ -628,6 +629,7 @@ static bool prepare(void)
 	if (p == MAP_FAILED)
 		return false;
 	g.sampled = p;
+	g.children = cpu_wait_read_children();
 	g.random = (uint64_t)getpid() * 0x9E3779B97F4A7C15ull | 1;
 	return true;
 }
@@ -682,6 +684,8 @@ void host_finish(void)
 	snprintf(text, sizeof(text), "%llu at %u Hz, %llu unreadable", (unsigned long long)n, g.hz,
 		 (unsigned long long)atomic_load(&g.n_unreadable));
 	journal_put_info("host samples", text);
+	if (cpu_wait_describe_children(&g.children, text, sizeof(text)))
+		journal_put_info("CPUs of child processes", text);
 	note_native();
 }
 

@@ -153,17 +153,34 @@ static void say_typical(struct judge *j)
 			  n_others, n, digits, j->w.most_times, MS(f->recorded_ms));
 }
 
+/* Child processes of the program, such as a data loader's workers, may be what has the CPUs. */
+static void say_contention(struct judge *j)
+{
+	struct findings *f = j->f;
+	const char *children = f->timeline->tables
+				       ? tables_fact(f->timeline->tables, "CPUs of child processes")
+				       : NULL;
+	if (f->contention_ms < judge_worth_ms(j))
+		return;
+	if (children)
+		judge_say(f,
+			  "CPU contention: %.*f of %.*f ms %s (the program's child processes used "
+			  "%s CPUs); verdict and savings are without it",
+			  MS(f->contention_ms), MS(f->measured_ms), judge_per_step(f), children);
+	else
+		judge_say(f,
+			  "CPU contention: %.*f of %.*f ms %s, while other threads had the CPUs; "
+			  "verdict and savings are without it",
+			  MS(f->contention_ms), MS(f->measured_ms), judge_per_step(f));
+}
+
 /* Writes the evidence of the verdict. A screen shows only the first lines, so the most important
  * evidence comes first. The utilization comes late, because a screen shows it elsewhere, too. */
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
 	say_savings(j, true);
-	if (f->contention_ms >= judge_worth_ms(j))
-		judge_say(f,
-			  "CPU contention: %.*f of %.*f ms %s, while other threads had the CPUs; "
-			  "verdict and savings are without it",
-			  MS(f->contention_ms), MS(f->measured_ms), judge_per_step(f));
+	say_contention(j);
 	if (j->w.undisturbed_share < 1 && f->work_times >= STEP_TIMES_APART)
 		judge_say(f,
 			  "recorded steps launch %.1f times as much work as the median step: "

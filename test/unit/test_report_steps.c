@@ -381,6 +381,28 @@ static void test_slow_steps(void **state)
 	json_decref(root);
 }
 
+/* A step that trains follows a rollout now and then: a loop of its own, and the slow steps' time. */
+static void test_slow_steps_of_another_loop(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_object_set_new(json_object_get(p, "baseline"), "slow_steps",
+			    json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[i]}", "n", 30, "of", 300,
+				      "times", 9.0, "time_pct", 55.0, "least_ms", 30.0,
+				      "n_recorded", 1, "recorded", 23));
+	json_object_set_new(json_object_get(p, "steps"), "loop",
+			    json_pack("{s:s, s:i, s:s, s:i, s:[], s:[], s:[{s:s, s:i, s:s, s:i, "
+				      "s:f}]}",
+				      "file", "/home/me/job/ppo.py", "line", 75, "function", "main",
+				      "iterations", 300, "outer", "inner", "others", "file",
+				      "/home/me/job/ppo.py", "line", 49, "function", "main",
+				      "iterations", 800, "share", 0.43));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "(55 % of the total time),\n         mostly for the loop at ppo.py:49;");
+	free(text);
+	json_decref(root);
+}
+
 /* Two steps of the whole run are named, with their line if they were recorded. */
 static void test_pauses(void **state)
 {
@@ -584,6 +606,7 @@ int main(void)
 		cmocka_unit_test(test_work_after_the_steps),
 		cmocka_unit_test(test_no_step_recorded),
 		cmocka_unit_test(test_slow_steps),
+		cmocka_unit_test(test_slow_steps_of_another_loop),
 		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_a_full_screen),

@@ -338,6 +338,12 @@ static void test_command_of_a_process(void **state)
 	text = print(root, true, false, NULL);
 	assert_says(text, "solve --in /data/x, process 7, 80 steps of ");
 	free(text);
+	json_object_set_new(p, "command",
+			    json_string("python -c from multiprocessing.spawn import spawn_main; "
+					"spawn_main() --multiprocessing-fork"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "python train.py, process 7, 80 steps of ");
+	free(text);
 	json_object_set_new(p, "rank", json_integer(3));
 	text = print(root, true, false, NULL);
 	assert_says(text, "python train.py, rank 3, 80 steps of ");
