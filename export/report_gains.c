@@ -77,13 +77,14 @@ void report_gains_rare_heading(struct textout *o, const struct report_process *p
 }
 
 /* Writes " ±0.3", half the width of the interval, with one significant digit below 1 ms. Writes ""
- * if the interval is not known. */
-static char *half_width(char *to, size_t bytes, const struct field_range *interval)
+ * if the interval is not known, or if few steps save time and it is wider than the savings: it then
+ * only says that other runs may have no such step. */
+static char *half_width(char *to, size_t bytes, const struct report_advice *a)
 {
-	double half = (interval->high - interval->low) / 2;
+	double half = (a->interval_ms.high - a->interval_ms.low) / 2;
 	int decimals = half >= 9.5 ? 0 : half >= 0.095 ? 1 : half >= 0.0095 ? 2 : 3;
 	to[0] = 0;
-	if (isfinite(half))
+	if (isfinite(half) && !(report_gain_is_rare(a) && half >= a->expected_ms))
 		snprintf(to, bytes, " ±%.*f", decimals, half);
 	return to;
 }
@@ -97,7 +98,7 @@ char *report_gain(char *to, size_t bytes, const struct report_process *p,
 					      : p->replay->step_ms;
 	if (all > 0)
 		snprintf(percent, sizeof(percent), "%.0f %%", a->expected_ms / all * 100);
-	half_width(half, sizeof(half), &a->interval_ms);
+	half_width(half, sizeof(half), a);
 	int blanks = *half ? HALF_COLUMNS - (int)text_width(half) : 0;
 	snprintf(to, bytes, "%9s ms%s%*s %5s  ", report_ms(ms, sizeof(ms), a->expected_ms), half,
 		 blanks > 0 ? blanks : 0, "", percent);

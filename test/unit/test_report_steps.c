@@ -557,6 +557,24 @@ static void test_savings_have_their_interval(void **state)
 	}
 }
 
+/* If few steps save time, other runs may have no such step: the interval would hold 0. */
+static void test_wide_intervals_of_few_steps_are_left_out(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *first = json_array_get(json_object_get(p, "advice"), 0);
+	(void)state;
+	json_object_set_new(first, "interval_ms", json_pack("[f, f]", 0.0, 4.0));
+	json_object_set_new(first, "rare_steps", json_integer(3));
+	char *text = print(root, true, false, NULL);
+	assert_null(strstr(text, "1.200 ms ±"));
+	free(text);
+	json_object_set_new(first, "interval_ms", json_pack("[f, f]", 0.9, 1.5));
+	text = print(root, true, false, NULL);
+	assert_says(text, "1.200 ms ±0.3 ");
+	free(text);
+	json_decref(root);
+}
+
 /* Steps were detected, but none of them was recorded. */
 static void test_no_step_recorded(void **state)
 {
@@ -612,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_a_full_screen),
 		cmocka_unit_test(test_run_without_steps),
 		cmocka_unit_test(test_savings_have_their_interval),
+		cmocka_unit_test(test_wide_intervals_of_few_steps_are_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
