@@ -462,6 +462,39 @@ static void mostly_late(struct twin *made)
 	twin_wait_event(made, 3, WAIT);
 }
 
+/* A batch comes late, the CPU works, and other programs have the CPUs for a third of the time. */
+static void batches_under_load(struct twin *made)
+{
+	slow_loader(made);
+	twin_host(made, 1200);
+	twin_launch(made, 1, 10, "last", 9);
+	twin_host(made, 10);
+	if (made->steps_made++ % 2)
+		twin_preempted(made, 3000);
+	twin_launch(made, 1, 10, "first", NEXT);
+}
+
+/* If batches come from a loader's workers, these have had fewer CPUs, too. */
+static void a_wait_for_workers_under_load_is_less_sure(void **state)
+{
+	static const char *const functions[] = { "_SingleProcessDataLoaderIter._next_data",
+						 "_MultiProcessingDataLoaderIter._next_data" };
+	struct host_sum sum = { .stack = LOADER, .kind = HOST_LOADER, .n = 1, .ns = 1000000 };
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		judge(batches_under_load, false, 16);
+		findings_free(&f);
+		f = (struct findings){ 0 };
+		frames[LOADER].function = functions[i];
+		vec_push(&tw->a.timeline.host.at, sum);
+		summary_fill(&f, &tw->a.timeline);
+		replay_fill(&f);
+		assert_true(f.contention_ms / f.measured_ms > 0.25);
+		assert_int_equal(f.verdict, i ? VERDICT_UNCLEAR : VERDICT_INPUT);
+		forget();
+	}
+}
+
 /* Time for which a thread waited for a CPU is no cause: verdict and savings are those without
  * it. */
 static void contention_is_no_cause(void **state)
@@ -1460,6 +1493,7 @@ int main(void)
 		cmocka_unit_test(steps_that_wait_for_earlier_ones),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
 		cmocka_unit_test(contention_is_no_cause),
+		cmocka_unit_test(a_wait_for_workers_under_load_is_less_sure),
 		cmocka_unit_test(no_input_without_a_loader),
 		cmocka_unit_test(samples_tell_what_the_cpu_did),
 		cmocka_unit_test(the_line_that_waits_is_of_the_innermost_loop),
