@@ -117,8 +117,8 @@ static const char *despite_load(const struct report_process *p, char *text, size
 	return text;
 }
 
-/* Returns whether removing waits would save more than the time in which the GPU is idle: without the
- * waits, copies and kernels would run at the same time. */
+/* Returns whether removing waits would save more than the time in which the GPU is idle: without
+ * the waits, copies and kernels would run at the same time. */
 static bool keeps_apart(const struct report_process *p)
 {
 	double idle_ms = 0, saved_ms = 0;

@@ -381,7 +381,7 @@ static void test_slow_steps(void **state)
 	json_decref(root);
 }
 
-/* A step that trains follows a rollout now and then: a loop of its own, and the slow steps' time. */
+/* A rollout before some of the steps is a loop of its own, and takes the slow steps' time. */
 static void test_slow_steps_of_another_loop(void **state)
 {
 	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
