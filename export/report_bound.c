@@ -70,7 +70,7 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 										   : "before",
 		 place);
 	if (!strcmp(most->cause, "gil") && p->bound.gil_holder)
-		text_append(text, bytes, "; another thread has it, mostly at %s",
+		text_append(text, bytes, "; %s has it",
 			    report_place_short(holder, sizeof(holder), p->bound.gil_holder, cwd));
 	return text;
 }
