@@ -347,7 +347,13 @@ static void say_what_settles(struct judge *j, int a, int b)
 	bool is_unit = j->f->timeline->steps.at[0].is_whole_run;
 	uint32_t n = is_unit ? 0 : steps_needed(j, a, b);
 	double both_ms = both_gain_ms(j, both);
-	if (!is_unit && would_settle(j, a, b, n_judged(j)))
+	bool is_of_workers = (a == RESOURCE_INPUT || b == RESOURCE_INPUT) &&
+			     j->drawn[RESOURCE_INPUT].run_error > j->run_error;
+	if (!is_unit && is_of_workers)
+		judge_say(j->f,
+			  "other load takes CPUs from the loader's processes; to settle it, run "
+			  "again while nothing else loads the machine");
+	else if (!is_unit && would_settle(j, a, b, n_judged(j)))
 		judge_say(j->f,
 			  "steps vary by %.0f %%; to settle it, run again while nothing else loads "
 			  "the machine",

@@ -491,6 +491,7 @@ static void a_wait_for_workers_under_load_is_less_sure(void **state)
 		replay_fill(&f);
 		assert_true(f.contention_ms / f.measured_ms > 0.25);
 		assert_int_equal(f.verdict, i ? VERDICT_UNCLEAR : VERDICT_INPUT);
+		assert_int_equal(is_evidence("takes CPUs from the loader's processes"), i);
 		forget();
 	}
 }
