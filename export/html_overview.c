@@ -208,7 +208,9 @@ static void write_savings(const struct html_view *v, const struct html_said_of *
 	html_raw(v->out, "<section class=\"card savings\">");
 	html_heading(v, "h3", "savings", "Estimated savings by line");
 	if (!of->process->advice.n) {
-		html_raw(v->out, "<p>No change to a single line would save much.</p></section>\n");
+		html_raw(v->out, "<p>");
+		html_text(v->out, report_gains_none(of->process));
+		html_raw(v->out, "</p></section>\n");
 		return;
 	}
 	html_said(v->out, "note", say_heading, of);

@@ -36,12 +36,17 @@ struct report_drift {
 	double first_ms, last_ms;
 };
 
+struct report_catch_up {
+	int64_t n, of; /* as in struct finding_catch_up */
+};
+
 struct report_baseline {
 	struct sample_summary *step_ms, *warm_up_ms, *recorded_ms;
 	LIST(int64_t) lengths_ns; /* of steps after the warm-up, as in struct findings */
 	struct report_slow_steps *slow_steps;
 	LIST(struct report_pause) pauses;
 	struct report_drift *drift;
+	struct report_catch_up *catch_up;
 	double work_times; /* as in struct findings */
 	bool recorded_in_warm_up;
 	int64_t recorded_warm_up_steps; /* of the steps that the report is about */
@@ -66,6 +71,9 @@ struct report_bound {
 	LIST(const char *) between;
 	double confidence;
 	const char *input_source;
+	bool is_of_all; /* as in struct findings */
+	struct report_place *gil_holder;
+	const char *typical_verdict;
 	LIST(const char *) evidence;
 	LIST(struct report_saving) savings;
 	struct report_stall *stall;

@@ -9,7 +9,7 @@
 
 enum {
 	BETWEEN_BYTES = 400,
-	SLOW_BYTES = 80,
+	SLOW_BYTES = 120,
 	PLACE_BYTES = 600,
 	SLOW_PCT = 50, /* share of the time from which the verdict names the slow steps */
 	LOAD_PCT = 50, /* the same of other load on the machine */
@@ -42,11 +42,13 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 		{ "host", "" },
 		{ "gc", "garbage collection" },
 		{ "lock", "waiting for a lock or another thread" },
+		{ "gil", "waiting for Python's GIL" },
 		{ "sleep", "sleeping" },
 		{ "io", "waiting for a file, a pipe or a socket" },
 		{ "child", "waiting for a child process" },
+		{ "event_loop", "an idle event loop, until the await" },
 	};
-	char place[PLACE_BYTES];
+	char place[PLACE_BYTES], holder[PLACE_BYTES];
 	const struct report_idle *most = NULL;
 	double all_ms = 0;
 	size_t of_most = 0;
@@ -63,8 +65,24 @@ static const char *what_host_does(const struct report_process *p, const char *cw
 		return words;
 	report_place_short(place, sizeof(place), &most->place, cwd);
 	snprintf(text, bytes, "mostly %s%s%s %s", does[of_most].words,
-		 *does[of_most].words ? " " : "", is_sampled(p, &most->place) ? "at" : "before",
+		 *does[of_most].words ? " " : "",
+		 is_sampled(p, &most->place) || !strcmp(most->cause, "event_loop") ? "at"
+										   : "before",
 		 place);
+	if (!strcmp(most->cause, "gil") && p->bound.gil_holder)
+		text_append(text, bytes, "; %s has it",
+			    report_place_short(holder, sizeof(holder), p->bound.gil_holder, cwd));
+	return text;
+}
+
+/* The verdict is of all steps: writes the share of the slow ones, and what limits the others. */
+static const char *of_slow(const struct report_process *p, char *text, size_t bytes)
+{
+	const struct report_slow_steps *slow = p->baseline.slow_steps;
+	double pct = slow ? slow->time_pct : p->bound.left_out_pct;
+	snprintf(text, bytes,
+		 "; slow steps take %.0f %% of the time, the others are limited by: %s", pct,
+		 report_resource_noun(p->bound.typical_verdict));
 	return text;
 }
 
@@ -77,7 +95,10 @@ static const char *without_slow(const struct report_process *p, char *text, size
 {
 	const struct report_slow_steps *slow = p->baseline.slow_steps;
 	bool is_unrecorded = slow && !slow->n_recorded && slow->time_pct >= SLOW_PCT;
-	if (!(is_unrecorded || p->bound.left_out_pct >= SLOW_PCT) || report_runs_ahead(p))
+	if (p->bound.is_of_all)
+		return of_slow(p, text, bytes);
+	if (!(is_unrecorded || p->bound.left_out_pct >= SLOW_PCT) || report_runs_ahead(p) ||
+	    report_catches_up(p))
 		return "";
 	snprintf(text, bytes, "; without the slow steps, which take %.0f %% of the time",
 		 slow ? slow->time_pct : p->bound.left_out_pct);
@@ -94,6 +115,20 @@ static const char *despite_load(const struct report_process *p, char *text, size
 		return text;
 	snprintf(text, bytes, "; other load had the CPUs for %.0f %% of the time", pct);
 	return text;
+}
+
+/* Returns whether removing waits would save more than the time in which the GPU is idle: without
+ * the waits, copies and kernels would run at the same time. */
+static bool keeps_apart(const struct report_process *p)
+{
+	double idle_ms = 0, saved_ms = 0;
+	for (size_t i = 0; i < p->idle.n; i++)
+		if (strcmp(p->idle.at[i].cause, "contention") != 0)
+			idle_ms += p->idle.at[i].ms;
+	for (size_t i = 0; i < p->bound.savings.n; i++)
+		if (!strcmp(p->bound.savings.at[i].resource, "sync"))
+			saved_ms = p->bound.savings.at[i].ms;
+	return saved_ms > idle_ms && p->gpu.n == 1;
 }
 
 static bool is_doubtful(const struct report_bound *b)
@@ -122,6 +157,8 @@ void report_bound_words(struct bound_words *to, const struct report_process *p, 
 		return;
 	if (!strcmp(b->verdict, "host"))
 		words = what_host_does(p, cwd, words, does, sizeof(does));
+	if (!strcmp(b->verdict, "sync") && keeps_apart(p))
+		words = "after each sync, work starts that could overlap earlier work";
 	if (!strcmp(b->input_source, "queue"))
 		words = "an empty queue; a server waits for requests here";
 	snprintf(to->limit, sizeof(to->limit), "%s%s", is_doubtful(b) ? "unclear: probably " : "",

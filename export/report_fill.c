@@ -65,10 +65,10 @@ static double device(const struct filler *x, double value)
 	return x->f->gpus.n ? value : NAN;
 }
 
-/* Returns NAN if all recorded steps are typical, else `value`. */
+/* Returns NAN if the verdict refers to all recorded steps, else `value`. */
 static double typical(const struct filler *x, double value)
 {
-	return x->f->n_typical < x->f->n_played ? value : NAN;
+	return x->f->n_typical < x->f->n_played && !x->f->is_of_all ? value : NAN;
 }
 
 /* ---- Steps ---- */
@@ -147,13 +147,22 @@ static void fill_steps(struct filler *x, struct report_process *p)
 		p->baseline.drift = arena_zero(x->arena, sizeof(*p->baseline.drift));
 		*p->baseline.drift = (struct report_drift){ f->drift.first_ms, f->drift.last_ms };
 	}
-	p->bound = (struct report_bound){ .verdict = verdict_name(f->verdict),
-					  .confidence = f->confidence,
-					  .input_source = f->input_source ? f->input_source : "",
-					  .typical_steps = f->n_typical,
-					  .steps = f->n_played,
-					  .left_out_pct = f->n_played ? 100 * f->left_out_share
-								      : NAN };
+	if (f->catch_up.n) {
+		p->baseline.catch_up = arena_zero(x->arena, sizeof(*p->baseline.catch_up));
+		*p->baseline.catch_up = (struct report_catch_up){ (int64_t)f->catch_up.n,
+								  (int64_t)f->catch_up.n_of };
+	}
+	p->bound = (struct report_bound){
+		.verdict = verdict_name(f->verdict),
+		.confidence = f->confidence,
+		.input_source = f->input_source ? f->input_source : "",
+		.gil_holder = place_or_null(x, f->gil_holder),
+		.is_of_all = f->is_of_all,
+		.typical_verdict = f->is_of_all ? verdict_name(f->typical_verdict) : "",
+		.typical_steps = f->n_typical,
+		.steps = f->n_played,
+		.left_out_pct = f->n_played ? 100 * f->left_out_share : NAN
+	};
 	list_make(x->arena, &p->bound.between, f->between.n);
 	for (size_t i = 0; i < f->between.n; i++)
 		p->bound.between.at[i] = verdict_name(f->between.at[i]);

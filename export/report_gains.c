@@ -1,6 +1,7 @@
 /* See report_gains.h. */
 #include "export/report_gains.h"
 
+#include "export/report_steps.h"
 #include "export/report_words.h"
 
 #include "core/util/text.h"
@@ -34,7 +35,9 @@ void report_gains_heading(struct textout *o, const struct report_process *p)
 	char step[NUMBER_BYTES], recorded[NUMBER_BYTES], typical[NUMBER_BYTES];
 	double step_ms = p->replay ? p->replay->step_ms : 0,
 	       recorded_ms = p->replay ? p->replay->recorded_ms : 0,
-	       typical_ms = p->baseline.step_ms ? p->baseline.step_ms->p50 : 0;
+	       typical_ms = !p->baseline.step_ms   ? 0
+			    : report_catches_up(p) ? p->baseline.step_ms->mean
+						   : p->baseline.step_ms->p50;
 	report_ms(step, sizeof(step), step_ms);
 	report_ms(recorded, sizeof(recorded), recorded_ms);
 	if (!(step_ms > 0))
@@ -74,13 +77,14 @@ void report_gains_rare_heading(struct textout *o, const struct report_process *p
 }
 
 /* Writes " ±0.3", half the width of the interval, with one significant digit below 1 ms. Writes ""
- * if the interval is not known. */
-static char *half_width(char *to, size_t bytes, const struct field_range *interval)
+ * if the interval is not known, or if few steps save time and it is wider than the savings: it then
+ * only says that other runs may have no such step. */
+static char *half_width(char *to, size_t bytes, const struct report_advice *a)
 {
-	double half = (interval->high - interval->low) / 2;
+	double half = (a->interval_ms.high - a->interval_ms.low) / 2;
 	int decimals = half >= 9.5 ? 0 : half >= 0.095 ? 1 : half >= 0.0095 ? 2 : 3;
 	to[0] = 0;
-	if (isfinite(half))
+	if (isfinite(half) && !(report_gain_is_rare(a) && half >= a->expected_ms))
 		snprintf(to, bytes, " ±%.*f", decimals, half);
 	return to;
 }
@@ -94,7 +98,7 @@ char *report_gain(char *to, size_t bytes, const struct report_process *p,
 					      : p->replay->step_ms;
 	if (all > 0)
 		snprintf(percent, sizeof(percent), "%.0f %%", a->expected_ms / all * 100);
-	half_width(half, sizeof(half), &a->interval_ms);
+	half_width(half, sizeof(half), a);
 	int blanks = *half ? HALF_COLUMNS - (int)text_width(half) : 0;
 	snprintf(to, bytes, "%9s ms%s%*s %5s  ", report_ms(ms, sizeof(ms), a->expected_ms), half,
 		 blanks > 0 ? blanks : 0, "", percent);
@@ -115,4 +119,15 @@ void report_gains_sum(struct textout *o, const struct report_process *p, size_t 
 	if (sum > together * (1 + OVERLAP_PCT / 100.0))
 		text_line(o, TEXT_PLAIN, "%9s ms combined savings (the savings above overlap)",
 			  report_ms(ms, sizeof(ms), together));
+}
+
+const char *report_gains_none(const struct report_process *p)
+{
+	if (!strcmp(p->bound.verdict, "launch"))
+		return "No change to a single line would save much. Fewer launches in the whole "
+		       "step would: CUDA graphs, fused kernels, a larger batch";
+	if (!strcmp(p->bound.verdict, "gpu"))
+		return "No change to a single line would save much. Less work for the GPU would: "
+		       "see the list of kernels";
+	return "No change to a single line would save much.";
 }

@@ -21,4 +21,7 @@ char *report_gain(char *to, size_t bytes, const struct report_process *p,
 /* Prints the combined savings of the first `n` pieces of advice, if their savings overlap. */
 void report_gains_sum(struct textout *o, const struct report_process *p, size_t n);
 
+/* Returns what to print if there is no advice. Static. */
+const char *report_gains_none(const struct report_process *p);
+
 #endif

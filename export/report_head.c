@@ -31,10 +31,18 @@ const char *report_own_command(const char *command)
 	return base;
 }
 
+/* Returns whether Python's multiprocessing module started the process by itself: its command says
+ * nothing of the program. */
+static bool is_spawned(const char *command)
+{
+	return strstr(command, "from multiprocessing.") ||
+	       strstr(command, "--multiprocessing-fork");
+}
+
 void report_head_command(char *to, size_t bytes, const struct report *r,
 			 const struct report_process *p)
 {
-	bool is_own = p && r->processes.n > 1 && p->rank < 0;
+	bool is_own = p && r->processes.n > 1 && p->rank < 0 && !is_spawned(p->facts.command);
 	to[0] = 0;
 	for (size_t i = 0; !is_own && i < r->run.command.n; i++) {
 		size_t used = strlen(to);
@@ -64,7 +72,7 @@ static void write_end(char *to, size_t bytes, const struct report_run *run)
 }
 
 /* Writes "400 steps of 12.44 ms (median; p95 15.23)", or "" if the times of steps are not known. If
- * the CPU runs ahead, writes the GPU's time. */
+ * the CPU runs ahead, writes the GPU's time, or the mean if it waits now and then. */
 static void write_steps(char *to, size_t bytes, const struct report_process *p)
 {
 	const struct sample_summary *ms = p ? p->baseline.step_ms : NULL;
@@ -75,6 +83,10 @@ static void write_steps(char *to, size_t bytes, const struct report_process *p)
 			 report_count(count, sizeof(count), p->facts.steps.count),
 			 p->facts.steps.count == 1 ? "" : "s",
 			 report_ms(p50, sizeof(p50), p->replay->measured_ms));
+	else if (ms && report_catches_up(p))
+		snprintf(to, bytes, "%s steps of %s ms (mean; the CPU runs ahead of the GPU)",
+			 report_count(count, sizeof(count), p->facts.steps.count),
+			 report_ms(p50, sizeof(p50), ms->mean));
 	else if (ms)
 		snprintf(to, bytes, "%s step%s of %s ms (median; p95 %s)",
 			 report_count(count, sizeof(count), p->facts.steps.count),

@@ -71,6 +71,27 @@ bool report_runs_ahead(const struct report_process *p)
 	return is_late && p->replay && p->replay->measured_ms > APART * report_step_ms(p);
 }
 
+bool report_catches_up(const struct report_process *p)
+{
+	return p->baseline.catch_up && p->baseline.step_ms;
+}
+
+/* Prints that the CPU waits for the GPU in some steps only, and at which line it waits most. */
+static void say_catch_up(struct textout *o, const struct report_process *p, const char *cwd)
+{
+	const struct report_catch_up *c = p->baseline.catch_up;
+	char cpu[NUMBER_BYTES], place[PLACE_BYTES] = "";
+	double one_in = (double)c->of / (double)c->n;
+	if (p->syncs.n && p->syncs.at[0].place.line > 0)
+		report_place_short(place, sizeof(place), &p->syncs.at[0].place, cwd);
+	text_say(o, REPORT_UNDER,
+		 "the CPU launches a step in %s ms and runs ahead of the GPU; in 1 of %.*f steps "
+		 "it "
+		 "waits until the GPU has caught up%s%s",
+		 report_ms(cpu, sizeof(cpu), report_step_ms(p)), one_in < FEW && one_in > 1 ? 1 : 0,
+		 one_in, *place ? ", mostly at " : "", place);
+}
+
 static void say_ahead(struct textout *o, const struct report_process *p)
 {
 	char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
@@ -188,6 +209,33 @@ static void name_recorded(char *to, size_t bytes, const struct report_baseline *
 		snprintf(to + used, bytes - used, " and %lld more", (long long)n_more);
 }
 
+static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, const char *cwd)
+{
+	const struct report_place at = { l->file, l->line, l->function };
+	if (l->line > 0)
+		return report_place_short(to, bytes, &at, cwd);
+	snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
+	return to;
+}
+
+/* Writes which other loop most of the slow steps' time is in, such as an agent's rollout before
+ * several steps of training, or "". */
+static char *write_slow_loop(char *to, size_t bytes, const struct report_process *p,
+			     const char *cwd)
+{
+	const struct facts_loops *l = p->facts.steps.loop;
+	const struct facts_loop *most = NULL;
+	char place[PLACE_BYTES];
+	to[0] = 0;
+	for (size_t i = 0; l && i < l->others.n; i++)
+		if (!most || l->others.at[i].share > most->share)
+			most = &l->others.at[i];
+	if (most && 2 * 100 * most->share > p->baseline.slow_steps->time_pct)
+		snprintf(to, bytes, ", mostly for the loop at %s",
+			 write_loop(place, sizeof(place), most, cwd));
+	return to;
+}
+
 /* Prints steps that are rare but take a large part of the run. The figures per step hardly show
  * these steps. */
 static void say_slow(struct textout *o, const struct report_process *p, const char *cwd)
@@ -197,7 +245,9 @@ static void say_slow(struct textout *o, const struct report_process *p, const ch
 	if (!slow)
 		return;
 	bool is_of_load = slow->n_of_load * 2 > slow->n_recorded;
-	const char *why = is_of_load ? ", mostly while other load had the CPUs" : "";
+	char loop[PLACE_BYTES + 40];
+	const char *why = is_of_load ? ", mostly while other load had the CPUs"
+				     : write_slow_loop(loop, sizeof(loop), p, cwd);
 	name_recorded(which, sizeof(which), &p->baseline);
 	if (slow->n < FEW)
 		snprintf(text, sizeof(text),
@@ -312,15 +362,6 @@ static void say_count(struct textout *o, const struct facts_steps *steps)
 			 "training starts at step %lld; earlier steps, without an optimizer, are "
 			 "excluded",
 			 (long long)steps->trains_from);
-}
-
-static char *write_loop(char *to, size_t bytes, const struct facts_loop *l, const char *cwd)
-{
-	const struct report_place at = { l->file, l->line, l->function };
-	if (l->line > 0)
-		return report_place_short(to, bytes, &at, cwd);
-	snprintf(to, bytes, "%s", *l->function ? l->function : "unknown place");
-	return to;
 }
 
 /* Iterations are counted by stacks, so only in the opening. Returns words for it if the opening
@@ -528,6 +569,9 @@ void report_steps_say(struct textout *o, const struct report_process *p, const c
 	say_warm_up(o, p);
 	if (report_runs_ahead(p)) { /* a pause of the CPU delays no work then */
 		say_ahead(o, p);
+	} else if (report_catches_up(p)) { /* the slow steps are those that wait */
+		say_catch_up(o, p, cwd);
+		say_drift(o, p->baseline.drift);
 	} else {
 		say_slow(o, p, cwd);
 		say_drift(o, p->baseline.drift);

@@ -22,6 +22,10 @@ enum { REPORT_MOSTLY_LATE = 2 };
  * to the next on the CPU. */
 bool report_runs_ahead(const struct report_process *p);
 
+/* Returns whether the CPU runs ahead of the GPU and waits for it only in some steps. A step then
+ * takes as long as the mean, not as the median. */
+bool report_catches_up(const struct report_process *p);
+
 void report_steps_say(struct textout *o, const struct report_process *p, const char *cwd);
 
 #endif

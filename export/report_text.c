@@ -91,10 +91,11 @@ static bool is_bound_by(const struct report_bound *b, const char *resource)
 }
 
 /* Returns whether the row's CPU time belongs to what limits the steps. Of a framework's code on its
- * way to a launch, the line of the framework says nothing to the user. */
+ * way to a launch, the line of the framework says nothing to the user, nor does the line that
+ * started an event loop. */
 static bool is_of_limit(const struct report_bound *b, const struct report_host *h)
 {
-	if (!strcmp(h->kind, "framework"))
+	if (!strcmp(h->kind, "framework") || !strcmp(h->kind, "event_loop"))
 		return false;
 	return is_bound_by(b, strcmp(h->kind, "loader") ? "host" : "input");
 }
@@ -251,7 +252,7 @@ static void say_advice(struct textout *o, const struct report_process *p, const 
 		most = 1;
 	if (!p->advice.n) {
 		if (*report_verdict_noun(p->bound.verdict))
-			text_line(o, TEXT_PLAIN, "No change to a single line would save much.");
+			text_say(o, "", "%s", report_gains_none(p));
 		return;
 	}
 	report_gains_heading(o, p);

@@ -24,8 +24,8 @@ struct frame_list stack_times_frames(const struct model_step *m, uint32_t stack)
 
 static bool is_blocked(uint8_t kind)
 {
-	return kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO || kind == HOST_SLEEP ||
-	       kind == HOST_CHILD;
+	return kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO || kind == HOST_LOOP ||
+	       kind == HOST_SLEEP || kind == HOST_CHILD;
 }
 
 static void take_samples(const struct times *t)

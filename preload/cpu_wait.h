@@ -7,6 +7,7 @@
 #define PRELOAD_CPU_WAIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* On a busy machine, the thread that reads may lose its CPU between any two lines. So a reading has
@@ -31,6 +32,18 @@ struct cpu_wait {
  * `begin_ticks`; 0: it did not wait, or this is the first reading. */
 uint64_t cpu_wait_take(struct cpu_wait *w, const struct cpu_wait_reading *now,
 		       uint64_t *begin_ticks);
+
+/* The CPU time of the process's children that have ended, such as a data loader's workers. */
+struct cpu_wait_children {
+	uint64_t at_ns, cpu_ns;
+};
+
+/* Reads it now. */
+struct cpu_wait_children cpu_wait_read_children(void);
+
+/* Writes how many CPUs the children used since `from`, and how many the process may use: "1.25 of
+ * 2". Returns false if they used none. */
+bool cpu_wait_describe_children(const struct cpu_wait_children *from, char *to, size_t bytes);
 
 /* Returns the CPU time of another thread of this process, in ns; 0: it has ended. */
 uint64_t cpu_wait_cpu_ns(uint32_t tid);

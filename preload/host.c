@@ -93,9 +93,11 @@ static struct {
 	struct sampled *sampled; /* parallel to `threads` */
 	struct journal_writer writer;
 	uint64_t random;
+	struct cpu_wait_children children; /* when it was first sampled */
 	bool has_own_files;
 	bool has_launches; /* any thread has launched work */
 	struct sampled_chain chain;
+	struct sample_memory holder; /* of the thread that had the GIL last */
 	struct python_frame frames[SAMPLE_FRAMES_MOST];
 	_Atomic uint64_t n_samples, n_unreadable;
 } g;
@@ -267,6 +269,17 @@ static uint64_t hash_chain(const struct sampled_chain *chain)
 	return hash;
 }
 
+/* Returns the stack of the thread that has the GIL for which this thread waits; 0: not known. */
+static uint32_t holder_stack(const struct sampled *s, uint64_t futex)
+{
+	uint64_t state = python_sample_gil_holder(s->memory.state, futex);
+	if (!state)
+		return 0;
+	python_sample_read(&g.holder, state, NULL, 0, &g.chain);
+	python_sample_confirm(&g.holder, state, NULL, 0, &g.chain);
+	return stack_of(&g.chain, false);
+}
+
 /* Takes a sample of a thread that was outside all calls at `at_ticks`. */
 static void take_sample(const struct entry *e, struct sampled *s, const struct outside *before,
 			uint64_t at_ticks)
@@ -314,7 +327,8 @@ static void take_sample(const struct entry *e, struct sampled *s, const struct o
 	if (now.state == SAMPLE_LOCK && python_sample_is_gil(s->memory.state, now.futex))
 		now.state = SAMPLE_GIL;
 	r.state = s->state = now.state;
-	r.system_call = s->system_call = now.system_call;
+	r.system_call = s->system_call = now.state == SAMPLE_GIL ? holder_stack(s, now.futex)
+								 : now.system_call;
 	r.flags = collects && now.state == SAMPLE_RUNNING ? SAMPLE_COLLECTING : 0;
 	r.stack = s->stack;
 	write_sample(&r);
@@ -615,6 +629,7 @@ static bool prepare(void)
 	if (p == MAP_FAILED)
 		return false;
 	g.sampled = p;
+	g.children = cpu_wait_read_children();
 	g.random = (uint64_t)getpid() * 0x9E3779B97F4A7C15ull | 1;
 	return true;
 }
@@ -669,6 +684,8 @@ void host_finish(void)
 	snprintf(text, sizeof(text), "%llu at %u Hz, %llu unreadable", (unsigned long long)n, g.hz,
 		 (unsigned long long)atomic_load(&g.n_unreadable));
 	journal_put_info("host samples", text);
+	if (cpu_wait_describe_children(&g.children, text, sizeof(text)))
+		journal_put_info("CPUs of child processes", text);
 	note_native();
 }
 

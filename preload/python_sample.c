@@ -29,6 +29,9 @@ enum {
 	 * of the runtime up to 3.11, and at 7.8 KiB of the interpreter in 3.13 */
 	GIL_MOST_RUNTIME = 4096,
 	GIL_MOST_INTERPRETER = 16384,
+	/* how far before its futexes the GIL names the thread that has it: at most two conditions
+	 * of 48 bytes and two mutexes of 40 bytes */
+	HOLDER_WORDS = 24,
 	EXCEPTIONS_ROOM = EXCEPTIONS_MOST + 1, /* tables that are too long remain so */
 	THREAD_INTERPRETER =
 		16, /* offset of `interp` in a PyThreadState: the same in 3.8 to 3.15 */
@@ -552,6 +555,28 @@ bool python_sample_is_gil(uint64_t state, uint64_t address)
 		return api->runtime && address - (uintptr_t)api->runtime < GIL_MOST_RUNTIME;
 	uint64_t interpreter = interpreter_of(api, l, state);
 	return interpreter && address - interpreter < GIL_MOST_INTERPRETER;
+}
+
+/*
+ * The GIL's futexes are in two conditions and two mutexes, and a few words before these is the
+ * PyThreadState that had the GIL last: in 3.8 to 3.13, `last_holder`. Its offset from a futex
+ * depends on which of them is waited for, and on glibc. So it is found by its content: of the words
+ * before the futex, only that one points to a state of the same interpreter.
+ */
+uint64_t python_sample_gil_holder(uint64_t state, uint64_t address)
+{
+	const struct python_api *api;
+	const struct python_layout *l = python_layout_verified(&api);
+	uint64_t words[HOLDER_WORDS], interpreter = l ? interpreter_of(api, l, state) : 0, its;
+	uint64_t from = (address & ~7ull) - sizeof(words);
+	if (!interpreter || !host_memory_copy(words, from, sizeof(words)))
+		return 0;
+	for (size_t i = HOLDER_WORDS; i-- > 0;)
+		if (words[i] && !(words[i] & 7) && words[i] != interpreter &&
+		    host_memory_copy(&its, words[i] + THREAD_INTERPRETER, sizeof(its)) &&
+		    its == interpreter)
+			return words[i] == state ? 0 : words[i];
+	return 0;
 }
 
 void python_sample_forget(void)

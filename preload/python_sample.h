@@ -71,6 +71,10 @@ uint64_t python_sample_collecting(uint64_t state);
 /* Returns whether a futex at `address` is the GIL of the state's interpreter, or guards it. */
 bool python_sample_is_gil(uint64_t state, uint64_t address);
 
+/* Returns the PyThreadState of the thread that has the GIL whose futex, at `address`, the thread
+ * with `state` waits for; 0: not known. */
+uint64_t python_sample_gil_holder(uint64_t state, uint64_t address);
+
 /* In a forked child: forgets the ids of code objects. */
 void python_sample_forget(void);
 

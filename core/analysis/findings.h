@@ -80,6 +80,13 @@ struct finding_drift {
 	double first_ms, last_ms; /* medians of the first and of the last fifth of the steps */
 };
 
+/* If the CPU runs ahead of the GPU and waits for it in few steps only, the number of recorded steps
+ * that are long for that reason, and of all. The GPU's time for a step is then the mean length.
+ * Zeros: it does not. */
+struct finding_catch_up {
+	uint64_t n, n_of;
+};
+
 struct finding_gpu {
 	uint32_t device;
 	double busy_pct, busy_ms, idle_ms, kernels;
@@ -460,6 +467,7 @@ struct findings {
 	struct finding_slow slow;
 	VEC(struct finding_pause) pauses; /* the longest slow steps, longest first */
 	struct finding_drift drift;
+	struct finding_catch_up catch_up;
 	/* Launches and copies of a recorded step / those of the median step of the run; 0: not
 	 * known. Both are medians. */
 	double work_times;
@@ -471,6 +479,11 @@ struct findings {
 	uint8_t verdict;
 	VEC(uint8_t) between; /* VERDICT_UNCLEAR: the verdicts that it could be, else empty */
 	double confidence;
+	/* The verdict and `savings` refer to all recorded steps, because those that are not typical
+	 * take most of the time, or because what would save most in typical steps would save little
+	 * of the whole time. Else they refer to typical steps. */
+	bool is_of_all;
+	uint8_t typical_verdict; /* is_of_all: what would save most in typical steps */
 	/* VERDICT_INPUT: how the program gets its batches, "loader" or "queue", as samples show;
 	 * else "". Static. */
 	const char *input_source;
@@ -501,6 +514,9 @@ struct findings {
 	VEC(struct finding_host) host;
 	double between_ms;	 /* CPU time between calls; 0: no samples */
 	uint64_t n_host_samples; /* samples that it was divided by */
+	/* line of another thread that had Python's GIL in most samples of threads that waited for
+	 * it; 0: none, or not known */
+	uint32_t gil_holder;
 	VEC(struct finding_copy) copies;
 	VEC(struct finding_shape) shapes; /* the longest GPU time first */
 	VEC(struct finding_collective) collectives;

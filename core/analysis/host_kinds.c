@@ -23,6 +23,9 @@ enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint3
 	case SAMPLE_GIL:
 		return HOST_GIL;
 	case SAMPLE_POLL:
+		if (about & ABOUT_IDLE_LOOP)
+			return HOST_LOOP;
+		/* fallthrough */
 	case SAMPLE_IO: /* a child's output ends when the child does */
 		return about & ABOUT_CHILD ? HOST_CHILD : HOST_IO;
 	case SAMPLE_SLEEP:

@@ -24,6 +24,7 @@
 	X(IO, "io", "input/output", IO)                         \
 	X(SLEEP, "sleep", "sleeping", SLEEP)                    \
 	X(CHILD, "child", "waiting for a child process", CHILD) \
+	X(LOOP, "event_loop", "idle event loop", LOOP)          \
 	X(LOADER, "loader", "data loading", INPUT)
 
 enum host_kind {

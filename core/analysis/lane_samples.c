@@ -1,6 +1,7 @@
 /* See lane_samples.h. */
 #include "core/analysis/lane_samples.h"
 
+#include "core/symbols/await_site.h"
 #include "core/symbols/stack_about.h"
 
 enum {
@@ -21,6 +22,7 @@ struct moment {
 struct sweep {
 	const struct timeline *t;
 	const struct lanes *lanes;
+	const struct contention *contention;
 	const struct timeline_step *step;
 	struct lane_samples *out;
 	uint64_t *until_ns; /* by lane: when its calls that have begun end */
@@ -44,11 +46,15 @@ static bool is_running(const struct timeline_sample *s)
 	return s->state == SAMPLE_RUNNING;
 }
 
-/* Returns whether `a` shows better than `b` what the lane does. */
+/* Returns whether `a` shows better than `b` what the lane does. If no thread runs, one that waits for
+ * a lock may wait for another thread of the lane, whose own wait is then the cause. */
 static bool is_better(const struct timeline_sample *a, const struct timeline_sample *b)
 {
+	bool a_waits = a->state == SAMPLE_LOCK, b_waits = b->state == SAMPLE_LOCK;
 	if (is_running(a) != is_running(b))
 		return is_running(a);
+	if (a_waits != b_waits)
+		return b_waits;
 	return a->known > b->known;
 }
 
@@ -146,6 +152,7 @@ struct ahead {
 	size_t calls;	/* how many more calls may lie before a batch's copy; 0: no copy follows */
 	size_t samples; /* end of the samples that are not looked at yet, in `at` */
 	bool is_pass;	/* the next call is part of a pass or an optimizer's step */
+	uint32_t stack; /* of the next call */
 };
 
 /*
@@ -153,8 +160,9 @@ struct ahead {
  * loading if a batch's copy follows. A framework is only on its way to a launch if its pass makes
  * the next call: an optimizer whose parameters are on the CPU works.
  */
-static void settle_kinds(struct lane_samples *s, uint32_t lane, uint64_t from_ns, struct ahead *a)
+static void settle_kinds(struct sweep *w, uint32_t lane, uint64_t from_ns, struct ahead *a)
 {
+	struct lane_samples *s = w->out;
 	for (; a->samples > s->first.at[lane] && s->at.at[a->samples - 1].ns >= from_ns;
 	     a->samples--) {
 		struct lane_sample *x = &s->at.at[a->samples - 1];
@@ -162,6 +170,8 @@ static void settle_kinds(struct lane_samples *s, uint32_t lane, uint64_t from_ns
 			x->kind = HOST_LOADER;
 		if (x->kind == HOST_FRAMEWORK && !a->is_pass)
 			x->kind = HOST_PYTHON;
+		if (x->kind == HOST_LOOP && a->stack && await_site(w->t->frames, a->stack))
+			x->site = await_site(w->t->frames, a->stack);
 	}
 }
 
@@ -174,6 +184,7 @@ static void go_before(struct ahead *a, const struct timeline_call *c)
 	else if (a->calls)
 		a->calls--;
 	a->is_pass = c->about & (ABOUT_PASS | ABOUT_WORKER);
+	a->stack = c->stack;
 }
 
 /* Goes backwards through the step's calls. After the last one, the next step is assumed to begin
@@ -190,30 +201,34 @@ static void find_inputs(struct sweep *w)
 		for (size_t i = end; i-- > step->first_call;) {
 			const struct timeline_call *c = &w->t->calls.at[i];
 			uint32_t lane = w->lanes->of_thread[c->thread];
-			settle_kinds(s, lane, c->begin_ns, &ahead[lane]);
+			settle_kinds(w, lane, c->begin_ns, &ahead[lane]);
 			go_before(&ahead[lane], c);
 		}
 	}
 	for (uint32_t lane = 0; lane < w->lanes->n; lane++)
-		settle_kinds(s, lane, 0, &ahead[lane]);
+		settle_kinds(w, lane, 0, &ahead[lane]);
 	free(ahead);
 }
 
 /* ---- Weights ---- */
 
 /* Ends the lane's time outside calls that began at until_ns. Notes in each of its samples how much
- * such time came before it, and adds the time to the lane's sum. */
-static void end_outside(struct sweep *w, uint32_t lane, uint64_t end_ns, uint64_t *sum_ns,
-			size_t *at)
+ * such time came before it, and adds the time to the lane's sum. `waited_ns`: for how long it waited
+ * for a CPU meanwhile, which does not count. */
+static void end_outside(struct sweep *w, uint32_t lane, uint64_t end_ns, uint64_t waited_ns,
+			uint64_t *sum_ns, size_t *at)
 {
 	struct lane_samples *s = w->out;
 	uint64_t begin_ns = w->until_ns[lane];
 	end_ns = end_ns > begin_ns ? end_ns : begin_ns;
+	double ns_of_all = (double)(end_ns - begin_ns),
+	       own = ns_of_all > (double)waited_ns ? 1 - (double)waited_ns / ns_of_all : 0;
 	for (; *at < s->first.at[lane + 1] && s->at.at[*at].ns < end_ns; ++*at) {
 		uint64_t ns = s->at.at[*at].ns;
-		s->at.at[*at].weight_ns = *sum_ns + (ns > begin_ns ? ns - begin_ns : 0);
+		double before_ns = ns > begin_ns ? (double)(ns - begin_ns) : 0;
+		s->at.at[*at].weight_ns = *sum_ns + (uint64_t)(own * before_ns);
 	}
-	*sum_ns += end_ns - begin_ns;
+	*sum_ns += (uint64_t)(own * ns_of_all);
 }
 
 /* Sets the weights of the lane's samples, which add up to its time outside calls, `sum_ns`. If the
@@ -256,12 +271,15 @@ static void weigh_samples(struct sweep *w)
 		const struct timeline_call *c = &w->t->calls.at[i];
 		uint32_t lane = w->lanes->of_thread[c->thread];
 		uint64_t begin_ns = c->begin_ns < step->cpu_end_ns ? c->begin_ns : step->cpu_end_ns;
-		end_outside(w, lane, begin_ns, &sum_ns[lane], &at[lane]);
+		end_outside(w, lane, begin_ns,
+			    w->contention->calls.at[i - step->first_call].before.ns, &sum_ns[lane],
+			    &at[lane]);
 		if (c->end_ns > w->until_ns[lane])
 			w->until_ns[lane] = c->end_ns;
 	}
 	for (uint32_t lane = 0; lane < n_lanes; lane++) {
-		end_outside(w, lane, step->cpu_end_ns, &sum_ns[lane], &at[lane]);
+		end_outside(w, lane, step->cpu_end_ns, w->contention->tails.at[lane].ns,
+			    &sum_ns[lane], &at[lane]);
 		w->out->outside_ns += weigh(w->out, lane, sum_ns[lane], w->follows);
 	}
 	free(sum_ns);
@@ -421,11 +439,13 @@ static void keep_tail(struct sweep *w)
 	s->number = w->step->number;
 }
 
-void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes)
+void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes,
+		       const struct contention *contention)
 {
 	struct sweep w = {
 		.t = t,
 		.lanes = lanes,
+		.contention = contention,
 		.step = &t->steps.at[t->steps.n - 1],
 		.out = s,
 		.until_ns = mem_zero(lanes->n * sizeof(*w.until_ns)),

@@ -266,6 +266,21 @@ static const struct timeline_sample *most_frequent(const struct timeline *t,
 	return found;
 }
 
+/* Returns whether another thread waited for the GIL during most of the samples in which a thread
+ * waited for a lock: the lock may be that thread, as where backward() waits for autograd's. */
+static bool waits_for_gil(const struct timeline *t, const struct timeline_step *s,
+			  uint64_t begin_ns, uint64_t end_ns)
+{
+	size_t n_gil = 0, n_lock = 0;
+	for (size_t i = s->first_sample; i < (size_t)s->first_sample + s->n_samples; i++) {
+		const struct timeline_sample *x = &t->samples.at[i];
+		bool is_within = x->ns >= begin_ns && x->ns < end_ns;
+		n_gil += is_within && x->state == SAMPLE_GIL;
+		n_lock += is_within && x->state == SAMPLE_LOCK;
+	}
+	return n_gil * 2 > n_lock;
+}
+
 /* Sets the line of a gap in the step: the sampled line, otherwise that of the call after the gap,
  * `site`. */
 static void set_gap(struct finding_pause *p, const struct timeline *t,
@@ -278,6 +293,8 @@ static void set_gap(struct finding_pause *p, const struct timeline *t,
 	p->is_gap = !x;
 	p->site = x ? x->site : site;
 	p->cause = x ? (uint8_t)host_kinds[x->kind].cause : IDLE_UNKNOWN;
+	if (p->cause == IDLE_LOCK && waits_for_gil(t, s, begin_ns, end_ns))
+		p->cause = IDLE_GIL;
 }
 
 /* Returns the line of the first call of the step after the given one; 0: that step was not

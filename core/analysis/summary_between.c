@@ -169,10 +169,34 @@ static int by_self(const void *a, const void *b)
 	return file ? file : strcmp(x->function, y->function);
 }
 
+/* Returns the line with more than half of the samples in which another thread had Python's GIL; 0:
+ * there is none. */
+static uint32_t find_gil_holder(const struct timeline *t)
+{
+	uint32_t site = 0;
+	size_t votes = 0, n = 0, n_all = 0;
+	for (size_t i = 0; i < t->samples.n; i++) { /* leaves the line that more than half have */
+		if (t->samples.at[i].state != SAMPLE_GIL)
+			continue;
+		site = votes ? site : t->samples.at[i].holder_site;
+		if (t->samples.at[i].holder_site == site)
+			votes++;
+		else
+			votes--;
+	}
+	for (size_t i = 0; i < t->samples.n; i++) {
+		const struct timeline_sample *s = &t->samples.at[i];
+		n_all += s->state == SAMPLE_GIL;
+		n += s->state == SAMPLE_GIL && s->holder_site == site;
+	}
+	return n * 2 > n_all ? site : 0;
+}
+
 void summary_fill_between(struct findings *f)
 {
 	const struct host_sums *s = &f->timeline->host;
 	struct rows r = { .f = f };
+	f->gil_holder = find_gil_holder(f->timeline);
 	if (!s->n || !s->ns)
 		return;
 	f->between_ms = (double)s->outside_ns / 1e6 / findings_count_steps(f->timeline).all;

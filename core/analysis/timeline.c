@@ -411,6 +411,7 @@ static void add_samples(struct timeline *t, const struct model_step *m)
 				 .ns = s->ns,
 				 .stack = s->stack,
 				 .site = stack.site,
+				 .holder_site = timeline_stack(t, s->holder).site,
 				 .thread = thread_of(t, &m->threads.at[s->thread]),
 				 .state = s->state,
 				 .fetches = stack.about & ABOUT_FETCH,

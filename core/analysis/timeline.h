@@ -116,6 +116,7 @@ struct timeline_overhead {
 struct timeline_sample {
 	uint64_t ns;
 	uint32_t stack, site; /* 0: unknown */
+	uint32_t holder_site; /* SAMPLE_GIL: of the thread that had the GIL; 0: unknown */
 	uint32_t thread;      /* in threads */
 	uint8_t state, kind;  /* enum sample_state; enum host_kind, see host_kinds.h */
 	uint8_t known;	      /* enum stack_known */

@@ -212,7 +212,7 @@ struct model_sample {
 	uint64_t ns;
 	uint32_t stack;	      /* number of its stack, which has Python frames only; 0: unknown */
 	uint32_t thread;      /* index in `threads` */
-	uint32_t system_call; /* number of the system call that blocked it; 0: none or unknown */
+	uint32_t holder;      /* SAMPLE_GIL: as `stack`, of the thread that had the GIL */
 	uint8_t state, flags; /* enum sample_state, enum sample_flag */
 };
 

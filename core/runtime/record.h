@@ -410,8 +410,12 @@ struct rec_sample {
 	uint8_t flags;	/* enum sample_flag */
 	uint32_t stack; /* id of a DICT_STACK with the thread's Python frames; 0: none known */
 	uint64_t ticks;
-	uint32_t thread;      /* `slot` of the sampled thread's DICT_THREAD */
-	uint32_t system_call; /* number of the system call that blocks; 0: none or unknown */
+	uint32_t thread; /* `slot` of the sampled thread's DICT_THREAD */
+	union {
+		uint32_t system_call; /* number of the call that blocks; 0: none or unknown */
+		/* SAMPLE_GIL: id of a DICT_STACK of the thread that had the GIL; 0: unknown */
+		uint32_t holder;
+	};
 };
 
 enum thread_event {

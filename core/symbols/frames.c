@@ -482,6 +482,13 @@ uint32_t frames_site_of(struct frames *f, const struct frame *frame)
 	return site_of_frame(f, frame, 0);
 }
 
+uint32_t frames_site_in(struct frames *f, const struct frame *frame, uint32_t line)
+{
+	struct known_frame other = *known(frame);
+	other.native.frame.line = line;
+	return site_of_frame(f, &other.native.frame, 0);
+}
+
 uint32_t frames_site(struct frames *f, uint32_t stack)
 {
 	return stack_of(f, stack)->site;

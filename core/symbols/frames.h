@@ -67,6 +67,8 @@ const struct site *frames_site_at(const struct frames *f, uint32_t site);
 /* Returns the number of the site of one frame of a stack, whatever frames are inside it. Adds the
  * site if it is new. */
 uint32_t frames_site_of(struct frames *f, const struct frame *frame);
+/* The same of another line of the frame's function. */
+uint32_t frames_site_in(struct frames *f, const struct frame *frame, uint32_t line);
 /* Returns the number of sites found so far. Their numbers are 1 to this number. */
 uint32_t frames_n_sites(const struct frames *f);
 

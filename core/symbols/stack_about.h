@@ -38,6 +38,8 @@ enum stack_about {
 	ABOUT_LAUNCHING = 1 << 15,
 	/* Python's subprocess module starts a child process, or waits for its end or its output. */
 	ABOUT_CHILD = 1 << 16,
+	/* An event loop waits, because none of its coroutines is ready. */
+	ABOUT_IDLE_LOOP = 1 << 18,
 	/* The process exits: Python shuts down, or exit handlers and destructors run. */
 	ABOUT_EXIT = 1 << 17,
 };

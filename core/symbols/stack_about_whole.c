@@ -2,6 +2,7 @@
  * Determines why a call was made from its whole stack: from the frames (stack_about.c), the
  * operators and the phase.
  */
+#include "core/symbols/idle_loop.h"
 #include "core/symbols/origin.h"
 #include "core/symbols/phase_rules.h"
 #include "core/symbols/stack_about.h"
@@ -86,6 +87,7 @@ uint32_t stack_about(struct frames *f, uint32_t stack)
 		about |= frame_about(list.at[i], i);
 	about |= stack_about_is_read(f, stack) ? ABOUT_READ : 0;
 	about |= is_of_anomaly(&list) ? ABOUT_ANOMALY : 0;
+	about |= idle_loop_is_on(&list) ? ABOUT_IDLE_LOOP : 0;
 	for (size_t i = 1; i < list.n && !(about & ABOUT_FETCH); i++)
 		about |= fetches(f, list.at[i]) ? ABOUT_FETCH : 0;
 	return about | about_phase(f, stack);

@@ -13,6 +13,12 @@
 /* How the program gets its batches, by the frames of the samples. */
 enum source { SOURCE_OTHER, SOURCE_LOADER, SOURCE_QUEUE, SOURCES_N };
 
+static const char keep_workers[] =
+	"keep the DataLoader's workers between epochs: persistent_workers=True";
+/* Workers that start and end are named from this share of the loading time: after the start, the
+ * first batch is waited for, too. */
+static const double workers_least = 0.25;
+
 static const char *const fixes[SOURCES_N + 1] = {
 	[SOURCE_OTHER] = "prefetch batches: make them ahead of time in other threads or processes",
 	[SOURCE_LOADER] = "prefetch batches: more DataLoader workers, prefetch_factor",
@@ -59,6 +65,28 @@ static enum source find_source(const struct judge *j)
 	return SOURCES_N;
 }
 
+/* Returns whether much of the time passes while a DataLoader starts its worker processes, or waits
+ * until they have ended. */
+static bool starts_workers(const struct judge *j)
+{
+	const struct host_sums *s = &j->w.timeline->host;
+	double ns = 0, all_ns = 0;
+	for (size_t i = 0; i < s->at.n; i++) {
+		const struct host_sum *x = &s->at.at[i];
+		if (x->kind != HOST_LOADER || !x->stack)
+			continue;
+		struct frame_list list = frames_of(j->w.timeline->frames, x->stack);
+		bool is_start = false;
+		for (size_t k = 0; k < list.n && !is_start; k++)
+			is_start = strstr(list.at[k]->function,
+					  "_MultiProcessingDataLoaderIter.__init__") ||
+				   strstr(list.at[k]->function, "._shutdown_workers");
+		all_ns += (double)x->ns;
+		ns += is_start ? (double)x->ns : 0;
+	}
+	return all_ns > 0 && ns >= workers_least * all_ns;
+}
+
 const char *judge_input_source(const struct judge *j)
 {
 	static const char *const names[SOURCES_N + 1] = { "", "loader", "queue", "" };
@@ -96,6 +124,8 @@ void advise_input(struct judge *j)
 	const char *what = j->program.is_python ? fixes[find_source(j)]
 						: "prefetch the next batch: prepare it in another "
 						  "thread while the GPU works";
+	if (j->program.is_python && starts_workers(j))
+		what = keep_workers;
 	if (lines.outer) {
 		say_inner(j, &lines, text, sizeof(text));
 		advise(j, lines.outer, &change, 1, what,

@@ -1,6 +1,7 @@
 /* Advice on CPU work between CUDA calls. Samples show which line does the work. Without samples,
  * the calls around the work show which line causes it. */
 #include "core/analysis/host_kinds.h"
+#include "core/symbols/site_name.h"
 #include "core/util/ms_digits.h"
 #include "core/verdict/judge_parts.h"
 
@@ -43,6 +44,7 @@ static const char *const stalls[IDLE_CAUSES_N] = {
 	[IDLE_SLEEP] = "the CPU sleeps here",
 	[IDLE_IO] = "the CPU waits here for a file, a pipe or a socket",
 	[IDLE_CHILD] = "the CPU waits here for a child process",
+	[IDLE_LOOP] = "the event loop has nothing to do until this await returns",
 };
 
 /* Returns where most of the CPU work was done that the last play removed before the calls of
@@ -128,7 +130,8 @@ static const char own_work_fix[] = "move this CPU work to another thread, or do 
 /* Returns whether samples of this kind are work that the user could move elsewhere. */
 static bool is_own_work(uint8_t kind)
 {
-	return kind != HOST_UNKNOWN && kind != HOST_FRAMEWORK && kind != HOST_LOADER;
+	return kind != HOST_UNKNOWN && kind != HOST_FRAMEWORK && kind != HOST_LOADER &&
+	       kind != HOST_LOOP;
 }
 
 /* Returns what to do about a stall at this line. */
@@ -141,6 +144,18 @@ static const char *fix_of_stall(const struct judge *j, uint32_t sampled, uint8_t
 						: idle_causes[cause].advice;
 }
 
+/* Writes ", mostly at metrics.py:12" if most samples of threads that wait for the GIL show another
+ * thread at that line, else "". */
+static char *say_gil_holder(const struct judge *j, char *to, size_t bytes)
+{
+	const struct site *s = frames_site_at(j->w.timeline->frames, j->f->gil_holder);
+	char name[SITE_NAME_BYTES];
+	to[0] = 0;
+	if (j->f->gil_holder)
+		snprintf(to, bytes, ", mostly at %s (%s)", site_name(s, name), s->function);
+	return to;
+}
+
 /* Adds advice that names the line that samples show, if they show one. Returns whether they do. */
 static bool advise_by_samples(struct judge *j, const struct whatif_change *change,
 			      enum pause_place place, double here_ms)
@@ -148,11 +163,14 @@ static bool advise_by_samples(struct judge *j, const struct whatif_change *chang
 	bool is_between = place == PAUSE_WITHIN || place == PAUSE_LOOP;
 	uint32_t sampled = sampled_site(j, change->site), outer = 0;
 	uint8_t cause = cause_at(j, change->site, sampled);
+	char holder[SITE_NAME_BYTES + 120];
 	if (!sampled && place == PAUSE_BEFORE)
 		outer = sampled_lines_find(j, is_own_work).outer;
 	if (sampled && stalls[cause])
-		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s: %.*f ms %s",
-		       stalls[cause], MS(here_ms), judge_per_step(j->f));
+		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s%s: %.*f ms %s",
+		       stalls[cause],
+		       cause == IDLE_GIL ? say_gil_holder(j, holder, sizeof(holder)) : "",
+		       MS(here_ms), judge_per_step(j->f));
 	else if (sampled && sampled != change->site && !is_between)
 		advise(j, sampled, change, 1, own_work_fix,
 		       "samples show this line while " PAUSE_WHY, MS(here_ms),

@@ -1,8 +1,9 @@
 /*
  * Advice on data that goes to the CPU, is worked on there, and comes back to the device: an
  * optimizer whose state is on the CPU, or a calculation with NumPy. Two lines of one function copy
- * the same sizes in both directions, several times per step. A few results that the CPU only reads
- * are no round trip.
+ * the same sizes in both directions, several times per step, first to the CPU, and the CPU works in
+ * between. A few results that the CPU only reads are no round trip, nor is a pipeline that copies
+ * input to the device and results back.
  */
 #include "core/symbols/site_name.h"
 #include "core/verdict/judge_parts.h"
@@ -12,6 +13,7 @@
 enum { COPIES_LEAST = 4, SIZES_MOST = 64 };
 
 static const double least_share = 0.10; /* share of the step that must be saved */
+static const double work_share = 0.05;	/* the same without the CPU's work alone */
 
 /* The copies of one line, by direction and size. */
 struct line_copies {
@@ -77,6 +79,22 @@ static void collect(const struct timeline *t, struct all_copies *all)
 	}
 }
 
+/* Returns whether most steps copy at `to` before they copy at `from`. */
+static bool comes_first(const struct timeline *t, uint32_t to, uint32_t from)
+{
+	uint32_t last = UINT32_MAX;
+	long ahead = 0;
+	for (size_t i = 0; i < t->calls.n; i++) {
+		const struct timeline_call *c = &t->calls.at[i];
+		if (c->category != CAT_MEMCPY || (c->site != to && c->site != from) ||
+		    c->step == last)
+			continue;
+		last = c->step;
+		ahead += c->site == to ? 1 : -1;
+	}
+	return ahead > 0;
+}
+
 /* Adds advice on the data that goes to the CPU at `to` and comes back at `from`. */
 static void advise_pair(struct judge *j, const struct line_copies *to,
 			const struct line_copies *from)
@@ -88,7 +106,8 @@ static void advise_pair(struct judge *j, const struct line_copies *to,
 		{ .kind = WHATIF_LINE, .site = from->site },
 		{ .kind = WHATIF_BEFORE, .site = from->site },
 	};
-	if (judge_gain_ms(j, changes, 3) < fmax(judge_worth_ms(j), least_share * j->step_ms))
+	if (judge_gain_ms(j, &changes[2], 1) < work_share * j->step_ms ||
+	    judge_gain_ms(j, changes, 3) < fmax(judge_worth_ms(j), least_share * j->step_ms))
 		return;
 	advise(j, to->site, changes, 3, "keep this data on the GPU, and do the work there",
 	       "%.1f KiB %s go to the CPU here and come back at %s; the CPU works on them in "
@@ -100,13 +119,13 @@ static void advise_pair(struct judge *j, const struct line_copies *to,
 void advise_round_trip(struct judge *j)
 {
 	struct all_copies all = { 0 };
-	if (j->w.timeline->frames)
-		collect(j->w.timeline, &all);
+	collect(j->w.timeline, &all);
 	for (size_t i = 0; i < all.lines.n; i++)
 		for (size_t k = 0; k < all.lines.n; k++) {
 			const struct line_copies *to = &all.lines.at[i], *from = &all.lines.at[k];
 			if (to->is_to_host && !from->is_to_host &&
 			    is_one_function(j, to->site, from->site) &&
+			    comes_first(j->w.timeline, to->site, from->site) &&
 			    both_ways(j, to, from) >= COPIES_LEAST)
 				advise_pair(j, to, from);
 		}

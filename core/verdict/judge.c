@@ -22,12 +22,15 @@ static const double one_step_most = 0.5;
  * Of 14 PyTorch programs on a busy machine, two changed their verdict from run to run; their shares
  * were 0.5 to 0.92. */
 static const double contention_most = 0.5;
-/* The same for steps that are not typical. A run in which pauses of Python's collector took half of
- * the time is limited by its other steps, too, and the pauses are reported next to them. */
+/* The same for steps that are not typical, where the verdict does not cover them. */
 static const double left_out_most = 0.5;
 /* A recorded step that takes more than this many times its played length contains work that is not
  * part of the played step: see find_typical_in_both(). */
 static const double length_most = 1.5;
+
+/* If waits now and then make the mean step at most by this share longer than the median, the median
+ * describes the steps. */
+static const double catch_up_least = 0.2;
 
 /* Limits of the number of rows of the sync summary that are played. Each row takes two plays. */
 enum { SYNCS_LEAST = 8, SYNCS_MOST = 40, OPS_OF_ALL_PLAYS = 2000000 };
@@ -88,16 +91,17 @@ static const char *played_of(const struct judge *j, uint8_t verdict)
 	return "";
 }
 
-/* Writes what each resource saves, largest first, if that is worth a line. */
-static void say_savings(struct judge *j)
+/* Writes what each resource saves, largest first, if that is worth a line. `is_of_verdict`: only the
+ * resource of the verdict, else only the others. */
+static void say_savings(struct judge *j, bool is_of_verdict)
 {
 	qsort(j->f->savings.at, j->f->savings.n, sizeof(*j->f->savings.at), by_saving);
 	for (size_t i = 0; i < j->f->savings.n; i++) {
 		const struct finding_saving *s = &j->f->savings.at[i];
-		if (s->ms >= judge_worth_ms(j))
+		if ((s->resource == j->f->verdict) == is_of_verdict && s->ms >= judge_worth_ms(j))
 			judge_say(j->f, "%s: -%.*f ms (%.0f %%), %.*f to %.*f",
-				  played_of(j, s->resource), MS(s->ms), s->ms / j->step_ms * 100,
-				  MS(s->low_ms), MS(s->high_ms));
+				  played_of(j, s->resource), MS(s->ms),
+				  s->ms / judge_base_ms(j) * 100, MS(s->low_ms), MS(s->high_ms));
 	}
 }
 
@@ -129,16 +133,54 @@ static void say_one_step(struct findings *f)
 			     "vary");
 }
 
+/* Writes which steps the verdict refers to. */
+static void say_typical(struct judge *j)
+{
+	const struct findings *f = j->f;
+	uint32_t n = j->w.replay.n_steps, n_others = n - j->w.n_typical;
+	int digits = j->w.most_times < 10 ? 1 : 0;
+	if (!n_others)
+		return;
+	if (f->is_of_all)
+		judge_say(j->f,
+			  "the verdict refers to all recorded steps (%.*f ms on average), also to "
+			  "the %u of %u that took more than %.*fx the median",
+			  MS(f->mean_ms), n_others, n, digits, j->w.most_times);
+	else
+		judge_say(j->f,
+			  "%u of %u recorded steps took more than %.*fx the median: the verdict "
+			  "refers to the others (%.*f ms)",
+			  n_others, n, digits, j->w.most_times, MS(f->recorded_ms));
+}
+
+/* Child processes of the program, such as a data loader's workers, may be what has the CPUs. */
+static void say_contention(struct judge *j)
+{
+	struct findings *f = j->f;
+	const char *children = f->timeline->tables
+				       ? tables_fact(f->timeline->tables, "CPUs of child processes")
+				       : NULL;
+	if (f->contention_ms < judge_worth_ms(j))
+		return;
+	if (children)
+		judge_say(f,
+			  "CPU contention: %.*f of %.*f ms %s (the program's child processes used "
+			  "%s CPUs); verdict and savings are without it",
+			  MS(f->contention_ms), MS(f->measured_ms), judge_per_step(f), children);
+	else
+		judge_say(f,
+			  "CPU contention: %.*f of %.*f ms %s, while other threads had the CPUs; "
+			  "verdict and savings are without it",
+			  MS(f->contention_ms), MS(f->measured_ms), judge_per_step(f));
+}
+
 /* Writes the evidence of the verdict. A screen shows only the first lines, so the most important
  * evidence comes first. The utilization comes late, because a screen shows it elsewhere, too. */
 static void give_evidence(struct judge *j)
 {
 	struct findings *f = j->f;
-	if (f->contention_ms >= judge_worth_ms(j))
-		judge_say(f,
-			  "CPU contention: %.*f of %.*f ms %s, while other threads had the CPUs; "
-			  "verdict and savings are without it",
-			  MS(f->contention_ms), MS(f->measured_ms), judge_per_step(f));
+	say_savings(j, true);
+	say_contention(j);
 	if (j->w.undisturbed_share < 1 && f->work_times >= STEP_TIMES_APART)
 		judge_say(f,
 			  "recorded steps launch %.1f times as much work as the median step: "
@@ -149,13 +191,8 @@ static void give_evidence(struct judge *j)
 			  "recorded steps took %.1fx as long as the steps around them: savings are "
 			  "scaled to unrecorded steps (%.*f ms)",
 			  1 / j->w.undisturbed_share, MS(f->step_ms));
-	if (j->w.n_typical < j->w.replay.n_steps)
-		judge_say(f,
-			  "%u of %u recorded steps took more than %.*fx the median: the verdict "
-			  "refers to the others (%.*f ms)",
-			  j->w.replay.n_steps - j->w.n_typical, j->w.replay.n_steps,
-			  j->w.most_times < 10 ? 1 : 0, j->w.most_times, MS(f->recorded_ms));
-	say_savings(j);
+	say_typical(j);
+	say_savings(j, false);
 	if (j->w.replay.n_steps == 1)
 		say_one_step(f);
 	if (j->all_causes_ms < judge_worth_ms(j))
@@ -200,14 +237,13 @@ static bool is_outdone_in_mean(const struct judge *j)
 }
 
 /*
- * Returns how much of the confidence is left where the verdict is of a small part of the time. If
- * the steps that it leaves out take most of the time, and something else would save most in them, a
- * user may care for them rather than for the typical steps. If most of the time is in the typical
- * steps, or the verdict holds for all steps, it is as sure as before.
+ * Returns how much of the confidence is left where the verdict is of a small part of the time,
+ * although one or two other steps take most of it, and something else would save most in them:
+ * nothing shows whether they are part of the program.
  */
 static double share_of_typical(const struct judge *j)
 {
-	if (j->f->verdict == VERDICT_UNCLEAR || !is_outdone_in_mean(j))
+	if (j->f->verdict == VERDICT_UNCLEAR || j->f->is_of_all || !is_outdone_in_mean(j))
 		return 1;
 	return fmin(1, (1 - j->f->left_out_share) / (1 - left_out_most));
 }
@@ -263,18 +299,77 @@ static void leave_out_longest(const struct judge *j, const uint32_t *played, boo
  * A played step ends when its last call has returned and its work is done. A recorded step ends
  * when the next step begins. So the CPU work before the first call of a checkpoint belongs to the
  * recorded step before the checkpoint, but not to the played one. That step is typical only as
- * played, so it is not marked.
+ * played, so it is not marked. If the CPU runs ahead and waits now and then, the recorded lengths
+ * are those of the CPU.
  */
 static bool find_typical_in_both(const struct judge *j, const uint32_t *played, bool *is_typical)
 {
+	bool is_ahead = j->f->catch_up.n >
+			0; /* then recorded lengths say nothing of single steps */
 	bool is_any = false;
 	for (uint32_t i = 0; i < j->w.replay.n_steps; i++) {
 		double ns = (double)length_ns(&j->f->timeline->steps.at[played[i]]);
-		is_typical[played[i]] = j->w.is_typical[i] &&
-					ns <= length_most * j->w.recorded_lengths_ns[i];
+		is_typical[played[i]] =
+			j->w.is_typical[i] &&
+			(is_ahead || ns <= length_most * j->w.recorded_lengths_ns[i]);
 		is_any |= is_typical[played[i]];
 	}
 	return is_any;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static double median_of(const double *of, uint32_t n)
+{
+	double *sorted = mem_zero((n + 1) * sizeof(*sorted)), median;
+	memcpy(sorted, of, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	median = sorted[n / 2];
+	free(sorted);
+	return median;
+}
+
+static double busiest_ms(const struct findings *f)
+{
+	double most = 0;
+	for (size_t i = 0; i < f->gpus.n; i++)
+		most = fmax(most, f->gpus.at[i].busy_ms);
+	return most;
+}
+
+/*
+ * Finds out whether the CPU runs ahead of the GPU and waits for it only in some steps, as where a
+ * loss is read in every tenth step. These steps are then as long as the GPU's work of all steps
+ * since the last wait. Played steps last until their GPU work is done, so the long steps are much
+ * shorter as played, and no other ones are longer. A GPU needs longer for a step than the median
+ * step takes.
+ */
+static void fill_catch_up(struct judge *j, const uint32_t *played)
+{
+	uint32_t n = j->w.replay.n_steps, n_long = 0;
+	double *ns = mem_zero((n + 1) * sizeof(*ns)), beyond_ns = 0, of_others_ns = 0;
+	for (uint32_t i = 0; i < n; i++)
+		ns[i] = (double)length_ns(&j->f->timeline->steps.at[played[i]]);
+	double median_ns = median_of(ns, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (ns[i] <= length_most * median_ns)
+			continue;
+		double of_others = fmax(0, ns[i] - j->w.recorded_lengths_ns[i]);
+		n_long += of_others * 2 > ns[i] - median_ns;
+		beyond_ns += ns[i] - median_ns;
+		of_others_ns += of_others;
+	}
+	for (uint32_t i = 0; i < n; i++) /* a step that is long as played is long for itself */
+		if (!j->w.is_typical[i])
+			of_others_ns -= fmax(0, j->w.recorded_lengths_ns[i] - j->w.recorded_ns);
+	if (busiest_ms(j->f) * 1e6 > (1 + catch_up_least) * median_ns &&
+	    beyond_ns > catch_up_least * median_ns * n && of_others_ns * 2 > beyond_ns)
+		j->f->catch_up = (struct finding_catch_up){ n_long, n };
+	free(ns);
 }
 
 /* Fills n_typical, n_played, and the busy, idle and phase times of the typical steps, to which the
@@ -289,6 +384,7 @@ static void fill_typical(struct judge *j)
 	for (size_t k = 0; k < r->runs.n; k++)
 		for (uint32_t i = 0; i < r->runs.at[k].n_steps; i++)
 			played[n++] = r->runs.at[k].first_step + i;
+	fill_catch_up(j, played);
 	if (j->w.n_typical < r->n_steps) {
 		if (!find_typical_in_both(j, played, is_typical))
 			leave_out_longest(j, played, is_typical);
@@ -329,8 +425,10 @@ void replay_fill(struct findings *f)
 	give_verdict(&j);
 	if (f->verdict != VERDICT_UNKNOWN)
 		advice_fill(&j);
-	for (int i = 0; i < RESOURCES; i++)
+	for (int i = 0; i < RESOURCES; i++) {
 		free(j.steps_ms[i]);
+		free(j.all_steps_ms[i]);
+	}
 	vec_free(&j.advised);
 	whatif_close(&j.w);
 }

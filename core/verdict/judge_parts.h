@@ -37,12 +37,14 @@ struct judge {
 	/* savings if the CPU takes half as long for its own work and for its calls */
 	double host_half_ms;
 	struct program_kind program;
-	/* By resource: what its speed-up saves. `steps_ms`: the n_drawn judge_step_gains(). */
-	double *steps_ms[RESOURCES];
+	/* By resource: what its speed-up saves, in typical steps or, if f->is_of_all, in all of
+	 * them. The n_drawn values of `drawn` are judge_step_gains(): `steps_ms` of typical steps,
+	 * `all_steps_ms` of all of them. */
+	double *steps_ms[RESOURCES], *all_steps_ms[RESOURCES];
 	struct resampled drawn[RESOURCES];
 	struct finding_saving saving[RESOURCES];
 	double mean_ms[RESOURCES]; /* by resource: what its speed-up saves in the mean step */
-	uint32_t n_drawn;
+	uint32_t n_drawn, n_all_drawn;
 	double run_error; /* of savings that depend on the CPU, see struct resampled */
 	bool has_stalls;  /* whatif_has_stalls() of RESOURCE_HOST */
 	VEC(struct whatif_change) advised; /* the changes of all advice, one after the other */
@@ -75,13 +77,16 @@ static inline const char *judge_per_step(const struct findings *f)
  */
 double judge_run_error(struct judge *j);
 
+/* Returns the length, in ms, of the steps that the verdict refers to. */
+double judge_base_ms(const struct judge *j);
+
 /* Returns the resource's speed-up in words, for the evidence. Static. */
 const char *judge_played(const struct judge *j, int resource);
-/* Fills steps_ms, drawn, saving, has_stalls, all_causes_ms and f->savings. The caller
- * frees steps_ms. */
+/* Fills steps_ms, all_steps_ms, drawn, saving, has_stalls, all_causes_ms and f->savings. The caller
+ * frees steps_ms and all_steps_ms. */
 void judge_play_resources(struct judge *j);
-/* Sets f->verdict and f->between, and says what would settle an unclear verdict. Returns the share
- * of draws in which the resource with the largest savings is the first one. */
+/* Sets f->verdict, f->between and f->is_of_all, and says what would settle an unclear verdict.
+ * Returns the share of draws in which the resource with the largest savings is the first one. */
 double judge_decide(struct judge *j);
 /* Returns what the last play saved, in ms, in each of the `n` typical steps or, if `is_of_mean`, in
  * each of all played steps. If there are very many steps, returns means of successive steps. The

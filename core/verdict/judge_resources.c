@@ -8,6 +8,8 @@
  * Other steps of the program would give other savings (resample.h). If some other resource may then
  * save most, the verdict is `unclear`.
  */
+#include "core/analysis/host_kinds.h"
+#include "core/analysis/host_sums.h"
 #include "core/analysis/idle.h"
 #include "core/util/ms_digits.h"
 #include "core/verdict/judge_parts.h"
@@ -29,6 +31,21 @@ static const double unclear_most = 0.5;
  * of a PyTorch loop, with and without other load, they differed by 11 to 49 %. Steps that differ by
  * more do so because of the program, and the draws show that. */
 static const double run_error_most = 0.5;
+/* The verdict refers to all steps where those that are not typical take more than this share of the
+ * time and something else would save most in all steps. Up to the second share, it could be either:
+ * the share of rare steps differs from run to run. */
+static const double left_out_some = 0.5, left_out_most = 2.0 / 3;
+/* The same where less than this share of what typical steps would save is saved in all of them. A
+ * GPU whose queue is long works on during a pause of the CPU: if it were faster, it would be idle
+ * then. */
+static const double realized_least = 0.5;
+/* Fewer steps that are not typical may be chance, as if the machine was busy for a moment. */
+enum { LEFT_OUT_LEAST = 3 };
+/* The savings of data loading by worker processes differ from run to run by this many times the
+ * share of the time in which the launching threads waited for a CPU. In five runs each of three
+ * PyTorch programs with two workers, with shares of 0.27 to 0.64, their logarithms had standard
+ * deviations of 0.7 to 1.4. */
+static const double workers_error = 2;
 /* More recorded steps than STEPS_MOST are not asked for. The number is rounded to STEPS_MORE. */
 enum { STEPS_MORE = 10, STEPS_MOST = 500 };
 
@@ -140,8 +157,45 @@ double judge_run_error(struct judge *j)
 	return fmin(run_error_most, fmin(steps_vary(j), work_varies(j)));
 }
 
+double judge_base_ms(const struct judge *j)
+{
+	return j->f->is_of_all ? j->f->mean_ms : j->step_ms;
+}
+
+/* Returns the share of the loading time in which batches come from other processes. */
+static double share_of_workers(const struct judge *j)
+{
+	const struct host_sums *s = &j->w.timeline->host;
+	double ns = 0, all_ns = 0;
+	for (size_t i = 0; i < s->at.n; i++) {
+		const struct host_sum *x = &s->at.at[i];
+		bool is_of_workers = false;
+		if (x->kind != HOST_LOADER || !x->stack)
+			continue;
+		struct frame_list list = frames_of(j->w.timeline->frames, x->stack);
+		for (size_t k = 0; k < list.n && !is_of_workers; k++)
+			is_of_workers = strstr(list.at[k]->function, "_MultiProcessing") ||
+					strstr(list.at[k]->file, "/multiprocessing/");
+		all_ns += (double)x->ns;
+		ns += is_of_workers ? (double)x->ns : 0;
+	}
+	return all_ns > 0 ? ns / all_ns : 0;
+}
+
+/*
+ * Returns the same error of data loading. Other load has the CPUs of a loader's worker processes,
+ * too, but for how long is not known: without it, the program would wait less for them.
+ */
+static double input_error(const struct judge *j)
+{
+	double contention = j->f->measured_ms > 0 ? j->f->contention_ms / j->f->measured_ms : 0,
+	       error = workers_error * share_of_workers(j) * contention;
+	return fmax(j->run_error, fmin(1, error));
+}
+
 static void fill_savings(struct judge *j)
 {
+	j->f->savings.n = 0;
 	for (int i = 0; i < RESOURCES; i++) {
 		struct finding_saving *s = &j->saving[i];
 		s->resource = judge_resources[i].verdict;
@@ -161,12 +215,17 @@ void judge_play_resources(struct judge *j)
 		whatif_play(&j->w, &judge_resources[i].change, 1, &result, NULL);
 		bool is_played = result.calls > 0 || result.works > 0;
 		j->steps_ms[i] = judge_step_gains(j, false, &j->n_drawn);
-		if (!is_played) /* the gains are those of the play before */
+		j->all_steps_ms[i] = judge_step_gains(j, true, &j->n_all_drawn);
+		if (!is_played) { /* the gains are those of the play before */
 			memset(j->steps_ms[i], 0, j->n_drawn * sizeof(*j->steps_ms[i]));
+			memset(j->all_steps_ms[i], 0, j->n_all_drawn * sizeof(*j->all_steps_ms[i]));
+		}
 		j->drawn[i].steps = j->steps_ms[i];
 		j->drawn[i].value = fmax(0, result.typical_gain_ms);
 		j->mean_ms[i] = fmax(0, result.mean_gain_ms);
-		j->drawn[i].run_error = i == RESOURCE_GPU ? 0 : j->run_error;
+		j->drawn[i].run_error = i == RESOURCE_GPU     ? 0
+					: i == RESOURCE_INPUT ? input_error(j)
+							      : j->run_error;
 		j->drawn[i].limit = j->step_ms;
 		if (i == RESOURCE_HOST)
 			j->has_stalls = is_played && whatif_has_stalls(&j->w);
@@ -180,9 +239,20 @@ void judge_play_resources(struct judge *j)
 
 /* ---- The verdict ---- */
 
+static bool is_of_typical(const struct findings *f)
+{
+	return f->n_typical < f->n_played && !f->is_of_all;
+}
+
 static double idle_ms_of(const struct findings *f, const struct finding_gpu *g)
 {
-	return f->n_typical < f->n_played ? g->typical_idle_ms : g->idle_ms;
+	return is_of_typical(f) ? g->typical_idle_ms : g->idle_ms;
+}
+
+/* Returns the number of steps that the verdict refers to. */
+static uint32_t n_judged(const struct judge *j)
+{
+	return j->f->is_of_all ? j->w.replay.n_steps : j->w.n_typical;
 }
 
 /* Returns true if a device is hardly idle in a step. */
@@ -235,7 +305,7 @@ static double share_first(const struct judge *j, int resource, const bool *allow
 static bool would_settle(const struct judge *j, int first, int second, uint32_t n)
 {
 	const struct resampled *a = &j->drawn[first], *b = &j->drawn[second];
-	uint32_t block = j->w.n_typical / j->n_drawn, blocks = n / block ? n / block : 1;
+	uint32_t block = n_judged(j) / j->n_drawn, blocks = n / block ? n / block : 1;
 	return a->value - resampled_half_width(a, j->n_drawn, blocks) >
 	       b->value + resampled_half_width(b, j->n_drawn, blocks);
 }
@@ -245,7 +315,7 @@ static bool would_settle(const struct judge *j, int first, int second, uint32_t 
 static uint32_t steps_needed(const struct judge *j, int first, int second)
 {
 	for (uint32_t n = STEPS_MORE; n <= STEPS_MOST; n += STEPS_MORE)
-		if (n > j->w.n_typical && would_settle(j, first, second, n))
+		if (n > n_judged(j) && would_settle(j, first, second, n))
 			return n;
 	return 0;
 }
@@ -256,10 +326,18 @@ static uint32_t steps_needed(const struct judge *j, int first, int second)
  */
 static bool more_may_settle(const struct judge *j, int a, int b)
 {
-	uint32_t block = j->w.n_typical / j->n_drawn,
-		 n = j->w.n_typical > STEPS_MOST ? j->w.n_typical : STEPS_MOST;
+	uint32_t block = n_judged(j) / j->n_drawn,
+		 n = n_judged(j) > STEPS_MOST ? n_judged(j) : STEPS_MOST;
 	return resampled_share_apart(&j->drawn[a], &j->drawn[b], j->n_drawn, n / block) >=
 	       second_least;
+}
+
+static double both_gain_ms(struct judge *j, const struct whatif_change *both)
+{
+	struct whatif_result result;
+	if (whatif_play(&j->w, both, 2, &result, NULL))
+		return 0;
+	return fmax(0, j->f->is_of_all ? result.mean_gain_ms : result.typical_gain_ms);
 }
 
 static void say_what_settles(struct judge *j, int a, int b)
@@ -268,8 +346,14 @@ static void say_what_settles(struct judge *j, int a, int b)
 					      judge_resources[b].change };
 	bool is_unit = j->f->timeline->steps.at[0].is_whole_run;
 	uint32_t n = is_unit ? 0 : steps_needed(j, a, b);
-	double both_ms = judge_typical_gain_ms(j, both, 2);
-	if (!is_unit && would_settle(j, a, b, j->w.n_typical))
+	double both_ms = both_gain_ms(j, both);
+	bool is_of_workers = (a == RESOURCE_INPUT || b == RESOURCE_INPUT) &&
+			     j->drawn[RESOURCE_INPUT].run_error > j->run_error;
+	if (!is_unit && is_of_workers)
+		judge_say(j->f,
+			  "other load takes CPUs from the loader's processes; to settle it, run "
+			  "again while nothing else loads the machine");
+	else if (!is_unit && would_settle(j, a, b, n_judged(j)))
 		judge_say(j->f,
 			  "steps vary by %.0f %%; to settle it, run again while nothing else loads "
 			  "the machine",
@@ -279,10 +363,10 @@ static void say_what_settles(struct judge *j, int a, int b)
 			  "to settle it, record at least %u steps (active=%u in PROF_SCHEDULE)", n,
 			  n);
 	else if (!is_unit && more_may_settle(j, a, b))
-		judge_say(j->f,
-			  "%u typical step%s recorded: more may settle it; %s and %s: -%.*f ms",
-			  j->w.n_typical, j->w.n_typical == 1 ? " was" : "s were",
-			  judge_played(j, a), judge_played(j, b), MS(both_ms));
+		judge_say(j->f, "%u %sstep%s recorded: more may settle it; %s and %s: -%.*f ms",
+			  n_judged(j), j->f->is_of_all ? "" : "typical ",
+			  n_judged(j) == 1 ? " was" : "s were", judge_played(j, a),
+			  judge_played(j, b), MS(both_ms));
 	else
 		judge_say(j->f, "%s %s and %s: -%.*f ms",
 			  is_unit ? "both matter:" : "more steps would not settle it;",
@@ -328,7 +412,7 @@ static int find_rivals(const struct judge *j, int first, const bool *allowed, bo
 
 static double typical_ms(const struct findings *f, const struct finding_idle *x)
 {
-	return f->n_typical < f->n_played ? x->typical_ms : x->ms;
+	return is_of_typical(f) ? x->typical_ms : x->ms;
 }
 
 /*
@@ -389,12 +473,76 @@ static bool is_unlimited(struct judge *j, int first)
 	return x || saves_little;
 }
 
+/* Marks the resources whose speed-up may save time. Returns whether a device is hardly idle. */
+static bool find_allowed(const struct judge *j, bool *allowed)
+{
+	bool is_full = has_full_gpu(j);
+	for (int i = 0; i < RESOURCES; i++)
+		allowed[i] = !is_full || !fills_gpu(i);
+	return is_full;
+}
+
+static void judge_all_steps(struct judge *j)
+{
+	j->f->is_of_all = true;
+	j->n_drawn = j->n_all_drawn;
+	for (int i = 0; i < RESOURCES; i++) {
+		j->drawn[i].steps = j->all_steps_ms[i];
+		j->drawn[i].value = j->mean_ms[i];
+		j->drawn[i].limit = j->f->mean_ms;
+	}
+	resample(j->drawn, RESOURCES, j->n_drawn);
+	fill_savings(j);
+}
+
+/* Returns whether little of what the resource would save in typical steps is saved in all of them,
+ * because other steps become longer. */
+static bool is_lost(const struct judge *j, int resource)
+{
+	return j->mean_ms[resource] * j->w.replay.n_steps <
+	       realized_least * j->drawn[resource].value * j->w.n_typical;
+}
+
+/*
+ * Lets the verdict refer to all steps if a verdict on typical steps would mislead. Returns the
+ * resource that saves most in typical steps, if the verdict could be that one, too; else RESOURCES.
+ */
+static int choose_steps(struct judge *j)
+{
+	struct findings *f = j->f;
+	bool allowed[RESOURCES];
+	find_allowed(j, allowed);
+	int typical = first_of(j, allowed), first = RESOURCES;
+	double most = judge_worth_ms(j);
+	for (int i = 0; i < RESOURCES; i++) {
+		first = j->mean_ms[i] > most ? i : first;
+		most = fmax(most, j->mean_ms[i]);
+	}
+	if (f->n_played - f->n_typical < LEFT_OUT_LEAST || first == RESOURCES ||
+	    typical == RESOURCES || first == typical)
+		return RESOURCES;
+	bool lost = is_lost(j, typical);
+	if (!lost && f->left_out_share <= left_out_some)
+		return RESOURCES;
+	f->typical_verdict = judge_resources[typical].verdict;
+	judge_all_steps(j);
+	return lost || f->left_out_share > left_out_most ? RESOURCES : typical;
+}
+
+/* Typical steps have one limit, and all of them together another one. */
+static void say_two_kinds(struct judge *j, int typical)
+{
+	judge_say(j->f,
+		  "typical steps would save most %s; the other steps take %.0f %% of the time",
+		  judge_played(j, typical), 100 * j->f->left_out_share);
+}
+
 double judge_decide(struct judge *j)
 {
 	struct findings *f = j->f;
-	bool allowed[RESOURCES], is_rival[RESOURCES], is_full = has_full_gpu(j);
-	for (int i = 0; i < RESOURCES; i++)
-		allowed[i] = !is_full || !fills_gpu(i);
+	bool allowed[RESOURCES], is_rival[RESOURCES];
+	int typical = choose_steps(j);
+	bool is_full = find_allowed(j, allowed);
 	int first = first_of(j, allowed);
 	f->verdict = VERDICT_UNKNOWN;
 	if (first == RESOURCES)
@@ -402,6 +550,13 @@ double judge_decide(struct judge *j)
 	if (!is_full && is_unlimited(j, first))
 		return 0;
 	f->verdict = judge_resources[first].verdict;
+	if (typical != RESOURCES && typical != first) {
+		vec_push(&f->between, judge_resources[first].verdict);
+		vec_push(&f->between, judge_resources[typical].verdict);
+		f->verdict = VERDICT_UNCLEAR;
+		say_two_kinds(j, typical);
+		return unclear_most;
+	}
 	int second = find_rivals(j, first, allowed, is_rival);
 	for (int i = 0; second != RESOURCES && i < RESOURCES; i++)
 		if (i == first || is_rival[i])

@@ -105,7 +105,7 @@ static bool is_input(const struct whatif *w, uint32_t op)
 static bool is_stall(uint8_t kind)
 {
 	return kind == HOST_GC || kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO ||
-	       kind == HOST_SLEEP || kind == HOST_CHILD;
+	       kind == HOST_LOOP || kind == HOST_SLEEP || kind == HOST_CHILD;
 }
 
 /*

@@ -193,7 +193,7 @@ class Cases(SimCase):
         self.assertGreater(slow["time_pct"], 25)
         self.assertIn((line, "input"), [(row["line"], row["cause"])
                                         for row in process["baseline"]["pauses"]])
-        self.assert_first_advice(process, line, "prefetch batches: more DataLoader workers")
+        self.assert_first_advice(process, line, "keep the DataLoader's workers between epochs")
 
     def test_python_code_after_reading_the_loss(self):
         _, (process,) = self.report("host_work_after_item.py", 10)
@@ -214,7 +214,7 @@ class Cases(SimCase):
         logs = [row["total_ms_per_step"] for row in process["host"]
                 if (row["file"] or "").endswith("lightning_pbar.py")
                 and row["line"] in (line, line + 1)]
-        self.assertGreater(sum(logs), 0.3, process["host"])
+        self.assertGreater(sum(logs), 0.03, process["host"])  # without CPU contention
         phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
         self.assertGreater(phases["other"], 0.3, phases)
 

@@ -129,6 +129,25 @@ static void host_code_of_a_worker(void **state)
 	assert_int_equal(f->a.timeline.host.n, 2);
 }
 
+/* The main thread waits for its worker, which waits for Python's GIL: another thread has that. */
+static void a_worker_that_waits_for_the_gil(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_call(&f->b, (struct sb_call){ .name = "cudaEventRecord",
+					 .category = CAT_LAUNCH,
+					 .begin_us = 620,
+					 .end_us = 621,
+					 .tid = 2 });
+	sb_sample(&f->b, 300, 1, SAMPLE_LOCK, 11);
+	sb_sample(&f->b, 300.02, 2, SAMPLE_GIL, 0);
+	f->b.m.samples.at[f->b.m.samples.n - 1].holder = 12;
+	finish(f);
+	assert_float_equal(idle_us(f, IDLE_GIL), 500, 0.1);
+	assert_int_equal(site_of(f, IDLE_GIL), 9);
+	assert_int_equal(frames_site_at(NULL, f->f.gil_holder)->line, 15);
+}
+
 /* A sample counts only while no thread of the lane is in a call. */
 static void a_sample_beside_a_call(void **state)
 {
@@ -257,6 +276,19 @@ static void time_between_calls(void **state)
 	assert_float_equal(h[0].self_ms, 0.894 - 0.250, 1e-9);
 }
 
+/* While other processes have the CPUs, the program does nothing. */
+static void time_between_calls_is_without_contention(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	for (int i = 0; i < 3; i++)
+		sb_sample(&f->b, 100 + i * 100, 0, SAMPLE_RUNNING, 11);
+	sb_cpu_wait(&f->b, 120, 480, 200, 1);
+	finish(f);
+	assert_float_equal(f->f.between_ms, 0.894 - 0.2, 0.05);
+	assert_true(f->f.between_ms < 0.75);
+}
+
 /* Without a stack, only the lines of the calls before and after are known. */
 static void time_between_two_lines(void **state)
 {
@@ -284,6 +316,7 @@ static void samples_after_the_end_have_no_part(void **state)
 	struct fixture *f = *state;
 	struct lanes lanes = { 0 };
 	struct lane_samples samples = { 0 };
+	struct contention contention = { 0 };
 	sampled_pause(f);
 	sb_sample(&f->b, 200, 0, SAMPLE_RUNNING, 11);
 	sb_sample(&f->b, 500, 0, SAMPLE_RUNNING, 11);
@@ -291,11 +324,13 @@ static void samples_after_the_end_have_no_part(void **state)
 	sb_sample(&f->b, 1400, 0, SAMPLE_RUNNING, 4);
 	finish(f);
 	lanes_find(&lanes, &f->a.timeline);
-	lane_samples_find(&samples, &f->a.timeline, &lanes);
+	contention_find(&contention, &f->a.timeline, &lanes, false);
+	lane_samples_find(&samples, &f->a.timeline, &lanes, &contention);
 	assert_int_equal(samples.n, 2);
 	for (size_t i = 0; i < samples.at.n; i++)
 		assert_true(samples.at.at[i].weight_ns < 1000000);
 	lane_samples_free(&samples);
+	contention_free(&contention);
 	lanes_free(&lanes);
 }
 
@@ -310,6 +345,7 @@ int main(void)
 		TEST(causes_of_what_blocks),
 		TEST(cause_gc),
 		TEST(host_code_of_a_worker),
+		TEST(a_worker_that_waits_for_the_gil),
 		TEST(a_sample_beside_a_call),
 		TEST(causes_where_no_sample_was_taken),
 		TEST(a_framework_that_launches),
@@ -317,6 +353,7 @@ int main(void)
 		TEST(long_times_without_a_sample),
 		TEST(no_input_by_copy_among_samples),
 		TEST(time_between_calls),
+		TEST(time_between_calls_is_without_contention),
 		TEST(time_between_two_lines),
 		TEST(samples_after_the_end_have_no_part),
 	};

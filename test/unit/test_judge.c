@@ -310,8 +310,9 @@ static void long_now_and_then(struct twin *made)
 	twin_wait_stream(made, 1, WAIT);
 }
 
-/* A verdict on typical steps is not sure if the others take most of the time for another reason. */
-static void a_small_part_of_the_time_is_no_sure_verdict(void **state)
+/* If the other steps take most of the time for another reason, the verdict is that of all steps. If
+ * they take about half, it could be either. */
+static void a_small_part_of_the_time_is_no_limit(void **state)
 {
 	(void)state;
 	host_us = 1000;
@@ -320,11 +321,69 @@ static void a_small_part_of_the_time_is_no_sure_verdict(void **state)
 	assert_true(f.n_typical < f.n_played && f.left_out_share < 0.5);
 	assert_true(f.confidence > 0.9);
 	forget();
+	host_us = 2700;
+	judge(long_now_and_then, false, 60);
+	assert_int_equal(f.verdict, VERDICT_UNCLEAR);
+	assert_true(f.left_out_share > 0.5 && f.left_out_share < 0.66);
+	assert_true(is_between(VERDICT_GPU) && f.between.n == 2);
+	assert_true(is_evidence("the other steps take "));
+	forget();
 	host_us = 20000;
 	judge(long_now_and_then, false, 60);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_true(f.is_of_all && f.left_out_share > 0.8);
+	assert_int_equal(f.typical_verdict, VERDICT_GPU);
+	assert_true(f.confidence > 0.9);
+	assert_true(is_evidence("the verdict refers to all recorded steps"));
+	forget();
+}
+
+/* The CPU runs ahead of the GPU, but for long pauses, in which the GPU finishes its work. */
+static void paused(struct twin *made)
+{
+	if (made->steps_made++ % 25 == 15)
+		twin_host(made, 12000);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, 48);
+		twin_launch(made, 1, 60, "layer", 1 + (uint32_t)i);
+	}
+}
+
+/* A faster GPU would be idle during the pauses, whatever typical steps would save. */
+static void savings_that_a_pause_takes_back_are_no_limit(void **state)
+{
+	(void)state;
+	judge(paused, false, 100);
+	assert_true(f.left_out_share < 0.6);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_true(f.is_of_all);
+	assert_int_equal(f.typical_verdict, VERDICT_GPU);
+	forget();
+}
+
+/* The CPU launches far faster than the GPU works, and waits for it in each tenth step. */
+static void waits_now_and_then(struct twin *made)
+{
+	for (int i = 0; i < LAYERS; i++)
+		twin_launch(made, 1, 60, "layer", 1 + (uint32_t)i);
+	if (made->steps_made++ % 10 == 9)
+		twin_wait_stream(made, 1, WAIT);
+}
+
+static void steps_that_wait_for_earlier_ones(void **state)
+{
+	(void)state;
+	judge(waits_now_and_then, false, 60);
+	assert_int_equal(f.catch_up.n, 6);
+	assert_int_equal(f.catch_up.n_of, 60);
 	assert_int_equal(f.verdict, VERDICT_GPU);
-	assert_true(f.left_out_share > 0.8);
-	assert_true(f.confidence < 0.4);
+	for (size_t i = 0; i < f.gpus.n; i++)
+		assert_true(f.n_typical == f.n_played ||
+			    f.gpus.at[i].typical_busy_ms > 0.9 * LAYERS * 0.06);
+	forget();
+	host_us = 20000;
+	judge(long_now_and_then, false, 60); /* waits for its own work */
+	assert_int_equal(f.catch_up.n, 0);
 	forget();
 }
 
@@ -401,6 +460,40 @@ static void mostly_late(struct twin *made)
 	if (made->steps_made++ % 4)
 		twin_preempted_in_wait(made, 1, 2000);
 	twin_wait_event(made, 3, WAIT);
+}
+
+/* A batch comes late, the CPU works, and other programs have the CPUs for a third of the time. */
+static void batches_under_load(struct twin *made)
+{
+	slow_loader(made);
+	twin_host(made, 1200);
+	twin_launch(made, 1, 10, "last", 9);
+	twin_host(made, 10);
+	if (made->steps_made++ % 2)
+		twin_preempted(made, 3000);
+	twin_launch(made, 1, 10, "first", NEXT);
+}
+
+/* If batches come from a loader's workers, these have had fewer CPUs, too. */
+static void a_wait_for_workers_under_load_is_less_sure(void **state)
+{
+	static const char *const functions[] = { "_SingleProcessDataLoaderIter._next_data",
+						 "_MultiProcessingDataLoaderIter._next_data" };
+	struct host_sum sum = { .stack = LOADER, .kind = HOST_LOADER, .n = 1, .ns = 1000000 };
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		judge(batches_under_load, false, 16);
+		findings_free(&f);
+		f = (struct findings){ 0 };
+		frames[LOADER].function = functions[i];
+		vec_push(&tw->a.timeline.host.at, sum);
+		summary_fill(&f, &tw->a.timeline);
+		replay_fill(&f);
+		assert_true(f.contention_ms / f.measured_ms > 0.25);
+		assert_int_equal(f.verdict, i ? VERDICT_UNCLEAR : VERDICT_INPUT);
+		assert_int_equal(is_evidence("takes CPUs from the loader's processes"), i);
+		forget();
+	}
 }
 
 /* Time for which a thread waited for a CPU is no cause: verdict and savings are those without
@@ -631,6 +724,19 @@ static void a_wait_for_a_queue_says_so(void **state)
 	assert_int_equal(f.verdict, VERDICT_INPUT);
 	assert_string_equal(f.input_source, "queue");
 	assert_true(advises("fill the queue faster"));
+	forget();
+}
+
+/* A loader with worker processes that are started for each epoch. */
+static void workers_that_start_are_named(void **state)
+{
+	(void)state;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	frames[FETCHES].file = "/v/site-packages/torch/utils/data/dataloader.py";
+	frames[FETCHES].function = "_MultiProcessingDataLoaderIter.__init__";
+	judge_fetching(trains_and_tests);
+	assert_true(advises("keep the DataLoader's workers"));
 	forget();
 }
 
@@ -904,6 +1010,49 @@ static void a_launch_into_the_legacy_stream_is_named(void **state)
 }
 
 /* A copy that blocks is a wait and a copy: one fix, named once. */
+/* Data goes to the CPU, which works on it, and comes back. */
+static void round_trip(struct twin *made)
+{
+	for (int i = 0; i < 4; i++)
+		twin_launch(made, 1, 20, "layer", 1);
+	for (int i = 0; i < 4; i++)
+		twin_copy(made, 1, COPY_D2H, 1 << 20, 50, true, COPY);
+	twin_host(made, 500);
+	for (int i = 0; i < 4; i++)
+		twin_copy(made, 1, COPY_H2D, 1 << 20, 50, true, NEXT);
+}
+
+/* Each of four streams copies its input to the device, works on it, and copies the result back. */
+static void pipeline(struct twin *made)
+{
+	for (int i = 0; i < 4; i++) {
+		twin_copy(made, 1 + i, COPY_H2D, 1 << 20, 50, false, NEXT);
+		twin_launch(made, 1 + i, 100, "filter", 1);
+		twin_copy(made, 1 + i, COPY_D2H, 1 << 20, 50, false, COPY);
+	}
+	twin_wait_device(made, WAIT);
+}
+
+static bool is_advised(const char *what)
+{
+	for (size_t i = 0; i < f.advice.n; i++)
+		if (strstr(f.advice.at[i].what, what))
+			return true;
+	return false;
+}
+
+static void a_pipeline_is_no_round_trip(void **state)
+{
+	(void)state;
+	judge(round_trip, false, 8);
+	assert_true(is_advised("keep this data on the GPU"));
+	forget();
+	judge(pipeline, false, 8);
+	assert_true(f.advice.n >= 1);
+	assert_false(is_advised("keep this data on the GPU"));
+	forget();
+}
+
 static void a_copy_is_named_once(void **state)
 {
 	(void)state;
@@ -1340,14 +1489,18 @@ int main(void)
 		cmocka_unit_test(more_steps_settle_what_varies),
 		cmocka_unit_test(uneven_steps_have_a_cause_and_outliers),
 		cmocka_unit_test(bursts_save_what_they_take),
-		cmocka_unit_test(a_small_part_of_the_time_is_no_sure_verdict),
+		cmocka_unit_test(a_small_part_of_the_time_is_no_limit),
+		cmocka_unit_test(savings_that_a_pause_takes_back_are_no_limit),
+		cmocka_unit_test(steps_that_wait_for_earlier_ones),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
 		cmocka_unit_test(contention_is_no_cause),
+		cmocka_unit_test(a_wait_for_workers_under_load_is_less_sure),
 		cmocka_unit_test(no_input_without_a_loader),
 		cmocka_unit_test(samples_tell_what_the_cpu_did),
 		cmocka_unit_test(the_line_that_waits_is_of_the_innermost_loop),
 		cmocka_unit_test(a_line_that_waits_may_make_calls),
 		cmocka_unit_test(a_wait_for_a_queue_says_so),
+		cmocka_unit_test(workers_that_start_are_named),
 		cmocka_unit_test(a_busy_device_binds),
 		cmocka_unit_test(short_steps_have_their_cause),
 		cmocka_unit_test(giving_memory_back_is_the_cause),
@@ -1366,6 +1519,7 @@ int main(void)
 		cmocka_unit_test(a_read_on_two_lines_is_one),
 		cmocka_unit_test(streams_that_take_turns_are_named),
 		cmocka_unit_test(a_launch_into_the_legacy_stream_is_named),
+		cmocka_unit_test(a_pipeline_is_no_round_trip),
 		cmocka_unit_test(a_copy_is_named_once),
 		cmocka_unit_test(a_pinned_copy_is_known),
 		cmocka_unit_test(advice_on_copies_fits_the_program),

@@ -4,6 +4,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,6 +81,26 @@ static void test_cpu_time_of_a_thread(void **state)
 	assert_int_equal(cpu_wait_cpu_ns(PIDS_MOST + 1), 0);
 }
 
+/* A child that has ended has used some CPU time. */
+static void test_cpus_of_children(void **state)
+{
+	char text[64];
+	struct cpu_wait_children from = cpu_wait_read_children();
+	(void)state;
+	assert_false(cpu_wait_describe_children(&from, text, sizeof(text)));
+	pid_t child = fork();
+	if (!child) {
+		volatile uint64_t n = 0;
+		while (n < 50000000)
+			n = n + 1;
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(cpu_wait_describe_children(&from, text, sizeof(text)));
+	assert_true(strtod(text, NULL) > 0 && strtod(text, NULL) < 1.2);
+	assert_non_null(strstr(text, " of "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +108,7 @@ int main(void)
 		cmocka_unit_test(test_a_wait_of_several_periods),
 		cmocka_unit_test(test_a_slow_reading),
 		cmocka_unit_test(test_cpu_time_of_a_thread),
+		cmocka_unit_test(test_cpus_of_children),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -289,6 +289,15 @@ static int sample_collector(void)
 	NEED(python_sample_is_gil(state_of_thread(), gil + 360));
 	NEED(!python_sample_is_gil(state_of_thread(), gil - 8));
 	NEED(!python_sample_is_gil(state_of_thread(), (uintptr_t)&gil));
+	/* the thread that has it: the word before it that is a state of the same interpreter */
+	static uint64_t other_thread[8], lock[16];
+	uint64_t other = (uintptr_t)other_thread, self = state_of_thread();
+	NEED(!python_sample_gil_holder(self, (uintptr_t)&lock[14]));
+	set_pointer((uint8_t *)other_thread, 16, interpreter);
+	memcpy((uint8_t *)&lock[3], &other, sizeof(other));
+	NEED(python_sample_gil_holder(self, (uintptr_t)&lock[14] + 4) == other);
+	memcpy((uint8_t *)&lock[3], &self, sizeof(self));
+	NEED(!python_sample_gil_holder(self, (uintptr_t)&lock[14]));
 	return 0;
 }
 

@@ -381,6 +381,28 @@ static void test_slow_steps(void **state)
 	json_decref(root);
 }
 
+/* A rollout before some of the steps is a loop of its own, and takes the slow steps' time. */
+static void test_slow_steps_of_another_loop(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0);
+	(void)state;
+	json_object_set_new(json_object_get(p, "baseline"), "slow_steps",
+			    json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:[i]}", "n", 30, "of", 300,
+				      "times", 9.0, "time_pct", 55.0, "least_ms", 30.0,
+				      "n_recorded", 1, "recorded", 23));
+	json_object_set_new(json_object_get(p, "steps"), "loop",
+			    json_pack("{s:s, s:i, s:s, s:i, s:[], s:[], s:[{s:s, s:i, s:s, s:i, "
+				      "s:f}]}",
+				      "file", "/home/me/job/ppo.py", "line", 75, "function", "main",
+				      "iterations", 300, "outer", "inner", "others", "file",
+				      "/home/me/job/ppo.py", "line", 49, "function", "main",
+				      "iterations", 800, "share", 0.43));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "(55 % of the total time),\n         mostly for the loop at ppo.py:49;");
+	free(text);
+	json_decref(root);
+}
+
 /* Two steps of the whole run are named, with their line if they were recorded. */
 static void test_pauses(void **state)
 {
@@ -536,6 +558,24 @@ static void test_savings_have_their_interval(void **state)
 	}
 }
 
+/* If few steps save time, other runs may have no such step: the interval would hold 0. */
+static void test_wide_intervals_of_few_steps_are_left_out(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *first = json_array_get(json_object_get(p, "advice"), 0);
+	(void)state;
+	json_object_set_new(first, "interval_ms", json_pack("[f, f]", 0.0, 4.0));
+	json_object_set_new(first, "rare_steps", json_integer(3));
+	char *text = print(root, true, false, NULL);
+	assert_null(strstr(text, "1.200 ms ±"));
+	free(text);
+	json_object_set_new(first, "interval_ms", json_pack("[f, f]", 0.9, 1.5));
+	text = print(root, true, false, NULL);
+	assert_says(text, "1.200 ms ±0.3 ");
+	free(text);
+	json_decref(root);
+}
+
 /* Steps were detected, but none of them was recorded. */
 static void test_no_step_recorded(void **state)
 {
@@ -585,11 +625,13 @@ int main(void)
 		cmocka_unit_test(test_work_after_the_steps),
 		cmocka_unit_test(test_no_step_recorded),
 		cmocka_unit_test(test_slow_steps),
+		cmocka_unit_test(test_slow_steps_of_another_loop),
 		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_a_full_screen),
 		cmocka_unit_test(test_run_without_steps),
 		cmocka_unit_test(test_savings_have_their_interval),
+		cmocka_unit_test(test_wide_intervals_of_few_steps_are_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

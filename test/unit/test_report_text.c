@@ -19,6 +19,42 @@ static void test_idle_time_of_two_gpus(void **state)
 	json_decref(root);
 }
 
+/* A wait for the GIL is named with the line of the thread that has it. */
+static void test_who_has_the_gil(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound");
+	(void)state;
+	json_object_set_new(bound, "verdict", json_string("host"));
+	json_object_set_new(p, "idle",
+			    json_pack("[{s:s, s:i, s:f, s:f, s:s, s:s, s:i, s:s}]", "cause", "gil",
+				      "device", 0, "ms_per_step", 1.7, "pct", 33.0, "where",
+				      "train.py:42", "file", "/home/me/job/train.py", "line", 42,
+				      "function", "step"));
+	json_object_set_new(bound, "gil_holder",
+			    json_pack("{s:s, s:i, s:s}", "file", "/home/me/job/metrics.py", "line",
+				      9, "function", "histogram"));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "Python's GIL before train.py:42; metrics.py:9 has it\n");
+	free(text);
+	json_decref(root);
+}
+
+/* A wait that costs more than the GPU's idle time keeps work from running at the same time. */
+static void test_waits_that_keep_work_apart(void **state)
+{
+	json_t *root = load(), *p = json_array_get(json_object_get(root, "processes"), 0),
+	       *bound = json_object_get(p, "bound");
+	(void)state;
+	json_object_set_new(bound, "savings",
+			    json_pack("[{s:s, s:f, s:[f, f]}]", "resource", "sync", "ms_per_step",
+				      2.4, "interval_ms", 2.2, 2.6));
+	char *text = print(root, true, false, NULL);
+	assert_says(text, "(confidence 86 %): after each sync, work starts that");
+	free(text);
+	json_decref(root);
+}
+
 static void test_first_screen(void **state)
 {
 	unsigned n_lines;
@@ -322,6 +358,12 @@ static void test_command_of_a_process(void **state)
 	json_object_set_new(p, "command", json_string("/usr/bin/solve --in /data/x"));
 	text = print(root, true, false, NULL);
 	assert_says(text, "solve --in /data/x, process 7, 80 steps of ");
+	free(text);
+	json_object_set_new(p, "command",
+			    json_string("python -c from multiprocessing.spawn import spawn_main; "
+					"spawn_main() --multiprocessing-fork"));
+	text = print(root, true, false, NULL);
+	assert_says(text, "python train.py, process 7, 80 steps of ");
 	free(text);
 	json_object_set_new(p, "rank", json_integer(3));
 	text = print(root, true, false, NULL);
@@ -863,6 +905,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_little_confidence),
 		cmocka_unit_test(test_an_empty_queue),
+		cmocka_unit_test(test_who_has_the_gil),
+		cmocka_unit_test(test_waits_that_keep_work_apart),
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_idle_time_of_two_gpus),
 		cmocka_unit_test(test_how_the_run_ended),

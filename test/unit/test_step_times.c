@@ -223,6 +223,18 @@ static void a_loaders_thread_is_not_where_steps_pause(void **state)
 	assert_int_equal(f.pauses.n, 1);
 	assert_int_equal(f.pauses.at[0].site, 7);
 	assert_true(f.pauses.at[0].is_sampled);
+	assert_int_equal(f.pauses.at[0].cause, IDLE_SLEEP);
+	/* it waits for a thread that waits for the GIL */
+	findings_free(&f);
+	f = (struct findings){ .timeline = &t };
+	vec_push(&t.samples, (struct timeline_sample){ .ns = 401 * ms, .thread = 1 });
+	t.steps.at[0].n_samples = 2;
+	t.samples.at[0].kind = HOST_LOCK;
+	t.samples.at[0].state = SAMPLE_LOCK;
+	t.samples.at[1].state = SAMPLE_GIL;
+	step_times_fill(&f, &b, recorded);
+	assert_int_equal(f.pauses.at[0].site, 7);
+	assert_int_equal(f.pauses.at[0].cause, IDLE_GIL);
 	findings_free(&f);
 	vec_free(&t.threads);
 	vec_free(&t.steps);

@@ -477,7 +477,7 @@ static void build_samples(struct build *b)
 						 .ns = timebase_ns(&b->f->time, s->ticks),
 						 .stack = s->stack,
 						 .thread = (uint32_t)*thread,
-						 .system_call = s->system_call,
+						 .holder = s->state == SAMPLE_GIL ? s->holder : 0,
 						 .state = s->state,
 						 .flags = s->flags,
 					 });
