@@ -6,6 +6,7 @@
 
 #include "preload/hook.h"
 #include "preload/lookup.h"
+#include "preload/used.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -23,9 +24,15 @@ static struct {
 	CUresult (*attribute)(int *, CUdevice_attribute, CUdevice);
 } driver;
 
+/* Returns a handle of the driver, NULL if it is not loaded. */
+static void *open_driver(void)
+{
+	return used_driver_is_mapped() ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
 static bool find_driver(void)
 {
-	void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = open_driver();
 	if (!handle) {
 		lookup_forget_error();
 		return false;
@@ -77,7 +84,7 @@ static void *find_function(_Atomic(void *) *cached, const char *name)
 {
 	void *find = atomic_load_explicit(cached, memory_order_relaxed);
 	if (!find) {
-		void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+		void *handle = open_driver();
 		find = handle ? lookup_dlsym(handle, name) : NULL;
 		atomic_store_explicit(cached, find, memory_order_relaxed);
 	}

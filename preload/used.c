@@ -39,10 +39,14 @@ AT_START static int is_driver(struct dl_phdr_info *info, size_t size, void *unus
 	return !strncmp(slash ? slash + 1 : info->dlpi_name, "libcuda.so", 10);
 }
 
-/* Walks the loader's list, because dlopen() would search the disk for a file that is not mapped. */
+AT_START bool used_driver_is_mapped(void)
+{
+	return dl_iterate_phdr(is_driver, NULL);
+}
+
 AT_START void used_note_if_mapped(void)
 {
-	if (dl_iterate_phdr(is_driver, NULL))
+	if (used_driver_is_mapped())
 		used_note();
 }
 

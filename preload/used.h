@@ -5,6 +5,11 @@
 #ifndef PRELOAD_USED_H
 #define PRELOAD_USED_H
 
+#include <stdbool.h>
+
+/* Walks the loader's list, because dlopen() would search the disk for a file that is not mapped. */
+bool used_driver_is_mapped(void);
+
 /* Leaves the mark, an empty file in the run's folder, once per process. Keeps errno. Any thread. */
 void used_note(void);
 

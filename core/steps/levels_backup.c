@@ -209,13 +209,13 @@ void levels_find_backup(const struct levels_store *s, const struct levels_index 
 {
 	struct backup b = { .store = s, .index = x };
 	look_at_iterations(&b, anchor, level);
-	/*
-	 * Any thread of a pool may launch the anchor, so the launches of one thread from backup to
-	 * anchor cannot be counted.
-	 */
-	bool is_pool = x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
 	/* Every iteration has an exchange, so an exchange needs no backup. */
 	bool is_sure = anchor == LEVELS_EXCHANGE;
+	/*
+	 * Any thread of a pool may launch the anchor, so the launches of one thread from backup to
+	 * anchor cannot be counted. An exchange is no launch of a thread.
+	 */
+	bool is_pool = !is_sure && x->form_threads[s->form_of_trigram[anchor]] == LEVELS_ANY_THREAD;
 	uint32_t wanted = b.n && !is_pool && !is_sure ? most_iterations(&b, level) : 0;
 	uint32_t found = 0;
 	int64_t nearest = NO_DISTANCE;

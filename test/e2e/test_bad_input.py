@@ -39,7 +39,9 @@ class Commands(Case):
         for arguments in (["--sim"], ["--no-such-option", "true"],
                           ["--schedule", "skip_first=x", "true"], ["--step", "kernel:(", "true"],
                           ["--step", "moon", "true"], ["--format", "tarot", "true"], ["-o"],
-                          ["export", self.base, "--format", "tarot"]):
+                          ["export", self.base, "--format", "tarot"], ["info", "--bogus"],
+                          ["report", "--bogus"], ["collect", "--bogus"], ["collect", self.base],
+                          ["--schedule", "flight=99999999999", "true"]):
             with self.subTest(arguments=arguments):
                 run = self.tool(*arguments)
                 self.assertEqual(run.status, 2, run.err)

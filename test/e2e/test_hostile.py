@@ -36,9 +36,9 @@ from journal import STEP
 UNPROFILED = "the application runs without profiling"
 
 
-def limited(what, number):
-    """Returns what a child process does to limit itself."""
-    return lambda: resource.setrlimit(what, (number, number))
+def limited(what, number, hard=None):
+    """Returns what a child process does to limit itself. It may raise the limit up to `hard`."""
+    return lambda: resource.setrlimit(what, (number, hard or number))
 
 
 def handles(pid, number):
@@ -78,6 +78,16 @@ class Resources(Case):
         self.assertTrue(profiled[14])
         self.assertTrue(self.check_runs(*self.run_limited(
             [LAUNCHER], limited(resource.RLIMIT_NOFILE, 14), [prog("loop"), "300"])))
+
+    def test_few_descriptors_at_first(self):
+        """The collector takes as many descriptors as it may. Those of its pipes stay its own."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        for n in range(5, 15):
+            with self.subTest(descriptors=n):
+                run = self.run_limited([TOOL, "run"], limited(resource.RLIMIT_NOFILE, n, hard),
+                                       [prog("loop"), "300"])
+                if self.check_runs(*run):
+                    self.assertEqual(len(Run(*run[:2], "", run[3]).traces()), 300, run[2])
 
     def test_closed_standard_files(self):
         """The pipes of launcher and collector may then have the numbers 0, 1 and 2."""

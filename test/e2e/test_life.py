@@ -31,6 +31,15 @@ print("freed")
 """
 
 
+# A runtime that finds no driver, as on a machine without a GPU, and 200 calls of it.
+NO_DRIVER = "int cudaFree(void *memory) { (void)memory; return 35; }"
+CALLS_WITHOUT_DRIVER = """
+import ctypes
+runtime = ctypes.CDLL("libcudart.so.13")
+print(sum(runtime.cudaFree(None) for _ in range(200)))
+"""
+
+
 class Unchanged(Case):
     """Base class: checks that output and exit status are the same with and without the library."""
 
@@ -100,6 +109,22 @@ class LookUps(Unchanged):
         run = self.both([prog("last_error")], PROF_CUPTI="/no/such/libcupti.so", PROF_STACKS="none",
                         PROF_STEP="api")
         self.assertEqual(run.out, "nothing\n")
+
+    def test_a_missing_driver_is_not_searched_for_at_each_call(self):
+        """A search takes 20 us."""
+        os.mkdir(stub := self.folder())
+        subprocess.run(["gcc", "-shared", "-o", os.path.join(stub, "libcudart.so.13"), "-x", "c",
+                        "-"], input=NO_DRIVER, text=True, check=True)
+        run = self.both([sys.executable, "-c", CALLS_WITHOUT_DRIVER], LD_LIBRARY_PATH=stub,
+                        LD_DEBUG="libs", LD_DEBUG_OUTPUT=os.path.join(stub, "searched"))
+        self.assertEqual(run.out, "7000\n")
+        self.assertEqual(len(run.journal().calls()), 200)
+        searched = ""
+        for name in os.listdir(stub):
+            with open(os.path.join(stub, name), errors="replace") as file:
+                searched += file.read()
+        self.assertIn("find library=libcudart.so.13", searched)
+        self.assertLess(searched.count("find library=libcuda.so"), 10)
 
 
 class Spawns(Unchanged):

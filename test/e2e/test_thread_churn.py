@@ -62,6 +62,15 @@ class NotRecorded(Case):
                                         PROF_OUT=self.folder(), **launched) - bare
                 self.assertLess(added, self.MOST_ADDED_PAGES)
 
+    def test_threads_pass_their_slot_on(self):
+        """A slot and a chunk for each thread took 20 to 40 us."""
+        for launched in ({}, {"PROF_LAUNCHED": 1}):
+            with self.subTest(launched=launched):
+                run = self.preloaded([prog("churn"), str(self.FEW), "1"], PROF_SCHEDULE="off",
+                                     **launched)
+                self.assertEqual((run.status, run.err), (0, ""))
+                self.assertLessEqual(len(run.journal().threads), 4)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -311,6 +311,30 @@ static void test_lost_work(void **state)
 		assert_int_equal(found(k), k);
 }
 
+/*
+ * A journal that is full for long drops calls and work. The work is that of earlier calls, because
+ * the GPU is behind and CUPTI delivers late. The numbers alone show what is missing.
+ */
+static void test_lost_calls_and_work(void **state)
+{
+	(void)state;
+	for (uint32_t k = 1; k <= 12000; k++) {
+		if (k < 1000 || k >= 11000)
+			call(HOOK_LAUNCH, 1000 + k, k % 3);
+		else
+			m.threads[0].seq++;
+		if (k < 600 || k >= 10800)
+			work(REC_KERNEL, k, 30000 + k, k % 3);
+	}
+	for (size_t i = 0; i < m.threads[0].calls.n; i++)
+		m.threads[0].calls.at[i].duration = 1;
+	pair_all();
+	for (size_t i = 0; i < m.works.n; i++) {
+		uint32_t k = m.works.at[i].correlation;
+		assert_int_equal(found(k), k < 1000 || k >= 11000 ? k : 0);
+	}
+}
+
 /* Every `period`th pair of numbers was given out in the other order. */
 static void check_swapped(uint32_t n, uint32_t period)
 {
@@ -489,6 +513,7 @@ int main(void)
 		CASE(test_what_follows_counts),
 		CASE(test_lost_calls),
 		CASE(test_lost_work),
+		CASE(test_lost_calls_and_work),
 		CASE(test_two_threads_race),
 		CASE(test_streams_distinguish_racing_twins),
 		CASE(test_a_handle_of_several_streams),

@@ -1,7 +1,7 @@
 /* Pairing by order in runs made at random, against what CUPTI's ids would have said. */
 #include "test/unit/made_order.h"
 
-enum { SEEDS = 5, EXTRA_NUMBERS = 3 };
+enum { SEEDS = 5, EXTRA_NUMBERS = 3, HOLE_AT = 1500 };
 
 static uint64_t random_state;
 
@@ -27,6 +27,11 @@ struct random_run {
 	uint32_t numbers; /* that CUPTI assigns per call: what else the program asks of the API */
 	uint32_t odd;	  /* a few numbers more */
 	uint32_t lost_calls, lost_works;
+	/*
+	 * A journal that is full drops this number of calls in a row, from HOLE_AT on. The work
+	 * dropped is that of calls which are `behind` calls earlier.
+	 */
+	uint32_t hole, behind;
 	uint32_t empty,
 		copies_of_nothing; /* calls that make no work, of a kernel and of no bytes */
 	uint32_t strays;	   /* work that no call was seen of */
@@ -40,7 +45,7 @@ struct truth {
 	uint64_t number_ticks; /* when CUPTI gave out its number */
 	uint64_t begin_ticks, end_ticks;
 	uint32_t answer, thread, kernel, numbers;
-	bool has_call, has_work;
+	bool has_call, has_work, is_in_hole;
 };
 
 static int by_number(const void *a, const void *b)
@@ -59,6 +64,11 @@ static uint32_t kernel_of(const struct random_run *run, uint32_t i)
 	return iteration[i % run->iteration];
 }
 
+static bool is_in_hole(const struct random_run *run, uint32_t i)
+{
+	return i >= HOLE_AT && i - HOLE_AT < run->hole;
+}
+
 static void make_call(const struct random_run *run, struct truth *one, uint64_t *at, uint64_t *gpu)
 {
 	uint32_t length = 4000 + random_below(12000);
@@ -69,7 +79,7 @@ static void make_call(const struct random_run *run, struct truth *one, uint64_t 
 	one->has_work = !is_copy && !random_permille(run->empty);
 	one->numbers =
 		run->numbers + (random_permille(run->odd) ? 1 + random_below(EXTRA_NUMBERS) : 0);
-	one->has_call = !is_stray && !random_permille(run->lost_calls);
+	one->has_call = !is_stray && !random_permille(run->lost_calls) && !one->is_in_hole;
 	if (one->has_call) {
 		call_on(one->thread, is_copy ? HOOK_MEMCPY : HOOK_LAUNCH, *at,
 			is_copy ? 0 : one->kernel, 0xa00 + one->thread);
@@ -99,7 +109,9 @@ static void make_at_random(const struct random_run *run, struct truth *truths)
 	uint64_t at[THREADS] = { 0 }, gpu[THREADS] = { 0 };
 	for (uint32_t i = 0; i < run->n; i++) {
 		uint32_t t = i % run->threads;
-		truths[i] = (struct truth){ .thread = t, .kernel = kernel_of(run, i) };
+		truths[i] = (struct truth){ .thread = t,
+					    .kernel = kernel_of(run, i),
+					    .is_in_hole = is_in_hole(run, i) };
 		make_call(run, &truths[i], &at[t], &gpu[t]);
 		if (run->wait_every && (i / run->threads + 1) % run->wait_every == 0)
 			make_wait(t, &at[t], gpu[t]);
@@ -109,7 +121,8 @@ static void make_at_random(const struct random_run *run, struct truth *truths)
 	for (uint32_t i = 0; i < run->n; i++) {
 		const struct truth *one = &truths[i];
 		number += one->numbers;
-		if (!one->has_work || random_permille(run->lost_works))
+		if (!one->has_work || is_in_hole(run, i + run->behind) ||
+		    random_permille(run->lost_works))
 			continue;
 		struct rec_gpu *g = work(REC_KERNEL, number, one->begin_ticks, one->kernel);
 		g->stream = 13 + one->thread;
@@ -199,6 +212,20 @@ static const struct random_run runs[] = {
 	{ .name = "four threads, irregular", .threads = 4, .kernels = 10, .iteration = 200,
 	  .numbers = 3, .odd = 50, .empty = 20, .copies_of_nothing = 50, .strays = 20,
 	  .lost_works = 5, .right_permille = 980, .wrong_permille = 1 },
+	/* the GPU is behind, and nothing waits for it */
+	{ .name = "twins, hole", .threads = 1, .kernels = 1, .hole = 1000, .behind = 200,
+	  .gpu_pct = 300, .right_permille = 1000 },
+	{ .name = "short loop, hole", .threads = 1, .kernels = 4, .iteration = 7, .hole = 1000,
+	  .behind = 200, .gpu_pct = 300, .right_permille = 1000 },
+	{ .name = "short loop, nearly all work lost", .threads = 1, .kernels = 4, .iteration = 7,
+	  .hole = 1000, .behind = 900, .gpu_pct = 300, .right_permille = 1000 },
+	{ .name = "short loop, hole, not behind", .threads = 1, .kernels = 4, .iteration = 7,
+	  .hole = 1000, .right_permille = 999 },
+	{ .name = "loop, hole", .threads = 1, .kernels = 40, .iteration = 300, .hole = 1000,
+	  .behind = 200, .gpu_pct = 300, .right_permille = 1000 },
+	{ .name = "loop like PyTorch's with waits, hole", .threads = 1, .kernels = 10,
+	  .iteration = 300, .numbers = 4, .odd = 50, .hole = 1000, .behind = 50, .wait_every = 100,
+	  .right_permille = 999 },
 	/* clang-format on */
 };
 

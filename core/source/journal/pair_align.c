@@ -203,7 +203,8 @@ static void try_next(struct align *a, const struct path *w, struct path *to, siz
 
 /*
  * Parks the path at a later call, if the next group's id is higher than expected for this call and
- * exactly as expected for that later call.
+ * exactly as expected for that later call. If calls were lost before the later call, the next group
+ * may be the work of one of these. Then the later call's own group is the one with the expected id.
  */
 static void park_later(struct align *a, const struct path *w)
 {
@@ -212,14 +213,18 @@ static void park_later(struct align *a, const struct path *w)
 		return;
 	const struct pair *last = &a->pairs.at[w->pair];
 	const struct caller *from = &s->calls.at[last->i];
-	uint32_t step = s->groups.at[w->next].order - s->groups.at[last->j].order;
+	uint32_t order = s->groups.at[last->j].order, step = s->groups.at[w->next].order - order;
 	size_t at =
 		last->i + bisect(s->calls.n - last->i, k, from[k].expected - from->expected < step);
 	if (at <= a->i || at >= s->calls.n ||
-	    s->calls.at[at].n_unknown_steps != from->n_unknown_steps ||
-	    s->calls.at[at].expected - from->expected != step || !pair_agree(s, at, w->next))
+	    s->calls.at[at].n_unknown_steps != from->n_unknown_steps)
 		return;
-	a->parked[a->n_parked++] = extended(a, w, at, w->next, 0);
+	order += s->calls.at[at].expected - from->expected;
+	size_t j =
+		w->next + bisect(s->groups.n - w->next, k, s->groups.at[w->next + k].order < order);
+	if (j - w->next <= s->calls.at[at].lost && j < s->groups.n &&
+	    s->groups.at[j].order == order && pair_agree(s, at, j))
+		a->parked[a->n_parked++] = extended(a, w, at, j, 0);
 }
 
 /* Writes all continuations of the path to `to`. Returns their number. */

@@ -71,17 +71,48 @@ static void learn_others(const struct table *t, const struct sides *s)
 	}
 }
 
-static const struct usual *known(const struct table *t, const struct caller *c)
+/* Returns whether the usual growth of ids applies from the previous call to this one. */
+static bool is_plain(const struct caller *c)
 {
-	if (!c->symbol || !c[-1].symbol || c->follows_call_without_work || c->is_disturbed ||
-	    c->n_unknown_gaps != c[-1].n_unknown_gaps)
-		return NULL;
+	return c->symbol && c[-1].symbol && !c->follows_call_without_work && !c->is_disturbed &&
+	       c->n_unknown_gaps == c[-1].n_unknown_gaps;
+}
+
+static bool is_usual(const struct usual *u)
+{
+	return u->n >= ENOUGH && u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT;
+}
+
+/* Returns by how much ids grow between nearly all neighbours; 0: by different numbers. */
+static uint32_t common_step(const struct table *t)
+{
+	uint64_t n = 0, votes = 0, most = 0;
+	uint32_t step = 0;
+	for (size_t k = 0; k < t->at.n; k++)
+		if (t->at.at[k].votes > most) {
+			most = t->at.at[k].votes;
+			step = t->at.at[k].step;
+		}
+	for (size_t k = 0; k < t->at.n; k++) {
+		n += t->at.at[k].n;
+		votes += t->at.at[k].step == step ? t->at.at[k].votes : 0;
+	}
+	return votes * 100 >= n * NEARLY_ALL_PCT ? step : 0;
+}
+
+/*
+ * Returns by how much the id grows from the previous call to the next one with work; 0: not known.
+ * If calls between were lost, the two are mostly no neighbours.
+ */
+static uint32_t usual_step(const struct table *t, const struct caller *c, uint32_t common)
+{
+	if (!is_plain(c))
+		return 0;
 	const uint64_t *at = map_find(&t->of, neighbours(c[-1].symbol, c->symbol));
 	const struct usual *u = at ? &t->at.at[*at] : NULL;
-	return u && u->others == c->others && u->n >= ENOUGH &&
-			       u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT
-		       ? u
-		       : NULL;
+	if (u && u->others == c->others && is_usual(u))
+		return u->step;
+	return c->lost && !c->others ? common : 0;
 }
 
 static uint32_t cost_of_odd(const struct table *t)
@@ -103,12 +134,13 @@ void gaps_learn(struct sides *s)
 	learn(&t, s, true);
 	learn_others(&t, s);
 	s->odd_cost = cost_of_odd(&t);
+	uint32_t common = common_step(&t);
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct caller *c = &s->calls.at[i];
-		const struct usual *u = i && !s->is_from_race ? known(&t, c) : NULL;
+		uint32_t step = i && !s->is_from_race ? usual_step(&t, c, common) : 0;
 		c->sum_lost = c->lost + (i ? c[-1].sum_lost : 0);
-		c->n_unknown_steps = !u + (i ? c[-1].n_unknown_steps : 0);
-		c->expected = (u ? u->step : 1) * (1 + c->lost) + (i ? c[-1].expected : 0);
+		c->n_unknown_steps = !step + (i ? c[-1].n_unknown_steps : 0);
+		c->expected = (step ? step : 1) * (1 + c->lost) + (i ? c[-1].expected : 0);
 	}
 	map_free(&t.of);
 	vec_free(&t.at);
@@ -168,7 +200,8 @@ static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 	uint32_t odd = is_odd ? s->odd_cost : 0;
 	if (!calls && !foreign)
 		return odd + (lost ? COST_LOST : 0);
-	if (step_is_known && step == expected && !foreign)
+	/* of the calls whose records were lost, some may have lost their work, too */
+	if (step_is_known && step == expected && works <= lost)
 		return COST_NUMBERED;
 	return gap_length_cost(calls, foreign) + odd;
 }
