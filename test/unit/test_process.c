@@ -79,6 +79,7 @@ struct answer {
 	double mean_ms;
 	VEC(uint64_t) recorded;
 	char diagnostic[240], detector[32];
+	bool is_corrected; /* the facts say that earlier steps are excluded */
 };
 
 static struct answer export_run(const struct journal_builder *b)
@@ -105,6 +106,7 @@ static struct answer export_run(const struct journal_builder *b)
 	struct process_facts facts;
 	process_describe(&p, &facts, &arena);
 	snprintf(a.detector, sizeof(a.detector), "%s", facts.steps.detector);
+	a.is_corrected = facts.steps.corrected;
 	arena_free(&arena);
 	process_close(&p);
 	output_free(&out);
@@ -327,10 +329,17 @@ static void test_void_steps_do_not_serve_the_schedule(void **state)
 								? SCHED_RECORD
 								: SCHED_OPENING });
 	b->header->steps.base_generation = b->header->steps.void_generation = 1;
+	b->header->steps.n_corrected = 1;
 	struct answer a = export_run(b);
 	assert_in_range(a.n_steps, STEPS - 1, STEPS); /* the last one has no end */
 	assert_in_range(a.recorded.n, STEPS - 2, STEPS);
 	assert_int_equal(a.n_traces, 3);
+	assert_false(a.is_corrected); /* all of the opening is cut into the right steps */
+	vec_free(&a.recorded);
+	add_event(b, 500 + (uint64_t)STEPS * STEP_NS,
+		  &(struct rec_step){ .event = STEP_OPENING_ENDED, .generation = 2 });
+	a = export_run(b);
+	assert_true(a.is_corrected);
 	vec_free(&a.recorded);
 	jb_free(b);
 }

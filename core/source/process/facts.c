@@ -74,10 +74,13 @@ static void fill_kept(struct facts_steps *to, const struct driver *d, struct are
 	}
 }
 
-static void fill_corrected(struct facts_steps *to, const struct journal_steps *shared,
-			   struct arena *a)
+/* An opening that lasts to the end is cut into the right steps from its begin, so no correction
+ * leaves out any. */
+static void fill_corrected(struct facts_steps *to, const struct ingest *f,
+			   const struct journal_steps *shared, struct arena *a)
 {
-	if (!atomic_load(&shared->n_corrected))
+	bool is_all_opening = f->opening.is_any && !f->opening.end_ticks;
+	if (!atomic_load(&shared->n_corrected) || is_all_opening)
 		return;
 	to->corrected = arena_zero(a, sizeof(*to->corrected));
 	to->corrected->times = (int64_t)atomic_load(&shared->n_corrected);
@@ -216,7 +219,7 @@ static void fill_steps(struct facts_steps *to, const struct driver *d, struct ar
 		to->slices = (int64_t)atomic_load(&shared->slices);
 	if (f->run.trains_from)
 		to->trains_from = (int64_t)f->run.trains_from;
-	fill_corrected(to, shared, a);
+	fill_corrected(to, f, shared, a);
 	if (has_steps)
 		fill_found_steps(to, d, a);
 	if (d->state == PROCESS_RUNS)
