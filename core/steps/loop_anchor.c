@@ -266,7 +266,8 @@ static void measure_step(struct finder *x, const struct span *s, const struct ca
 
 /*
  * A step without its anchor ends where the anchor would have been. So the backup is one that all
- * steps have once, always equally far before the anchor.
+ * steps have once, always equally far before the anchor. A loop around an optimizer has none: each
+ * batch of an evaluation that is still to come may have it, and would end a step.
  */
 static const struct candidate *backup_of(struct finder *x, const struct candidate *anchor)
 {
@@ -338,7 +339,7 @@ bool loop_anchor_find(const struct loop_tree *t, const struct loop_choice *c,
 		};
 	if (best && out->every)
 		align(&x, out);
-	const struct candidate *backup = best ? backup_of(&x, best) : NULL;
+	const struct candidate *backup = best && !c->by_optimizer ? backup_of(&x, best) : NULL;
 	if (backup) {
 		out->backup = backup->hash;
 		out->backup_within = backup->least;

@@ -910,15 +910,21 @@ static void step(struct fixture *f, int inner, uint32_t last)
 }
 
 /* Searches the anchor of the loop that has `n` iterations. Returns whether there is one. */
-static bool find_anchor(struct fixture *f, size_t n, struct loop_anchor *out)
+static bool find_anchor_of(struct fixture *f, size_t n, bool by_optimizer, struct loop_anchor *out)
 {
 	struct loop_choice c;
 	const struct loop *l = loop_of(f, n);
 	assert_non_null(l);
 	assert_true(loop_choose_this(&f->tree, l->place, &c));
+	c.by_optimizer = by_optimizer;
 	bool found = loop_anchor_find(&f->tree, &c, out);
 	loop_choice_free(&c);
 	return found;
+}
+
+static bool find_anchor(struct fixture *f, size_t n, struct loop_anchor *out)
+{
+	return find_anchor_of(f, n, false, out);
 }
 
 static void test_the_anchor_is_the_last_launch_of_each_step(void **state)
@@ -1018,6 +1024,10 @@ static void test_a_step_without_its_anchor_ends_by_the_backup(void **state)
 	assert_int_equal(a.distance, 0);
 	assert_int_equal(a.backup, 100 + LONG_STEP - BACKUP_APART);
 	assert_int_equal(a.backup_within, BACKUP_APART);
+	/* an evaluation after the training of an epoch may launch the backup, too */
+	assert_true(find_anchor_of(&f, 30, true, &a));
+	assert_int_equal(a.hash, 100 + LONG_STEP);
+	assert_int_equal(a.backup, 0);
 	stop(&f);
 }
 
