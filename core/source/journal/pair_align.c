@@ -325,14 +325,67 @@ static void unpark(struct align *a, struct path *to, size_t *n)
 	a->n_parked = kept;
 }
 
+/* The pairs from `first` on, which one call has added. */
+struct new_pairs {
+	uint32_t first;
+	uint32_t
+		place[MAX_PATHS * (BRANCHES + 1)]; /* by pair: NO_PAIR while nothing refers to it */
+};
+
+static void mark(struct new_pairs *p, uint32_t pair)
+{
+	if (pair != NO_PAIR && pair >= p->first)
+		p->place[pair - p->first] = 0;
+}
+
+static void move(const struct new_pairs *p, uint32_t *pair)
+{
+	if (*pair != NO_PAIR && *pair >= p->first)
+		*pair = p->place[*pair - p->first];
+}
+
+/* Removes new pairs of dropped paths: where much is missing, each call adds dozens. */
+static void drop_unused(struct align *a, struct new_pairs *p, size_t first_rival)
+{
+	uint32_t n = p->first;
+	memset(p->place, 0xff, sizeof(p->place));
+	for (size_t k = 0; k < a->n_paths; k++)
+		mark(p, a->paths[k].pair);
+	for (size_t k = 0; k < a->n_parked; k++)
+		mark(p, a->parked[k].pair);
+	for (size_t k = first_rival; k < a->rivals.n; k++) {
+		mark(p, a->rivals.at[k].of);
+		mark(p, a->rivals.at[k].pair);
+	}
+	for (uint32_t k = p->first; k < a->pairs.n; k++) {
+		uint32_t *place = &p->place[k - p->first];
+		if (*place == NO_PAIR)
+			continue;
+		a->pairs.at[n] = a->pairs.at[k];
+		*place = n++;
+	}
+	a->pairs.n = n;
+	for (size_t k = 0; k < a->n_paths; k++)
+		move(p, &a->paths[k].pair);
+	for (size_t k = 0; k < a->n_parked; k++)
+		move(p, &a->parked[k].pair);
+	for (size_t k = first_rival; k < a->rivals.n; k++) {
+		move(p, &a->rivals.at[k].of);
+		move(p, &a->rivals.at[k].pair);
+	}
+}
+
 static void align_call(struct align *a)
 {
 	struct path all[MAX_PATHS * BRANCHES + MAX_PARKED];
-	size_t n = 0;
+	struct new_pairs added = { .first = (uint32_t)a->pairs.n };
+	size_t n = 0, first_rival = a->rivals.n;
 	for (size_t k = 0; k < a->n_paths; k++)
 		n += branch(a, &a->paths[k], all + n);
 	unpark(a, all, &n);
 	choose(a, all, n);
+	if (a->pairs.n > added.first)
+		drop_unused(a, &added, first_rival);
 }
 
 /*
