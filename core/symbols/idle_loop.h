@@ -4,8 +4,8 @@
 
 #include "core/symbols/frames.h"
 
-/* Returns whether the loop's own frames are the innermost ones, in the function that waits for files
- * and timers. */
+/* Returns whether the loop's own frames are the innermost ones, in the function that waits for
+ * files and timers. */
 bool idle_loop_is_on(const struct frame_list *list);
 
 #endif

@@ -91,8 +91,8 @@ static const char *played_of(const struct judge *j, uint8_t verdict)
 	return "";
 }
 
-/* Writes what each resource saves, largest first, if that is worth a line. `is_of_verdict`: only the
- * resource of the verdict, else only the others. */
+/* Writes what each resource saves, largest first, if that is worth a line. `is_of_verdict`: only
+ * the resource of the verdict, else only the others. */
 static void say_savings(struct judge *j, bool is_of_verdict)
 {
 	qsort(j->f->savings.at, j->f->savings.n, sizeof(*j->f->savings.at), by_saving);
