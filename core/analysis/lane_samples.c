@@ -46,8 +46,8 @@ static bool is_running(const struct timeline_sample *s)
 	return s->state == SAMPLE_RUNNING;
 }
 
-/* Returns whether `a` shows better than `b` what the lane does. If no thread runs, one that waits for
- * a lock may wait for another thread of the lane, whose own wait is then the cause. */
+/* Returns whether `a` shows better than `b` what the lane does. If no thread runs, one that waits
+ * for a lock may wait for another thread of the lane, whose own wait is then the cause. */
 static bool is_better(const struct timeline_sample *a, const struct timeline_sample *b)
 {
 	bool a_waits = a->state == SAMPLE_LOCK, b_waits = b->state == SAMPLE_LOCK;
@@ -213,8 +213,8 @@ static void find_inputs(struct sweep *w)
 /* ---- Weights ---- */
 
 /* Ends the lane's time outside calls that began at until_ns. Notes in each of its samples how much
- * such time came before it, and adds the time to the lane's sum. `waited_ns`: for how long it waited
- * for a CPU meanwhile, which does not count. */
+ * such time came before it, and adds the time to the lane's sum. `waited_ns`: for how long it
+ * waited for a CPU meanwhile, which does not count. */
 static void end_outside(struct sweep *w, uint32_t lane, uint64_t end_ns, uint64_t waited_ns,
 			uint64_t *sum_ns, size_t *at)
 {

@@ -14,8 +14,8 @@ struct lane_sample {
 	uint64_t ns;
 	/*
 	 * The part of the lane's time outside calls that is nearer to this sample than to any other
-	 * one, without what the lane waited there for a CPU. On a busy machine samples are further apart while the CPU works than while it waits,
-	 * so samples must not just be counted.
+	 * one, without what the lane waited there for a CPU. On a busy machine samples are further
+	 * apart while the CPU works than while it waits, so samples must not just be counted.
 	 */
 	uint64_t weight_ns;
 	uint32_t stack, site; /* 0: unknown */

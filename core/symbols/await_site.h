@@ -5,9 +5,9 @@
 #include "core/symbols/frames.h"
 
 /*
- * Returns the site of the `await` before the stack's line in the coroutine that asyncio's event loop
- * runs, as the source shows it. If the source has none, returns the coroutine's own line. 0: no
- * event loop is on the stack, or it runs no user code.
+ * Returns the site of the `await` before the stack's line in the coroutine that asyncio's event
+ * loop runs, as the source shows it. If the source has none, returns the coroutine's own line. 0:
+ * no event loop is on the stack, or it runs no user code.
  */
 uint32_t await_site(struct frames *f, uint32_t stack);
 
