@@ -58,15 +58,25 @@ static bool take_turns(const struct loop *a, const struct loop *b)
 	return n > 1 && (double)n_one >= NEARLY_EACH * (double)(n - 1);
 }
 
+/* Returns whether it is one loop of the source, which two threads run for a part of the work each.
+ */
+static bool is_one_loop(const struct loop_tree *t, const struct loop *a, const struct loop *b)
+{
+	const struct loop_place *p = loop_place_of(t, a), *q = loop_place_of(t, b);
+	return p->number == q->number &&
+	       t->stacks.frames.at[p->frame].function == t->stacks.frames.at[q->frame].function;
+}
+
 /*
  * Returns whether the loops of two threads give the same steps: they take turns, or one makes what
  * the other one uses, with a queue in between, and so have the same number of iterations.
  */
-static bool give_same_steps(const struct loop *a, const struct loop *b)
+static bool give_same_steps(const struct loop_tree *t, const struct loop *a, const struct loop *b)
 {
 	enum { QUEUE_SHARE = 50 };
 	uint64_t n = a->iterations.n, m = b->iterations.n, off = n > m ? n - m : m - n;
-	return take_turns(a, b) || (n > EPOCHS_MOST && off <= 1 + n / QUEUE_SHARE);
+	return !is_one_loop(t, a, b) &&
+	       (take_turns(a, b) || (n > EPOCHS_MOST && off <= 1 + n / QUEUE_SHARE));
 }
 
 /*
@@ -80,7 +90,7 @@ static const struct loop *busiest_alike(const struct loop_tree *t, const loop_ca
 	for (size_t i = 0; i < all->n; i++) {
 		const struct loop *m = all->at[i];
 		if (m != l && is_top(t, m) && m->n_calls > busiest->n_calls &&
-		    give_same_steps(l, m))
+		    give_same_steps(t, l, m))
 			busiest = m;
 	}
 	return busiest;
@@ -118,10 +128,10 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const loop_can
 	const struct loop *best = busiest_alike(t, all, talks ? talks : heaviest);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct loop *l = all->at[i];
-		if (!is_top(t, l) || (l != best && give_same_steps(best, l)))
+		if (!is_top(t, l) || (l != best && give_same_steps(t, best, l)))
 			continue;
 		sum += loop_weight(l);
-		if (l != best && is_heavy_top(t, l, best, SIMILAR))
+		if (l != best && is_heavy_top(t, l, best, SIMILAR) && !take_turns(best, l))
 			*other = l->place;
 	}
 	if (sum > 0)

@@ -1343,9 +1343,32 @@ static void test_a_thread_that_feeds_another_is_no_other_step(void **state)
 	}
 }
 
+/* Two threads run the same loop of the source for a part of each step, as with OpenMP. That both go
+ * round as often does not make one of them the step. */
+static void test_a_loop_that_threads_share_stays_unclear(void **state)
+{
+	struct fixture f;
+	struct loop_choice c;
+	(void)state;
+	start(&f, ".", "[..]");
+	for (int i = 0; i < 80; i++)
+		for (uint32_t at = 1; at <= 2; at++) {
+			uint64_t frames[] = { frame(&f, HELPER, at), frame(&f, MAIN, 0) };
+			bool is_main = i / 4 % 2;
+			uint16_t n = is_main ? 2 : 1;
+			call(&f, is_main ? 1 : 2, LAUNCH, stack(&f, frames, n), 300 + at);
+		}
+	loop_tree_end(&f.tree);
+	assert_true(loop_choose(&f.tree, &c));
+	assert_true(c.confidence < 0.7);
+	loop_choice_free(&c);
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_loop_that_threads_share_stays_unclear),
 		cmocka_unit_test(test_upkeep_that_is_missing_hides_no_iteration),
 		cmocka_unit_test(test_upkeep_that_is_repeated_is_no_iteration),
 		cmocka_unit_test(test_a_thread_that_feeds_another_is_no_other_step),
