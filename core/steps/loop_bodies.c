@@ -39,7 +39,10 @@ static uint32_t body_index(struct loop_stacks *x, const struct loop_stack *s, si
 	uint64_t *index = map_at(&b->of_key, key_of(x, s, level), &is_new);
 	if (is_new) {
 		*index = b->all.n;
-		vec_push(&b->all, ((struct loop_body){ .flow = frame_at(x, s, level)->flow }));
+		vec_push(&b->all, ((struct loop_body){ .flow = frame_at(x, s, level)->flow,
+						       .is_library = frame_at(x, s, level)->is &
+								     (LOOP_FRAME_LIBRARY |
+								      LOOP_FRAME_FRAMEWORK) }));
 	}
 	return (uint32_t)*index;
 }
@@ -149,6 +152,84 @@ bool loop_turn_needs_others(struct loop_stacks *x, const struct loop_stack *s, u
 		      flow_is_between(f->flow, number, f->at, others.at, others.n));
 	vec_free(&others);
 	return needs;
+}
+
+/* ---- Hidden iterations ---- */
+
+static bool is_in_loop(const struct loop_body *b, const struct loop_body_site *site)
+{
+	uint32_t number;
+	return flow_loops_around(b->flow, site->at, &number, 1);
+}
+
+static bool body_always_shows(const struct loop_stacks *x, const struct loop_body *b);
+
+/* Returns whether each pass of the site makes a call outside of loops. */
+static bool site_shows(const struct loop_stacks *x, const struct loop_body *b,
+		       const struct loop_body_site *site)
+{
+	if (!site->works || site->calls_unknown || is_in_loop(b, site))
+		return false;
+	for (size_t i = 0; i < site->callees.n; i++) {
+		const struct loop_body *callee = &x->bodies.all.at[site->callees.at[i]];
+		if (!callee->is_library && !body_always_shows(x, callee))
+			return false;
+	}
+	return true;
+}
+
+static void add_shown(const struct loop_stacks *x, const struct loop_body *b, uint64_t but,
+		      site_list *to)
+{
+	for (size_t i = 0; i < b->sites.n; i++)
+		if (b->sites.at[i].at != but && site_shows(x, b, &b->sites.at[i]))
+			vec_push(to, ((struct flow_site){ b->sites.at[i].at, false }));
+}
+
+static bool body_always_shows(const struct loop_stacks *x, const struct loop_body *b)
+{
+	site_list shown = { 0 };
+	add_shown(x, b, UINT64_MAX, &shown);
+	bool always = shown.n && flow_always_calls(b->flow, shown.at, shown.n);
+	vec_free(&shown);
+	return always;
+}
+
+/* Returns whether a call of the function may make calls in loops only. */
+static bool body_may_hide(const struct loop_stacks *x, const struct loop_body *b)
+{
+	bool may_hide = false;
+	for (size_t i = 0; i < b->sites.n && !may_hide; i++) {
+		const struct loop_body_site *site = &b->sites.at[i];
+		bool is_hidden = is_in_loop(b, site);
+		for (size_t k = 0; k < site->callees.n && !is_hidden; k++) {
+			const struct loop_body *callee = &x->bodies.all.at[site->callees.at[k]];
+			is_hidden = !callee->is_library && body_may_hide(x, callee);
+		}
+		if (!is_hidden)
+			continue;
+		site_list shown = { 0 };
+		add_shown(x, b, site->at, &shown);
+		may_hide = !shown.n || !flow_call_needs(b->flow, site->at, shown.at, shown.n);
+		vec_free(&shown);
+	}
+	return may_hide;
+}
+
+bool loop_site_may_hide(const struct loop_stacks *x, const struct loop_place *p, uint64_t at)
+{
+	uint64_t key = (uint64_t)p->outer << 32 | x->frames.at[p->frame].function;
+	const uint64_t *index = map_find(&x->bodies.of_key, key);
+	const struct loop_body *b = index ? &x->bodies.all.at[*index] : NULL;
+	for (size_t i = 0; b && i < b->sites.n; i++) {
+		const struct loop_body_site *site = &b->sites.at[i];
+		for (size_t k = 0; site->at == at && k < site->callees.n; k++) {
+			const struct loop_body *callee = &x->bodies.all.at[site->callees.at[k]];
+			if (!callee->is_library && body_may_hide(x, callee))
+				return true;
+		}
+	}
+	return false;
 }
 
 bool loop_place_is_doubtful(struct loop_stacks *x, const struct loop_place *p)

@@ -31,6 +31,13 @@ bool loop_turn_needs_others(struct loop_stacks *x, const struct loop_stack *s, u
 			    uint32_t number);
 
 /*
+ * Returns whether a function of the program that the loop calls at the place `at` may only make
+ * calls in loops within it, as one that launches in a loop and reads a result now and then. Such
+ * an iteration is not seen. A function of a library is taken to make its other calls each time.
+ */
+bool loop_site_may_hide(const struct loop_stacks *x, const struct loop_place *p, uint64_t at);
+
+/*
  * Returns whether the loop may have gone round where it seemed not to: calls came again from one
  * place, and none of those that were missing in between is certain.
  */

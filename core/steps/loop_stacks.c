@@ -169,9 +169,10 @@ static uint32_t place_of(struct loop_stacks *x, uint32_t outer, uint32_t frame, 
 	uint64_t *at = map_at(&x->place_of_key, key, is_new);
 	if (*is_new) {
 		*at = x->places.n;
-		vec_push(&x->places,
-			 ((struct loop_place){
-				 .frame = frame, .number = number, .birth_place = LOOP_NONE }));
+		vec_push(&x->places, ((struct loop_place){ .frame = frame,
+							   .number = number,
+							   .outer = outer,
+							   .birth_place = LOOP_NONE }));
 	}
 	return (uint32_t)*at;
 }

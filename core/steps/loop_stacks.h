@@ -50,6 +50,7 @@ struct loop_stack;
 struct loop_place {
 	uint32_t frame;	 /* one of the frames whose calls the loop contains */
 	uint32_t number; /* in the control flow of the frame's function */
+	uint32_t outer;	 /* the node of the frames that the function was called from, 0: none */
 	/* The loop around it, or LOOP_NONE. Of a thread's outermost loop: see loop_births.h. */
 	uint32_t parent;
 	uint64_t parent_at; /* the place in the parent's function that leads to it */
@@ -81,6 +82,7 @@ struct loop_body_site {
 /* A Python function that is called from one place: see loop_bodies.h. */
 struct loop_body {
 	const struct flow *flow;
+	bool is_library; /* of an installed package or the standard library */
 	VEC(struct loop_body_site) sites;
 	bool is_certain;
 	uint32_t n_sites_then; /* loop_stacks.n_sites when `is_certain` was found */

@@ -228,20 +228,24 @@ static bool is_always_without(const struct loop_stacks *x, const struct loop_pla
 	return is;
 }
 
-/* Returns whether only loops within make calls at the place, so nothing shows that it is passed. */
-static bool hides(const struct loop_calls *c)
+/*
+ * Returns whether only loops within make calls at the place, at least now and then. So nothing
+ * shows that it is passed.
+ */
+static bool hides(const struct loop_stacks *x, const struct loop_place *p, size_t site)
 {
-	return c->in_loops && !c->outside_loops;
+	const struct loop_calls *c = &p->calls.at[site];
+	return c->in_loops && (!c->outside_loops || loop_site_may_hide(x, p, p->sites.at[site].at));
 }
 
 bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p)
 {
 	if (p->sites.n == 1 && !p->has_inner)
-		return !hides(&p->calls.at[0]);
+		return !hides(x, p, 0);
 	if (!is_always_without(x, p, p->sites.n))
 		return false;
 	for (size_t i = 0; i < p->sites.n; i++)
-		if (hides(&p->calls.at[i]) && !is_always_without(x, p, i))
+		if (hides(x, p, i) && !is_always_without(x, p, i))
 			return false;
 	return true;
 }

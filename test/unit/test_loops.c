@@ -1343,6 +1343,32 @@ static void test_a_thread_that_feeds_another_is_no_other_step(void **state)
 	}
 }
 
+/*
+ * A function launches in a loop, and reads a result in each third call of it. Between the other
+ * calls, nothing shows the loop that calls the function. If it reads one each time, all is seen.
+ */
+static void test_a_read_now_and_then_does_not_show_each_step(void **state)
+{
+	(void)state;
+	for (uint32_t every = 1; every <= 3; every += 2) {
+		struct fixture f;
+		struct loop_choice c;
+		start(&f, "[.]", every == 1 ? "[.] . " : "[.](.)");
+		for (uint32_t i = 0; i < 60; i++) {
+			for (int k = 0; k < 5; k++)
+				launch_in(&f, 1, HELPER, 1);
+			if (i % every == 0)
+				launch_in(&f, 1, HELPER, 4);
+		}
+		loop_tree_end(&f.tree);
+		assert_true(loop_choose(&f.tree, &c));
+		assert_int_equal(c.is_seen, every == 1);
+		assert_int_equal(c.confidence > 0.7, every == 1);
+		loop_choice_free(&c);
+		stop(&f);
+	}
+}
+
 /* Two threads run the same loop of the source for a part of each step, as with OpenMP. That both go
  * round as often does not make one of them the step. */
 static void test_a_loop_that_threads_share_stays_unclear(void **state)
@@ -1368,6 +1394,7 @@ static void test_a_loop_that_threads_share_stays_unclear(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_read_now_and_then_does_not_show_each_step),
 		cmocka_unit_test(test_a_loop_that_threads_share_stays_unclear),
 		cmocka_unit_test(test_upkeep_that_is_missing_hides_no_iteration),
 		cmocka_unit_test(test_upkeep_that_is_repeated_is_no_iteration),
