@@ -240,7 +240,7 @@ void idle_host_begin_step(struct idle_host *h, const struct timeline *t, struct 
 		h->open.n = 0;
 	contention_find(&h->contention, t, &h->lanes, assign_lanes(h, follows));
 	fill_lanes(h);
-	lane_samples_find(&h->samples, t, &h->lanes, &h->contention);
+	lane_samples_find(&h->samples, t, &h->lanes);
 	out->host = &h->samples;
 	out->contention = &h->contention;
 }

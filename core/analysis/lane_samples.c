@@ -22,7 +22,6 @@ struct moment {
 struct sweep {
 	const struct timeline *t;
 	const struct lanes *lanes;
-	const struct contention *contention;
 	const struct timeline_step *step;
 	struct lane_samples *out;
 	uint64_t *until_ns; /* by lane: when its calls that have begun end */
@@ -213,22 +212,18 @@ static void find_inputs(struct sweep *w)
 /* ---- Weights ---- */
 
 /* Ends the lane's time outside calls that began at until_ns. Notes in each of its samples how much
- * such time came before it, and adds the time to the lane's sum. `waited_ns`: for how long it
- * waited for a CPU meanwhile, which does not count. */
-static void end_outside(struct sweep *w, uint32_t lane, uint64_t end_ns, uint64_t waited_ns,
-			uint64_t *sum_ns, size_t *at)
+ * such time came before it, and adds the time to the lane's sum. */
+static void end_outside(struct sweep *w, uint32_t lane, uint64_t end_ns, uint64_t *sum_ns,
+			size_t *at)
 {
 	struct lane_samples *s = w->out;
 	uint64_t begin_ns = w->until_ns[lane];
 	end_ns = end_ns > begin_ns ? end_ns : begin_ns;
-	double ns_of_all = (double)(end_ns - begin_ns),
-	       own = ns_of_all > (double)waited_ns ? 1 - (double)waited_ns / ns_of_all : 0;
 	for (; *at < s->first.at[lane + 1] && s->at.at[*at].ns < end_ns; ++*at) {
 		uint64_t ns = s->at.at[*at].ns;
-		double before_ns = ns > begin_ns ? (double)(ns - begin_ns) : 0;
-		s->at.at[*at].weight_ns = *sum_ns + (uint64_t)(own * before_ns);
+		s->at.at[*at].weight_ns = *sum_ns + (ns > begin_ns ? ns - begin_ns : 0);
 	}
-	*sum_ns += (uint64_t)(own * ns_of_all);
+	*sum_ns += end_ns - begin_ns;
 }
 
 /* Sets the weights of the lane's samples, which add up to its time outside calls, `sum_ns`. If the
@@ -271,15 +266,12 @@ static void weigh_samples(struct sweep *w)
 		const struct timeline_call *c = &w->t->calls.at[i];
 		uint32_t lane = w->lanes->of_thread[c->thread];
 		uint64_t begin_ns = c->begin_ns < step->cpu_end_ns ? c->begin_ns : step->cpu_end_ns;
-		end_outside(w, lane, begin_ns,
-			    w->contention->calls.at[i - step->first_call].before.ns, &sum_ns[lane],
-			    &at[lane]);
+		end_outside(w, lane, begin_ns, &sum_ns[lane], &at[lane]);
 		if (c->end_ns > w->until_ns[lane])
 			w->until_ns[lane] = c->end_ns;
 	}
 	for (uint32_t lane = 0; lane < n_lanes; lane++) {
-		end_outside(w, lane, step->cpu_end_ns, w->contention->tails.at[lane].ns,
-			    &sum_ns[lane], &at[lane]);
+		end_outside(w, lane, step->cpu_end_ns, &sum_ns[lane], &at[lane]);
 		w->out->outside_ns += weigh(w->out, lane, sum_ns[lane], w->follows);
 	}
 	free(sum_ns);
@@ -439,13 +431,11 @@ static void keep_tail(struct sweep *w)
 	s->number = w->step->number;
 }
 
-void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes,
-		       const struct contention *contention)
+void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes)
 {
 	struct sweep w = {
 		.t = t,
 		.lanes = lanes,
-		.contention = contention,
 		.step = &t->steps.at[t->steps.n - 1],
 		.out = s,
 		.until_ns = mem_zero(lanes->n * sizeof(*w.until_ns)),

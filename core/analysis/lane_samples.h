@@ -6,7 +6,6 @@
 #ifndef CORE_LANE_SAMPLES_H
 #define CORE_LANE_SAMPLES_H
 
-#include "core/analysis/contention.h"
 #include "core/analysis/host_kinds.h"
 #include "core/analysis/lanes.h"
 
@@ -14,8 +13,8 @@ struct lane_sample {
 	uint64_t ns;
 	/*
 	 * The part of the lane's time outside calls that is nearer to this sample than to any other
-	 * one, without what the lane waited there for a CPU. On a busy machine samples are further
-	 * apart while the CPU works than while it waits, so samples must not just be counted.
+	 * one. On a busy machine samples are further apart while the CPU works than while it waits,
+	 * so samples must not just be counted.
 	 */
 	uint64_t weight_ns;
 	uint32_t stack, site; /* 0: unknown */
@@ -44,9 +43,8 @@ struct lane_samples {
 	VEC(struct lane_sample) at;	/* by lane, then by time */
 	VEC(uint32_t) first;		/* by lane, and one more: index in `at` */
 	VEC(struct before_call) before; /* by call, from the step's first call on */
-	/* time of the step in which the sampled lanes were in no call, without waits for a CPU */
-	uint64_t outside_ns;
-	size_t n; /* samples of the step */
+	uint64_t outside_ns; /* time of the step in which the sampled lanes were in no call */
+	size_t n;	     /* samples of the step */
 	/* Of the step before: its number, its lanes' last calls, and the samples after these. The
 	 * timeline may not have kept that step. */
 	uint64_t number;
@@ -66,8 +64,7 @@ void lane_samples_free(struct lane_samples *s);
  * HOST_UNKNOWN: nothing. */
 struct before_call lane_samples_between(const struct lane_samples *s, uint32_t last, uint32_t next);
 
-/* Finds the samples of the timeline's newest step. `contention`: its waits for a CPU. */
-void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes,
-		       const struct contention *contention);
+/* Finds the samples of the timeline's newest step. */
+void lane_samples_find(struct lane_samples *s, const struct timeline *t, const struct lanes *lanes);
 
 #endif

@@ -48,11 +48,11 @@ class WorkProgress(Case):
         except FileNotFoundError:
             return True  # it has ended
 
-    @staticmethod
-    def has_begun(pid):
-        """Whether the thread that shows the line runs: from then on the two seconds count."""
+    def has_begun(self, pid):
+        """Whether the thread that shows the line runs, so that the two seconds count, and the trace
+        is open, so that the line names it."""
         try:
-            return len(os.listdir(f"/proc/{pid}/task")) > 1
+            return len(os.listdir(f"/proc/{pid}/task")) > 1 and self.has_opened_trace(pid)
         except FileNotFoundError:
             return True  # it has ended
 

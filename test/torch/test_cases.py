@@ -214,7 +214,7 @@ class Cases(SimCase):
         logs = [row["total_ms_per_step"] for row in process["host"]
                 if (row["file"] or "").endswith("lightning_pbar.py")
                 and row["line"] in (line, line + 1)]
-        self.assertGreater(sum(logs), 0.03, process["host"])  # without CPU contention
+        self.assertGreater(sum(logs), 0.3, process["host"])
         phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
         self.assertGreater(phases["other"], 0.3, phases)
 

@@ -276,19 +276,6 @@ static void time_between_calls(void **state)
 	assert_float_equal(h[0].self_ms, 0.894 - 0.250, 1e-9);
 }
 
-/* While other processes have the CPUs, the program does nothing. */
-static void time_between_calls_is_without_contention(void **state)
-{
-	struct fixture *f = *state;
-	sampled_pause(f);
-	for (int i = 0; i < 3; i++)
-		sb_sample(&f->b, 100 + i * 100, 0, SAMPLE_RUNNING, 11);
-	sb_cpu_wait(&f->b, 120, 480, 200, 1);
-	finish(f);
-	assert_float_equal(f->f.between_ms, 0.894 - 0.2, 0.05);
-	assert_true(f->f.between_ms < 0.75);
-}
-
 /* Without a stack, only the lines of the calls before and after are known. */
 static void time_between_two_lines(void **state)
 {
@@ -316,7 +303,6 @@ static void samples_after_the_end_have_no_part(void **state)
 	struct fixture *f = *state;
 	struct lanes lanes = { 0 };
 	struct lane_samples samples = { 0 };
-	struct contention contention = { 0 };
 	sampled_pause(f);
 	sb_sample(&f->b, 200, 0, SAMPLE_RUNNING, 11);
 	sb_sample(&f->b, 500, 0, SAMPLE_RUNNING, 11);
@@ -324,13 +310,11 @@ static void samples_after_the_end_have_no_part(void **state)
 	sb_sample(&f->b, 1400, 0, SAMPLE_RUNNING, 4);
 	finish(f);
 	lanes_find(&lanes, &f->a.timeline);
-	contention_find(&contention, &f->a.timeline, &lanes, false);
-	lane_samples_find(&samples, &f->a.timeline, &lanes, &contention);
+	lane_samples_find(&samples, &f->a.timeline, &lanes);
 	assert_int_equal(samples.n, 2);
 	for (size_t i = 0; i < samples.at.n; i++)
 		assert_true(samples.at.at[i].weight_ns < 1000000);
 	lane_samples_free(&samples);
-	contention_free(&contention);
 	lanes_free(&lanes);
 }
 
@@ -353,7 +337,6 @@ int main(void)
 		TEST(long_times_without_a_sample),
 		TEST(no_input_by_copy_among_samples),
 		TEST(time_between_calls),
-		TEST(time_between_calls_is_without_contention),
 		TEST(time_between_two_lines),
 		TEST(samples_after_the_end_have_no_part),
 	};
