@@ -171,7 +171,10 @@ class Ranks(Case):
         )
         first, second = sorted(journal.first_point[1] for journal in run.journals())
         self.assertGreater(second - first, 1e9)
-        self.assertAlmostEqual(abs(windows[0][0] - windows[1][0]), (second - first) / 1e8, delta=2)
+        # A step of time ends with the next launch. On a busy machine that takes some ms.
+        late = 2 + 0.05 * max(begin for begin, _ in windows)
+        self.assertAlmostEqual(abs(windows[0][0] - windows[1][0]), (second - first) / 1e8,
+                               delta=late)
 
     def test_two_jobs_in_one_run(self):
         """The ranks of the first job do not count in the second job: neither its start, nor that
