@@ -108,7 +108,8 @@ static const struct loop *heaviest_top(const struct loop_tree *t, const loop_can
 	double sum = 0;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct loop *l = all->at[i];
-		if (is_top(t, l) && (!heaviest || loop_weight(l) > loop_weight(heaviest)))
+		double weight = loop_weight(l);
+		if (is_top(t, l) && (!heaviest || weight > loop_weight(heaviest)))
 			heaviest = l;
 	}
 	*share = 0;

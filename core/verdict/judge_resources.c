@@ -96,7 +96,7 @@ const char *judge_played(const struct judge *j, int resource)
 double *judge_step_gains(const struct judge *j, bool is_of_mean, uint32_t *n)
 {
 	uint32_t n_steps = is_of_mean ? j->w.replay.n_steps : j->w.n_typical,
-		 block = (n_steps + BLOCKS_MOST - 1) / BLOCKS_MOST, k = 0;
+		 block = n_steps ? (n_steps + BLOCKS_MOST - 1) / BLOCKS_MOST : 1, k = 0;
 	*n = n_steps / block;
 	double *ms = mem_zero(*n * sizeof(*ms));
 	for (uint32_t i = 0; i < j->w.replay.n_steps && k < *n * block; i++)

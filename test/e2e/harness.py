@@ -208,6 +208,13 @@ class Case(unittest.TestCase):
             time.sleep(0.01)
         return found
 
+    def stop_collector(self, folder):
+        """Stops the run's collector, so that it reads nothing more; returns its process id."""
+        pid = self.collector(folder)
+        os.kill(pid, signal.SIGSTOP)
+        self.eventually("the collector stops", lambda: has_stopped(pid))
+        return pid
+
     def collector(self, folder):
         """Returns the process id of the run's collector; waits until it has started."""
         return self.eventually("the collector starts", lambda: collectors(folder))[0]
@@ -220,6 +227,16 @@ def read_proc(pid, name):
             return file.read()
     except OSError:
         return b""
+
+
+def has_stopped(pid):
+    """Whether all threads of the process are stopped by a signal, or have ended."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return True
+    return all(read_proc(pid, f"task/{thread}/stat").rpartition(b") ")[2][:1] in (b"T", b"")
+               for thread in threads)
 
 
 def collectors(folder):

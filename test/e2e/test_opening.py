@@ -108,8 +108,7 @@ class Opening(Case):
             PROF_SCHEDULE="skip_first=7000,wait=0,warmup=0,active=3,repeat=1")
         child = subprocess.Popen(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True, cwd=self.base)
-        collector = self.collector(folder)
-        os.kill(collector, signal.SIGSTOP)
+        collector = self.stop_collector(folder)
         try:
             self.assertEqual(child.stdout.readline(), "8000 steps\n")
         finally:

@@ -112,8 +112,7 @@ class NeverCounted(OverdueCase):
     def measured(self, schedule=WINDOW):
         live = self.start(schedule, step=None)
         live.do("state")  # it is armed
-        collector = self.collector(live.folder)
-        os.kill(collector, signal.SIGSTOP)  # or it may look in the middle of them
+        collector = self.stop_collector(live.folder)  # or it may look in the middle of them
         live.do("other 100")
         os.kill(collector, signal.SIGCONT)
         self.eventually("an anchor", lambda: self.journal(live).sure_generation == 1)

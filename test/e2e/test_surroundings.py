@@ -311,8 +311,7 @@ class Collector(Case):
             text=True,
             start_new_session=True,
         )
-        collector = self.collector(folder)
-        os.kill(collector, signal.SIGSTOP)
+        collector = self.stop_collector(folder)
         child.stdin.write("\n")
         child.stdin.flush()
         self.assertEqual(child.stdout.readline(), "done\n")
