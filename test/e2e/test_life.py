@@ -112,16 +112,16 @@ class LookUps(Unchanged):
 
     def test_a_missing_driver_is_not_searched_for_at_each_call(self):
         """A search takes 20 us."""
-        os.mkdir(stub := self.folder())
-        subprocess.run(["gcc", "-shared", "-o", os.path.join(stub, "libcudart.so.13"), "-x", "c",
-                        "-"], input=NO_DRIVER, text=True, check=True)
-        run = self.both([sys.executable, "-c", CALLS_WITHOUT_DRIVER], LD_LIBRARY_PATH=stub,
-                        LD_DEBUG="libs", LD_DEBUG_OUTPUT=os.path.join(stub, "searched"))
+        os.mkdir(libraries := self.folder())
+        subprocess.run(["gcc", "-shared", "-o", os.path.join(libraries, "libcudart.so.13"),
+                        "-x", "c", "-"], input=NO_DRIVER, text=True, check=True)
+        run = self.both([sys.executable, "-c", CALLS_WITHOUT_DRIVER], LD_LIBRARY_PATH=libraries,
+                        LD_DEBUG="libs", LD_DEBUG_OUTPUT=os.path.join(libraries, "searched"))
         self.assertEqual(run.out, "7000\n")
         self.assertEqual(len(run.journal().calls()), 200)
         searched = ""
-        for name in os.listdir(stub):
-            with open(os.path.join(stub, name), errors="replace") as file:
+        for name in os.listdir(libraries):
+            with open(os.path.join(libraries, name), errors="replace") as file:
                 searched += file.read()
         self.assertIn("find library=libcudart.so.13", searched)
         self.assertLess(searched.count("find library=libcuda.so"), 10)

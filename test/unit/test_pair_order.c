@@ -115,7 +115,7 @@ static uint32_t number_of(uint32_t n, uint32_t k)
 	return n * 100 + k;
 }
 
-/* Step n of a loop. Where the GPU is that far behind, a recorded step waits for it. */
+/* Step n of a loop. Where the GPU lags by that much, a recorded step waits for it. */
 static void loop_step(uint32_t n, bool is_recorded, uint32_t lag)
 {
 	uint64_t begin = (uint64_t)n * STEP_TICKS;
@@ -283,7 +283,7 @@ static void test_lost_calls(void **state)
 			call(HOOK_LAUNCH, 1000 + k, k % 3);
 		else
 			m.threads[0].seq++;
-		work(REC_KERNEL, k, 3000 + k, k % 3); /* the GPU is far behind */
+		work(REC_KERNEL, k, 3000 + k, k % 3); /* the GPU lags far */
 	}
 	for (size_t i = 0; i < m.threads[0].calls.n; i++)
 		m.threads[0].calls.at[i].duration = 1;
@@ -305,7 +305,7 @@ static void test_lost_work(void **state)
 	uint32_t right = 0;
 	for (uint32_t k = 1; k <= 1200; k++)
 		right += found(k) == k;
-	/* where the pattern repeats, the hole may lie a little earlier, never what is behind it */
+	/* where the pattern repeats, the hole may lie a little earlier, never what follows it */
 	assert_true(right >= 99);
 	for (uint32_t k = 1; k < 100; k++)
 		assert_int_equal(found(k), k);
@@ -313,7 +313,7 @@ static void test_lost_work(void **state)
 
 /*
  * A journal that is full for long drops calls and work. The work is that of earlier calls, because
- * the GPU is behind and CUPTI delivers late. The numbers alone show what is missing.
+ * the GPU lags and CUPTI delivers late. The numbers alone show what is missing.
  */
 static void test_lost_calls_and_work(void **state)
 {

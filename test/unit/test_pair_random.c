@@ -29,9 +29,9 @@ struct random_run {
 	uint32_t lost_calls, lost_works;
 	/*
 	 * A journal that is full drops this number of calls in a row, from HOLE_AT on. The work
-	 * dropped is that of calls which are `behind` calls earlier.
+	 * dropped is that of calls which are `gpu_lag` calls earlier.
 	 */
-	uint32_t hole, behind;
+	uint32_t hole, gpu_lag;
 	uint32_t empty,
 		copies_of_nothing; /* calls that make no work, of a kernel and of no bytes */
 	uint32_t strays;	   /* work that no call was seen of */
@@ -121,7 +121,7 @@ static void make_at_random(const struct random_run *run, struct truth *truths)
 	for (uint32_t i = 0; i < run->n; i++) {
 		const struct truth *one = &truths[i];
 		number += one->numbers;
-		if (!one->has_work || is_in_hole(run, i + run->behind) ||
+		if (!one->has_work || is_in_hole(run, i + run->gpu_lag) ||
 		    random_permille(run->lost_works))
 			continue;
 		struct rec_gpu *g = work(REC_KERNEL, number, one->begin_ticks, one->kernel);
@@ -212,19 +212,19 @@ static const struct random_run runs[] = {
 	{ .name = "four threads, irregular", .threads = 4, .kernels = 10, .iteration = 200,
 	  .numbers = 3, .odd = 50, .empty = 20, .copies_of_nothing = 50, .strays = 20,
 	  .lost_works = 5, .right_permille = 980, .wrong_permille = 1 },
-	/* the GPU is behind, and nothing waits for it */
-	{ .name = "twins, hole", .threads = 1, .kernels = 1, .hole = 1000, .behind = 200,
+	/* the GPU lags, and nothing waits for it */
+	{ .name = "twins, hole", .threads = 1, .kernels = 1, .hole = 1000, .gpu_lag = 200,
 	  .gpu_pct = 300, .right_permille = 1000 },
 	{ .name = "short loop, hole", .threads = 1, .kernels = 4, .iteration = 7, .hole = 1000,
-	  .behind = 200, .gpu_pct = 300, .right_permille = 1000 },
+	  .gpu_lag = 200, .gpu_pct = 300, .right_permille = 1000 },
 	{ .name = "short loop, nearly all work lost", .threads = 1, .kernels = 4, .iteration = 7,
-	  .hole = 1000, .behind = 900, .gpu_pct = 300, .right_permille = 1000 },
-	{ .name = "short loop, hole, not behind", .threads = 1, .kernels = 4, .iteration = 7,
+	  .hole = 1000, .gpu_lag = 900, .gpu_pct = 300, .right_permille = 1000 },
+	{ .name = "short loop, hole, no lag", .threads = 1, .kernels = 4, .iteration = 7,
 	  .hole = 1000, .right_permille = 999 },
 	{ .name = "loop, hole", .threads = 1, .kernels = 40, .iteration = 300, .hole = 1000,
-	  .behind = 200, .gpu_pct = 300, .right_permille = 1000 },
+	  .gpu_lag = 200, .gpu_pct = 300, .right_permille = 1000 },
 	{ .name = "loop like PyTorch's with waits, hole", .threads = 1, .kernels = 10,
-	  .iteration = 300, .numbers = 4, .odd = 50, .hole = 1000, .behind = 50, .wait_every = 100,
+	  .iteration = 300, .numbers = 4, .odd = 50, .hole = 1000, .gpu_lag = 50, .wait_every = 100,
 	  .right_permille = 999 },
 	/* clang-format on */
 };
