@@ -448,12 +448,12 @@ static void test_upkeep_that_is_missing_hides_no_iteration(void **state)
 /* Destructors of several tensors record an event each, one after the other. */
 static void test_upkeep_that_is_repeated_is_no_iteration(void **state)
 {
-	enum { UPLOAD = 1, DESTROY };
+	enum { PIN = 1, UPLOAD, DESTROY };
 	struct fixture f;
 	(void)state;
 	start(&f, "[..]", ".");
 	for (int i = 0; i < 40; i++) {
-		launch(&f, 1);
+		call_library(&f, 1, QUERY, PIN);
 		call_library(&f, 2, COPY, UPLOAD);
 		for (int k = 0; k < 3; k++)
 			call_library(&f, 2, EVENT, DESTROY);
