@@ -7,6 +7,7 @@
 #include "preload/hook.h"
 #include "preload/host_memory.h"
 #include "preload/host_native.h"
+#include "preload/host_pace.h"
 #include "preload/host_state.h"
 #include "preload/python.h"
 #include "preload/python_sample.h"
@@ -28,9 +29,7 @@ enum {
 	THREADS_MOST = 256, /* further threads are not sampled */
 	/* A thread without launches for this long is not sampled: a server's idle threads. */
 	IDLE_S = 10,
-	/* If samples take a larger part of a core than 1 / COST_PART, fewer are taken. */
-	COST_PART = 40,
-	COST_TICKS = 32,   /* periods over which the cost is measured */
+	PACE_TICKS = 8,	   /* periods after which the cost of samples is measured */
 	SKIPPED_MOST = 15, /* such a thread is looked at in every 16th period */
 	SLICE_NS = 100000, /* the shortest slice that Linux grants */
 	/* In a nested virtual machine, a loop took 1.8 % more CPU time at 250 Hz, and 3 to 4 % more
@@ -518,7 +517,8 @@ static void ask_for_short_slices(void)
 static void close_files(void)
 {
 	for (size_t i = 0; i < THREADS_MOST; i++)
-		close_files_of(&g.sampled[i]);
+		if (g.sampled[i].has_files)
+			close_files_of(&g.sampled[i]);
 }
 
 /* Returns the next pause, between half a period and one and a half: a program that repeats itself
@@ -537,13 +537,6 @@ static void pause_ns(uint64_t ns)
 	nanosleep(&span, NULL);
 }
 
-/* Returns the period for the cost of a sample: the setting's, or longer. */
-static uint64_t period_for(uint64_t cost_ns)
-{
-	uint64_t period_ns = 1000000000ull / g.hz;
-	return cost_ns * COST_PART > period_ns ? cost_ns * COST_PART : period_ns;
-}
-
 static bool is_wanted(void)
 {
 	return atomic_load(&g.recorded) && !atomic_load(&g.finished);
@@ -551,21 +544,19 @@ static bool is_wanted(void)
 
 static void sample_while_recording(void)
 {
-	uint64_t cost_ns = 0, at_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct host_pace pace;
 	unsigned n_empty = 0;
+	host_pace_begin(&pace, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_THREAD_CPUTIME_ID));
 	for (unsigned tick = 1; n_empty < EMPTY_TICKS; tick++) {
-		pause_ns(next_pause_ns(period_for(cost_ns)));
+		pause_ns(next_pause_ns(host_pace_period_ns(&pace, 1000000000ull / g.hz)));
 		if (!is_wanted())
 			return;
 		n_empty = sample_threads() ? 0 : n_empty + 1;
 		if (!g.has_own_files)
 			close_files();
-		if (tick % COST_TICKS)
-			continue;
-		/* waking up is part of the cost */
-		uint64_t since_ns = at_ns;
-		at_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
-		cost_ns = (at_ns - since_ns) / COST_TICKS;
+		if (tick % PACE_TICKS == 0)
+			host_pace_count(&pace, now_ns(CLOCK_MONOTONIC),
+					now_ns(CLOCK_THREAD_CPUTIME_ID), PACE_TICKS);
 	}
 }
 

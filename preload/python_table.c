@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-enum { FIRST_SLOTS = 4096 }; /* 128 KiB; only pages that were touched use memory */
+enum { FIRST_SLOTS = 4096 }; /* 128 KiB */
 
 static struct python_entry *slot_of(struct python_entry *slots, uint64_t n_slots, uint64_t key)
 {
@@ -19,8 +19,10 @@ static struct python_entry *slot_of(struct python_entry *slots, uint64_t n_slots
 static bool grow(struct python_table *t)
 {
 	uint64_t n = t->n_slots ? t->n_slots * 4 : FIRST_SLOTS;
+	/* Pages that are read before they are written fault twice. The second time interrupts the
+	 * CPUs of all other threads. */
 	struct python_entry *slots = mmap(NULL, n * sizeof(*slots), PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (slots == MAP_FAILED)
 		return false;
 	for (uint64_t i = 0; i < t->n_slots; i++)

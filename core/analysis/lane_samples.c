@@ -36,6 +36,7 @@ void lane_samples_free(struct lane_samples *s)
 	vec_free(&s->before);
 	vec_free(&s->ends);
 	vec_free(&s->tail);
+	vec_free(&s->unsampled);
 	map_free(&s->known);
 	map_free(&s->running);
 }
@@ -229,12 +230,10 @@ static void end_outside(struct sweep *w, uint32_t lane, uint64_t end_ns, uint64_
 /* Sets the weights of the lane's samples, which add up to its time outside calls, `sum_ns`. If the
  * step before was not recorded, the time before the first sample is left out: a thread is sampled
  * only after its first launch. Returns the sum of the weights. */
-static uint64_t weigh(struct lane_samples *s, uint32_t lane, uint64_t sum_ns, bool follows)
+static uint64_t weigh_lane(struct lane_samples *s, uint32_t lane, uint64_t sum_ns, bool follows)
 {
 	size_t first = s->first.at[lane];
 	uint64_t begin_ns = 0, from_ns;
-	if (first == s->first.at[lane + 1])
-		return 0;
 	if (!follows)
 		begin_ns = s->at.at[first].weight_ns;
 	from_ns = begin_ns;
@@ -249,6 +248,34 @@ static uint64_t weigh(struct lane_samples *s, uint32_t lane, uint64_t sum_ns, bo
 			from_ns = until_ns;
 	}
 	return sum_ns - begin_ns;
+}
+
+static bool has_samples_of_step(const struct lane_samples *s, uint32_t lane)
+{
+	/* those of the step before come first */
+	size_t end = s->first.at[lane + 1];
+	return end > s->first.at[lane] && s->at.at[end - 1].is_of_step;
+}
+
+/* Weighs the lane's samples, and lets the first one of the step stand for steps without samples: if
+ * steps are shorter than the time between two samples, most steps have none. */
+static uint64_t weigh(struct lane_samples *s, uint32_t lane, uint64_t sum_ns, bool follows)
+{
+	struct lane_unsampled *before = &s->unsampled.at[lane];
+	size_t i = s->first.at[lane];
+	if (!follows)
+		*before = (struct lane_unsampled){ 0 };
+	if (!has_samples_of_step(s, lane)) {
+		before->ns += before->follows ? sum_ns : 0;
+		return 0;
+	}
+	sum_ns = weigh_lane(s, lane, sum_ns, follows);
+	while (!s->at.at[i].is_of_step)
+		i++;
+	s->at.at[i].weight_ns += before->ns;
+	sum_ns += before->ns;
+	*before = (struct lane_unsampled){ .follows = true };
+	return sum_ns;
 }
 
 /* Weighs the samples, and sums the time in which the sampled lanes were in no call. */
@@ -442,6 +469,8 @@ void lane_samples_find(struct lane_samples *s, const struct timeline *t, const s
 		.moment = mem_zero(lanes->n * sizeof(*w.moment)),
 	};
 	w.follows = s->ends.n == lanes->n && s->number + 1 == w.step->number;
+	while (s->unsampled.n < lanes->n)
+		vec_push(&s->unsampled, (struct lane_unsampled){ 0 });
 	s->at.n = 0;
 	s->n = 0;
 	s->outside_ns = 0;

@@ -14,7 +14,8 @@ struct lane_sample {
 	/*
 	 * The part of the lane's time outside calls that is nearer to this sample than to any other
 	 * one. On a busy machine samples are further apart while the CPU works than while it waits,
-	 * so samples must not just be counted.
+	 * so samples must not just be counted. The first sample after steps without samples also
+	 * stands for these.
 	 */
 	uint64_t weight_ns;
 	uint32_t stack, site; /* 0: unknown */
@@ -38,18 +39,27 @@ struct lane_end {
 	uint32_t stack, site;
 };
 
+/* The newest steps that have no samples of a lane, after one that has. */
+struct lane_unsampled {
+	bool follows; /* there is such a step; the next steps were all recorded */
+	uint64_t ns;  /* the lane's time outside calls in these steps */
+};
+
 /* The results for the newest step, and what is kept from step to step. */
 struct lane_samples {
 	VEC(struct lane_sample) at;	/* by lane, then by time */
 	VEC(uint32_t) first;		/* by lane, and one more: index in `at` */
 	VEC(struct before_call) before; /* by call, from the step's first call on */
-	uint64_t outside_ns; /* time of the step in which the sampled lanes were in no call */
-	size_t n;	     /* samples of the step */
+	/* Time in which the sampled lanes were in no call: of the step, and of the steps right
+	 * before that had no samples. */
+	uint64_t outside_ns;
+	size_t n; /* samples of the step */
 	/* Of the step before: its number, its lanes' last calls, and the samples after these. The
 	 * timeline may not have kept that step. */
 	uint64_t number;
 	VEC(struct lane_end) ends; /* by lane; end_ns 0: no call */
 	VEC(struct lane_sample) tail;
+	VEC(struct lane_unsampled) unsampled; /* by lane */
 	/* what was sampled between two calls with these stacks: the same is assumed where the next
 	 * such time is too short to be sampled */
 	struct map known;

@@ -276,6 +276,32 @@ static void time_between_calls(void **state)
 	assert_float_equal(h[0].self_ms, 0.894 - 0.250, 1e-9);
 }
 
+/* Steps are shorter than the time between two samples: a sample also stands for the steps right
+ * before that have none. */
+static void steps_without_samples(void **state)
+{
+	struct fixture *f = *state;
+	sampled_pause(f);
+	sb_sample(&f->b, 300, 0, SAMPLE_RUNNING, 11);
+	end_step(f);
+	double before_us = 1000;
+	for (uint64_t number = 6; number < 10; number++, before_us += 1000) {
+		sb_step(&f->b, number, before_us, before_us + 1000);
+		sb_launch(&f->b, before_us + 1, before_us + 1, before_us + 100, 2);
+		if (number == 8)
+			sb_sample(&f->b, before_us + 500, 0, SAMPLE_SLEEP, 12);
+		if (number < 9)
+			end_step(f);
+	}
+	finish(f);
+	assert_int_equal(f->f.n_host_samples, 2);
+	assert_int_equal(f->f.host.n, 2);
+	/* the calls of steps 6 to 8 take 3 us each; no sample follows after step 9 */
+	assert_int_equal(f->f.host.at[0].kind, HOST_SLEEP);
+	assert_float_equal(f->f.host.at[0].self_ms * 5, 3 * 0.997, 0.004);
+	assert_float_equal(f->f.between_ms * 5, 3 * 0.997 + f->f.host.at[1].self_ms * 5, 1e-6);
+}
+
 /* Without a stack, only the lines of the calls before and after are known. */
 static void time_between_two_lines(void **state)
 {
@@ -337,6 +363,7 @@ int main(void)
 		TEST(long_times_without_a_sample),
 		TEST(no_input_by_copy_among_samples),
 		TEST(time_between_calls),
+		TEST(steps_without_samples),
 		TEST(time_between_two_lines),
 		TEST(samples_after_the_end_have_no_part),
 	};
