@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <libunwind.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -320,7 +321,7 @@ static bool is_signal_return(uint64_t address)
 	return memory_copy(address, there, sizeof(there)) && !memcmp(there, code, sizeof(there));
 }
 
-uint64_t learn_rule(uint64_t key)
+static uint64_t ask_rule(uint64_t key)
 {
 	struct question q = { .at = { key, AT_SP, AT_BP } };
 	if (is_signal_return(key + 1))
@@ -338,8 +339,8 @@ uint64_t learn_rule(uint64_t key)
 	return status < 0 ? UNKNOWN : read_rule(&cursor);
 }
 
-bool learn_step(struct unwind_position *position, const struct stack_window *window,
-		uint64_t *return_word)
+static bool ask_step(struct unwind_position *position, const struct stack_window *window,
+		     uint64_t *return_word)
 {
 	struct question q = { .at = *position, .window = window };
 	unw_cursor_t cursor;
@@ -353,4 +354,56 @@ bool learn_step(struct unwind_position *position, const struct stack_window *win
 	position->sp = sp;
 	*return_word = word;
 	return true;
+}
+
+/* ---- Threads ---- */
+
+static struct {
+	_Atomic uint32_t n; /* threads that are in libunwind */
+	_Atomic bool is_broken;
+} inside;
+
+static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+
+static bool enter(void)
+{
+	if (is_inside || atomic_load_explicit(&inside.is_broken, memory_order_relaxed))
+		return false;
+	is_inside = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_fetch_add(&inside.n, 1);
+	return true;
+}
+
+static void leave(void)
+{
+	atomic_fetch_sub(&inside.n, 1);
+	atomic_signal_fence(memory_order_seq_cst);
+	is_inside = false;
+}
+
+bool learn_rule(uint64_t key, uint64_t *rule)
+{
+	if (!enter())
+		return false;
+	*rule = ask_rule(key);
+	leave();
+	return true;
+}
+
+bool learn_step(struct unwind_position *position, const struct stack_window *window,
+		uint64_t *return_word)
+{
+	if (!enter())
+		return false;
+	bool is_done = ask_step(position, window, return_word);
+	leave();
+	return is_done;
+}
+
+void learn_forget(void)
+{
+	if (atomic_load(&inside.n) > is_inside)
+		atomic_store(&inside.is_broken, true);
+	atomic_store(&inside.n, is_inside);
 }

@@ -16,18 +16,27 @@
 /* Loads libunwind. Returns false, with one warning, if libunwind is not available. */
 bool learn_start(void);
 
-/* Returns the rule (unwind_rules.h) for the code at `key`. Only one thread at a time may call
- * this. */
-uint64_t learn_rule(uint64_t key);
+/*
+ * Any number of threads may be in the two functions below. Each returns false if libunwind must not
+ * be called: this is a signal handler that interrupted one of them, or learn_forget() was called
+ * when another thread was in them.
+ */
+
+/* Sets `rule` to the rule (unwind_rules.h) for the code at `key`. */
+bool learn_rule(uint64_t key, uint64_t *rule);
 
 struct unwind_position {
 	uint64_t key, sp, bp;
 };
 
 /* Makes a step that no rule can express: lets libunwind read the real stack in `window`. Updates
- * `position` and sets `return_word`. Returns false if libunwind cannot step from there either. Any
- * number of threads may call this at the same time. */
+ * `position` and sets `return_word`. Also returns false if libunwind cannot step from there
+ * either. */
 bool learn_step(struct unwind_position *position, const struct stack_window *window,
 		uint64_t *return_word);
+
+/* In a forked child, where the other threads do not exist: one that was in libunwind may have left
+ * a lock there. */
+void learn_forget(void);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * Rules for getting from a frame to its caller, by the address that the frame executes. All threads
- * share the rules, look them up without locks, and learn new ones one thread at a time. A rule
- * never changes its slot, so one rule may refer to another by its slot.
+ * share the rules, and look them up and add new ones without locks: a thread that waits for another
+ * one waits long on a busy machine. A rule never changes its slot, so one rule may refer to another
+ * by its slot.
  */
 #ifndef PRELOAD_UNWIND_RULES_H
 #define PRELOAD_UNWIND_RULES_H
@@ -78,11 +79,11 @@ extern struct unwind_rule *unwind_rules;
 bool rules_start(void);
 
 /* Returns the rule for the code at `key`, learned in `generation` or later. Learns it if necessary.
- * Returns NULL if the table is full, if another thread is learning, or if this is a signal handler
- * that interrupted this thread's learning. */
+ * Returns NULL if the table is full, or if this is a signal handler that interrupted this thread's
+ * learning. */
 struct unwind_rule *rules_get(uint64_t key, uint32_t generation);
 
-/* In a forked child, where a thread that was learning does not exist any more. */
+/* In a forked child: see learn_forget(). */
 void rules_forget(void);
 
 uint64_t rules_learned(void);

@@ -5,7 +5,9 @@
 #include "test/unit/unwind_check.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -266,26 +268,6 @@ static void test_context_switch(void **state)
 
 /* ---- Threads ---- */
 
-/*
- * A thread that waits too long for another's learning continues with a part of the stack; the next
- * walk has all of it.
- */
-static void check_stack_at_last(void *arg)
-{
-	static __thread struct walked w;
-	static __thread struct stack s;
-	(void)arg;
-	ask_unwinder(&w);
-	/* on a loaded machine the learner may stand still for long: 20 s in all */
-	for (int tries = 0; w.flags && tries < 20000; tries++) {
-		usleep(1000);
-		ask_unwinder(&w);
-	}
-	ask_libgcc(&s);
-	assert_same_stack(&w, &s);
-	__asm__ volatile("" ::: "memory");
-}
-
 static void *run_thread(void *arg)
 {
 	mine = unwind_thread_new();
@@ -296,19 +278,20 @@ static void *run_thread(void *arg)
 		int calls = 1 + rand_r(&seed) % 40;
 		for (int k = 0; k < calls; k++)
 			path[k] = any_function(&seed);
-		run_chain(path, calls, check_stack_at_last, NULL);
+		run_chain(path, calls, check_stack, NULL);
 	}
 	unwind_thread_free(mine);
 	return NULL;
 }
 
 /*
- * The second round runs on states that threads of the first have left, and finds the rules stale.
+ * The threads learn the same rules at the same time, and none gets a part of a stack. Later rounds
+ * run on states that threads of the first have left, and find the rules stale.
  */
 static void test_threads(void **state)
 {
 	(void)state;
-	for (int round = 0; round < 2; round++) {
+	for (int round = 0; round < 4; round++) {
 		pthread_t threads[4];
 		unwind_objects_gone();
 		for (uintptr_t i = 0; i < 4; i++)
@@ -317,6 +300,58 @@ static void test_threads(void **state)
 		for (int i = 0; i < 4; i++)
 			pthread_join(threads[i], NULL);
 	}
+}
+
+/* ---- A thread that loses its CPU while it learns ---- */
+
+static atomic_bool is_over;
+
+/* Gives the thread almost no CPU time: a busy thread has the same CPU. */
+static void *be_busy(void *arg)
+{
+	sched_setaffinity(0, sizeof(cpu_set_t), arg);
+	while (!is_over)
+		;
+	return NULL;
+}
+
+static void *learn_slowly(void *arg)
+{
+	static struct walked w;
+	const struct sched_param none = { 0 };
+	mine = unwind_thread_new();
+	sched_setaffinity(0, sizeof(cpu_set_t), arg);
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	while (!is_over) {
+		unwind_objects_gone();
+		ask_unwinder(&w);
+	}
+	unwind_thread_free(mine);
+	return NULL;
+}
+
+/* Other threads do not wait for it, and see their whole stacks. */
+static void test_a_slow_learner(void **state)
+{
+	pthread_t busy, slow;
+	cpu_set_t all, one;
+	int cpu = 0;
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(pthread_create(&slow, NULL, learn_slowly, &one), 0);
+	assert_int_equal(pthread_create(&busy, NULL, be_busy, &one), 0);
+	for (int i = 0; i < 300; i++) {
+		unwind_objects_gone();
+		run_chain(functions, 12, check_stack, NULL);
+		usleep(1000);
+	}
+	is_over = true;
+	pthread_join(busy, NULL);
+	pthread_join(slow, NULL);
 }
 
 static void test_forked_child(void **state)
@@ -375,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_code_without_frame_pointer),
 		cmocka_unit_test(test_context_switch),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_a_slow_learner),
 		cmocka_unit_test(test_forked_child),
 		cmocka_unit_test(test_object_in_the_place_of_another),
 	};
