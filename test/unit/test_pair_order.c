@@ -446,6 +446,28 @@ static void test_copies_by_their_bytes(void **state)
 }
 
 /*
+ * A program copies its parameters to the GPU, and allocates memory between the copies. Later it
+ * copies them back, without allocations: most ids grow by less than the first ones.
+ */
+static void test_other_calls_between_at_first(void **state)
+{
+	(void)state;
+	uint32_t id = 10;
+	for (uint32_t k = 0; k < 14 * 20; k++) {
+		const uint32_t bytes = k % 2 ? 2048 : 1 << 20;
+		id += k < 14 ? 18 : 10;
+		call(HOOK_MEMCPY, 1000 + k * 200, bytes);
+		work(REC_MEMCPY, id, 1000 + k * 200 + LATENCY, bytes);
+	}
+	pair_all();
+	id = 10;
+	for (uint32_t k = 0; k < 14 * 20; k++) {
+		id += k < 14 ? 18 : 10;
+		assert_int_equal(found(id), k + 1);
+	}
+}
+
+/*
  * A launch whose kernel has no name agrees by grid and block. One that is not described, or a
  * kernel that is not, agrees with any.
  */
@@ -520,6 +542,7 @@ int main(void)
 		CASE(test_strays_while_threads_race),
 		CASE(test_a_graph_is_one_call),
 		CASE(test_copies_by_their_bytes),
+		CASE(test_other_calls_between_at_first),
 		CASE(test_names_that_are_not_known),
 		CASE(test_numbers_that_wrap_around),
 		CASE(test_nothing_agrees),

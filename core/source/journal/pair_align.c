@@ -58,13 +58,14 @@ struct align {
 	VEC(struct pair) pairs;
 	struct path paths[MAX_PATHS], parked[MAX_PARKED];
 	size_t n_paths, n_parked;
-	size_t i; /* index of the call being aligned */
+	uint32_t first; /* index of the first group that did not begin before all calls */
+	size_t i;	/* index of the call being aligned */
 };
 
 static struct gap gap_to(const struct align *a, const struct path *w, size_t i, size_t j)
 {
 	if (w->pair == NO_PAIR)
-		return (struct gap){ PAIR_START, w->next, i, j };
+		return (struct gap){ PAIR_START, a->first, i, j };
 	return (struct gap){ a->pairs.at[w->pair].i, a->pairs.at[w->pair].j, i, j };
 }
 
@@ -260,7 +261,9 @@ static uint32_t cost_so_far(const struct align *a, const struct path *w)
 {
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
 	size_t calls = last ? a->i - last->i : a->i + 1;
-	size_t works = last && !has_unknown_gap_before(a, w, a->i) ? w->next - last->j - 1 : 0;
+	size_t works = w->next - (last ? last->j + 1 : a->first);
+	if (has_unknown_gap_before(a, w, a->i) || (!last && a->s->begins_late))
+		works = 0;
 	return w->cost + gap_length_cost(calls, works);
 }
 
@@ -469,6 +472,9 @@ void pair_align(struct sides *s)
 	 * on, or were not recorded.
 	 */
 	a.paths[0] = (struct path){ NO_PAIR, (uint32_t)s->first_left, 0 };
+	if (s->calls.n)
+		skip_earlier(&a, &a.paths[0]);
+	a.first = a.paths[0].next;
 	vec_reserve(&a.pairs, s->calls.n);
 	for (a.i = 0; a.i < s->calls.n; a.i++) {
 		if (a.n_paths == 1 && !a.n_parked && continues_exactly(&a, &a.paths[0]))

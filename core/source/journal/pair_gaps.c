@@ -83,6 +83,16 @@ static bool is_usual(const struct usual *u)
 	return u->n >= ENOUGH && u->votes * 100ull >= u->n * (uint64_t)MOSTLY_PCT;
 }
 
+static void find_odd(const struct table *t, struct sides *s)
+{
+	for (size_t j = 1; j < s->groups.n; j++) {
+		struct group *g = &s->groups.at[j];
+		const uint64_t *at = map_find(&t->of, neighbours(g[-1].symbol, g->symbol));
+		const struct usual *u = &t->at.at[*at];
+		g->is_odd = is_usual(u) && g->order - g[-1].order != u->step;
+	}
+}
+
 /* Returns by how much ids grow between nearly all neighbours; 0: by different numbers. */
 static uint32_t common_step(const struct table *t)
 {
@@ -133,6 +143,7 @@ void gaps_learn(struct sides *s)
 		t.at.at[k].votes = 0;
 	learn(&t, s, true);
 	learn_others(&t, s);
+	find_odd(&t, s);
 	s->odd_cost = cost_of_odd(&t);
 	uint32_t common = common_step(&t);
 	for (size_t i = 0; i < s->calls.n; i++) {
@@ -182,6 +193,13 @@ static uint32_t start_cost(const struct sides *s, const struct gap *g)
 	       COST_LOST;
 }
 
+static uint32_t odd_cost(const struct sides *s, const struct gap *g)
+{
+	bool is_again = g->j == g->from_j + 1 && s->groups.at[g->from_j].is_odd &&
+			s->groups.at[g->j].is_odd;
+	return is_again ? COST_ODD_AGAIN : s->odd_cost;
+}
+
 static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 {
 	const struct caller *b = &s->calls.at[g->i];
@@ -197,7 +215,7 @@ static uint32_t left_out_cost(const struct sides *s, const struct gap *g)
 	size_t foreign = apart(works, lost);
 	bool is_odd = step < expected + (works > lost ? works - lost : 0) ||
 		      (step_is_known && !foreign && step != expected);
-	uint32_t odd = is_odd ? s->odd_cost : 0;
+	uint32_t odd = is_odd ? odd_cost(s, g) : 0;
 	if (!calls && !foreign)
 		return odd + (lost ? COST_LOST : 0);
 	/* of the calls whose records were lost, some may have lost their work, too */

@@ -38,6 +38,11 @@ uint32_t gap_cost(const struct sides *s, const struct gap *g);
 uint32_t gap_length_cost(size_t calls, size_t works);
 
 /*
+ * Several unexpected ids in a row show that the program makes other calls there: it copies its
+ * parameters at first with allocations between, and later without. If work were missing in each of
+ * these places, the calls left over at the end would cost more (COST_ODD_AGAIN + COST_STEP >
+ * COST_NUMBERED).
+ *
  * Making a gap longer by one call or group (COST_STEP) costs less than half of a new gap. So two
  * calls or groups that agree only by chance do not end a gap.
  */
@@ -46,6 +51,7 @@ enum {
 	COST_NUMBERED = 96,	/* calls without work, if the growth of the ids fits their number */
 	COST_ODD_NUMBER = 97,	/* an unexpected id */
 	COST_RARE_NUMBER = 200, /* an unexpected id, if nearly all ids are as expected */
+	COST_ODD_AGAIN = 60,	/* an unexpected id right after another one */
 	COST_MISSING = 160,	/* calls without work; plus COST_STEP for each call */
 	COST_FOREIGN = 160,	/* work without a call; plus COST_STEP for each group */
 	COST_WAITED = 41,	/* work that begins late although the GPU was idle */

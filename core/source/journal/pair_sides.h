@@ -65,6 +65,8 @@ struct group {
 	uint32_t order; /* correlation id minus an offset, so that it does not wrap around */
 	uint32_t n;
 	uint32_t symbol;
+	/* its id has grown by another number than usual since the previous group: pair_gaps.c */
+	bool is_odd;
 	uint32_t at; /* index of its call in `calls`, or PAIR_NO_CALL */
 	/* if this is one part of a split sequence: the group's index in the whole sequence */
 	uint32_t home;
