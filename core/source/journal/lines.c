@@ -12,6 +12,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <string.h>
 
 struct range {
 	uint64_t begin, end;
@@ -22,9 +23,16 @@ struct ranges {
 	VEC(struct range) at;
 };
 
+/* A part of a function that OpenMP runs on several threads. */
+struct region {
+	const char *file;
+	uint32_t pragma, statement; /* lines of the pragma and of the first statement */
+};
+
 struct unit {
 	uint64_t die;
 	struct ranges functions;
+	VEC(struct region) regions;
 	Dwarf_Files *files;
 	const char *folder;
 };
@@ -129,8 +137,10 @@ void lines_free(struct lines *l)
 {
 	if (!l)
 		return;
-	for (size_t i = 0; i < l->known.n; i++)
+	for (size_t i = 0; i < l->known.n; i++) {
 		vec_free(&l->known.at[i].functions.at);
+		vec_free(&l->known.at[i].regions);
+	}
 	vec_free(&l->known);
 	vec_free(&l->units.at);
 	strtab_free(&l->names);
@@ -173,6 +183,65 @@ static void list_functions(struct ranges *to, Dwarf_Die *parent, unsigned depth)
 	} while (!dwarf_siblingof(&child, &child));
 }
 
+/* ---- OpenMP's regions ---- */
+
+static bool read_line(Dwarf_Line *line, struct line_place *to)
+{
+	int number = 0;
+	if (!line || dwarf_lineno(line, &number))
+		return false;
+	to->line = (uint32_t)number;
+	to->file = dwarf_linesrc(line, NULL, NULL);
+	return to->file;
+}
+
+/* Returns the first line after the pragma's from which the function has code; 0: there is none. */
+static uint32_t first_statement(Dwarf_Die *unit, const struct range *function,
+				const struct line_place *pragma)
+{
+	Dwarf_Lines *all;
+	size_t n;
+	uint32_t first = 0;
+	if (dwarf_getsrclines(unit, &all, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(all, i);
+		struct line_place at = { 0 };
+		Dwarf_Addr address;
+		if (dwarf_lineaddr(line, &address) || address < function->begin ||
+		    address >= function->end || !read_line(line, &at) || at.line <= pragma->line ||
+		    strcmp(at.file, pragma->file))
+			continue;
+		if (!first || at.line < first)
+			first = at.line;
+	}
+	return first;
+}
+
+/*
+ * Lists the regions of a unit. The compiler makes a function of each, whose code begins with the
+ * line of the pragma. So does the call in the function around it, where threads wait for the end of
+ * the region. People look for the statements.
+ */
+static void list_regions(struct lines *l, struct unit *unit, Dwarf_Die *entry)
+{
+	for (size_t i = 0; i < unit->functions.at.n; i++) {
+		const struct range *function = &unit->functions.at.at[i];
+		struct line_place pragma = { 0 };
+		Dwarf_Die die;
+		const char *name = dwarf_offdie(l->dwarf, function->die, &die) ? dwarf_diename(&die)
+									       : NULL;
+		if (!name || (!strstr(name, "omp_fn") && !strstr(name, "omp_outlined")) ||
+		    !read_line(dwarf_getsrc_die(entry, function->begin), &pragma))
+			continue;
+		uint32_t statement = first_statement(entry, function, &pragma);
+		if (statement)
+			vec_push(&unit->regions, (struct region){ .file = pragma.file,
+								  .pragma = pragma.line,
+								  .statement = statement });
+	}
+}
+
 static struct unit *unit_of(struct lines *l, uint64_t die, Dwarf_Die *entry)
 {
 	if (!dwarf_offdie(l->dwarf, die, entry))
@@ -184,6 +253,7 @@ static struct unit *unit_of(struct lines *l, uint64_t die, Dwarf_Die *entry)
 	Dwarf_Attribute folder;
 	list_functions(&unit.functions, entry, 0);
 	sort(&unit.functions);
+	list_regions(l, &unit, entry);
 	if (dwarf_getsrcfiles(entry, &unit.files, NULL))
 		unit.files = NULL;
 	unit.folder = dwarf_formstring(dwarf_attr(entry, DW_AT_comp_dir, &folder));
@@ -287,14 +357,17 @@ static bool find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *out, un
 	return false;
 }
 
-static void put_line(Dwarf_Die *unit, uint64_t address, struct line_place *to)
+static void put_line(const struct unit *unit, Dwarf_Die *entry, uint64_t address,
+		     struct line_place *to)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
-	int number = 0;
-	if (!line || dwarf_lineno(line, &number))
-		return;
-	to->line = (uint32_t)number;
-	to->file = dwarf_linesrc(line, NULL, NULL);
+	bool has_file = read_line(dwarf_getsrc_die(entry, address), to);
+	for (size_t i = 0; has_file && i < unit->regions.n; i++) {
+		const struct region *r = &unit->regions.at[i];
+		if (to->line != r->pragma || strcmp(to->file, r->file))
+			continue;
+		to->line = r->statement;
+		break;
+	}
 }
 
 size_t lines_find(struct lines *l, uint64_t address, struct line_place *out, size_t most)
@@ -315,7 +388,7 @@ size_t lines_find(struct lines *l, uint64_t address, struct line_place *out, siz
 			    find_inlined(&chain[n - 1], address, &chain[n], 0);)
 			n++;
 	out[0] = (struct line_place){ .folder = unit->folder };
-	put_line(&entry, address, &out[0]);
+	put_line(unit, &entry, address, &out[0]);
 	for (size_t i = 0; i < n; i++) {
 		Dwarf_Die *at = &chain[n - 1 - i];
 		out[i].function = function_name(l, at);
