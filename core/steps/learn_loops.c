@@ -316,9 +316,14 @@ bool learn_loops_outweigh(const struct learn_loops *x, uint64_t anchor, double c
 	if (!learn_loops_has_enough(x))
 		return false;
 	const struct anchor_counts counted = { anchor, 0 };
-	bool count_none = learn_loops_match(x, &counted) < 0;
+	int64_t match = learn_loops_match(x, &counted);
+	bool count_none = match < 0;
+	bool count_inner = !count_none &&
+			   loop_is_around(&x->tree, &x->tree.loops.at[x->choice.loop],
+					  &x->tree.loops.at[match]);
 	bool is_part = x->choice.shows_all && count_steps(&x->tree, &counted) > x->choice.begins.n;
-	if (count_none && (x->choice.is_seen || is_part) && !x->choice.by_optimizer)
+	if (!x->choice.by_optimizer &&
+	    ((count_none && x->choice.is_seen) || (is_part && (count_none || count_inner))))
 		return true;
 	if (!learn_loops_is_possible(x))
 		return false;
