@@ -32,7 +32,9 @@ void html_unavailable(const struct html_view *v, const struct report_process *p)
 		write_gap(v->out, p->unavailable.at[i].what, p->unavailable.at[i].why);
 	if (!p->views)
 		write_gap(v->out, "timeline, flame graphs, step times in order, memory over time",
-			  "the journal no longer has the records, or is still being read");
+			  strcmp(p->facts.state, "running") != 0
+				  ? "the journal no longer has the records"
+				  : "the process is still running: they are made at its end");
 	html_raw(v->out, "</dl></section>\n");
 }
 
