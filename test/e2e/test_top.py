@@ -312,8 +312,8 @@ class ReportOfARunningJob(TopCase):
     def check_is_running(self, text, folder):
         page = Page(text)
         self.assertIn('<span class="running">still running</span>', text)
-        self.assertRegex(page.text, r"The job is still running\. These are the figures of the steps "
-                         r"that were analyzed until \d{4}-\d\d-\d\dT")
+        self.assertRegex(page.text, r"The job is still running\. These are the figures of the "
+                         r"steps that were analyzed until \d{4}-\d\d-\d\dT")
         self.assertIn("they are made at its end", page.text)
         (process,) = page.json("report-json")["processes"]
         (saved,) = self.report(folder)["processes"]
