@@ -5,6 +5,7 @@
 #include "core/util/ms_digits.h"
 #include "core/util/path.h"
 #include "core/util/text.h"
+#include "core/whatif/critical.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -194,6 +195,12 @@ char *report_mean_of(char *to, size_t bytes, const struct report_process *p)
 	return to;
 }
 
+bool report_overhead_is_measured(const struct facts_overhead *o)
+{
+	double low = o->ci.low, high = o->ci.high;
+	return isfinite(low) && high > 0 && (low > 0 || high - low <= WIDE_PCT);
+}
+
 char *report_overhead(char *to, size_t bytes, const struct facts_overhead *o)
 {
 	double low = o->ci.low, high = o->ci.high;
@@ -203,7 +210,7 @@ char *report_overhead(char *to, size_t bytes, const struct facts_overhead *o)
 	int digits = high - low > WIDE_PCT ? 0 : 1;
 	if (high <= 0)
 		snprintf(to, bytes, "no measurable recording overhead");
-	else if (low <= 0 && high - low > WIDE_PCT)
+	else if (!report_overhead_is_measured(o))
 		snprintf(to, bytes, "recording overhead unknown: step time varies too much");
 	else
 		snprintf(to, bytes, "recording overhead %+.*f %% (95 %% CI: %+.*f to %+.*f)",
@@ -287,6 +294,14 @@ static const struct word *look_up(const struct word *words, size_t n, const char
 }
 
 #define LOOK_UP(words, name) look_up(words, sizeof(words) / sizeof(*(words)), name)
+
+const char *report_critical_noun(const char *kind)
+{
+	for (int i = 0; i < CRITICAL_KINDS_N; i++)
+		if (!strcmp(critical_kinds[i].name, kind))
+			return critical_kinds[i].noun;
+	return kind;
+}
 
 const char *report_verdict_noun(const char *verdict)
 {
