@@ -1,5 +1,5 @@
-"""The training loop in the pictures of the documentation: a small transformer that predicts the next
-token. Its loss is read in each step, and its batches are made in the training's own process.
+"""The training loop in the pictures of the documentation: a small transformer that predicts the
+next token. Its loss is read in each step, and its batches are made in the training's own process.
 """
 import torch
 from torch import nn
