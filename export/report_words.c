@@ -131,21 +131,35 @@ char *report_count(char *to, size_t bytes, int64_t n)
 	return to;
 }
 
-enum { NUMBERS_SAID = 6 };
+enum { RANGES_SAID = 6, RANGE_BYTES = 48 };
 
+/* Writes ", 12-14" or ", 12". */
+static void range_text(char to[RANGE_BYTES], const char *comma, int64_t first, int64_t last)
+{
+	if (first == last)
+		snprintf(to, RANGE_BYTES, "%s%lld", comma, (long long)first);
+	else
+		snprintf(to, RANGE_BYTES, "%s%lld-%lld", comma, (long long)first, (long long)last);
+}
+
+/* No number is cut: where the next one does not fit, there are dots. */
 char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n)
 {
-	size_t used = 0;
+	static const char dots[] = " ...";
+	char range[RANGE_BYTES];
+	size_t n_ranges = 0;
 	to[0] = 0;
-	if (n > 1 && at[n - 1] - at[0] == (int64_t)n - 1) {
-		snprintf(to, bytes, "%lld-%lld", (long long)at[0], (long long)at[n - 1]);
-		return to;
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && at[end] == at[end - 1] + 1; end++)
+			;
+		range_text(range, i ? ", " : "", at[i], at[end - 1]);
+		bool fits = strlen(to) + strlen(range) + sizeof(dots) <= bytes;
+		if (n_ranges++ == RANGES_SAID || !fits) {
+			snprintf(to + strlen(to), bytes - strlen(to), "%s", dots);
+			break;
+		}
+		snprintf(to + strlen(to), bytes - strlen(to), "%s", range);
 	}
-	for (size_t i = 0; i < n && i < NUMBERS_SAID && used < bytes; i++)
-		used += (size_t)snprintf(to + used, bytes - used, "%s%lld", i ? ", " : "",
-					 (long long)at[i]);
-	if (n > NUMBERS_SAID && used < bytes)
-		snprintf(to + used, bytes - used, " ...");
 	return to;
 }
 

@@ -57,7 +57,7 @@ int64_t report_peak_bytes(const struct report_memory *m, bool *is_device);
 char *report_bytes(char *to, size_t bytes, double value);
 /* Writes "12,340". Returns `to`. */
 char *report_count(char *to, size_t bytes, int64_t n);
-/* Writes "12", "12-14" or "12, 15, 18 ...". Returns `to`. */
+/* Writes ascending numbers as "12", "12-14" or "12-14, 18, 20-21 ...". Returns `to`. */
 char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n);
 
 /* Writes "auto-detected (99 %)", "PROF_STEP=nvtx" or "slices of one second". Returns `to`. */
