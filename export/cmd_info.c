@@ -19,7 +19,7 @@
 static void print_steps(const struct process *p, const struct process_facts *facts)
 {
 	const struct facts_steps *s = &facts->steps;
-	char numbers[80];
+	char numbers[120];
 	const struct sample_summary *ms = s->step_ms;
 	if (!*s->detector || !strcmp(s->detector, "none")) {
 		print_out("  steps      none detected (PROF_STEP=%s)\n",
@@ -264,7 +264,7 @@ static void print_foreign(const char *path, const struct process_facts *facts)
 	const struct facts_records *r = facts->records;
 	const struct facts_losses *l = &facts->losses;
 	const struct sample_summary *ms = facts->steps.step_ms;
-	char numbers[80];
+	char numbers[120];
 	print_out("trace of torch.profiler %s\n", path);
 	print_out("process %" PRId64 "%s%s\n", facts->pid, *facts->rank ? ", rank " : "",
 		  facts->rank);

@@ -11,6 +11,7 @@
 #include "export/open_page.h"
 #include "export/print.h"
 #include "export/report_file.h"
+#include "export/report_page.h"
 #include "export/report_words.h"
 #include "export/run_journals.h"
 #include "export/served_files.h"
@@ -36,7 +37,9 @@ struct opened {
 	const char *path, *ui;
 	unsigned port, idle_s;
 	bool no_browser;
-	int folder;		   /* descriptor */
+	int folder; /* descriptor */
+	bool has_journals;
+	char *made;		   /* report.html of a job that has ended without one */
 	char once[SECRET_TEXT];	   /* of the link; "": it was used */
 	char used[SECRET_TEXT];	   /* the link's secret, once it was used */
 	char session[SECRET_TEXT]; /* begins the path of everything else */
@@ -88,6 +91,11 @@ static bool has_file(const struct opened *o, const char *name)
 	return fd >= 0;
 }
 
+static bool has_page(const struct opened *o)
+{
+	return o->has_journals || has_file(o, "report.html");
+}
+
 static char *read_text(const struct opened *o, const char *name)
 {
 	uint64_t bytes;
@@ -105,7 +113,7 @@ static void answer_page(const struct opened *o, struct http_response *to)
 {
 	char *text = read_text(o, "report.txt");
 	struct open_page page = {
-		.title = o->title, .ui = o->ui, .text = text, .has_html = has_file(o, "report.html")
+		.title = o->title, .ui = o->ui, .text = text, .has_html = has_page(o)
 	};
 	served_list(o->folder, &page.files);
 	to->status = HTTP_OK;
@@ -148,10 +156,34 @@ static void answer_file(const struct opened *o, const char *name, struct http_re
 	to->fd = fd;
 	to->has_file = true;
 	to->type = type_of(name);
-	if (strcmp(name, "report.html") != 0)
-		return;
+}
+
+static void answer_report(const struct opened *o, struct http_response *to)
+{
+	answer_file(o, "report.html", to);
 	to->policy = OPEN_REPORT_POLICY;
 	to->after = mem_text(open_page_link);
+}
+
+/*
+ * Makes the page that the run does not have: its job still runs, or has ended together with the
+ * collector. The page of a running job is made for each request, because it soon becomes old.
+ */
+static void answer_made(struct opened *o, struct http_response *to)
+{
+	bool is_running = false;
+	char *page = o->made ? mem_text(o->made) : report_page_make(o->path, &is_running);
+	if (!page) {
+		answer_page(o, to);
+		return;
+	}
+	if (!is_running && !o->made)
+		o->made = mem_text(page);
+	to->status = HTTP_OK;
+	to->type = type_of("report.html");
+	to->policy = OPEN_REPORT_POLICY;
+	to->before = page;
+	to->after = mem_text(is_running ? open_page_links_running : open_page_link);
 }
 
 /* Leads from the link to the session. */
@@ -159,19 +191,23 @@ static void answer_link(struct opened *o, struct http_response *to)
 {
 	char location[SECRET_TEXT + 32];
 	snprintf(location, sizeof(location), "/%s/%s", o->session,
-		 has_file(o, "report.html") ? "report.html" : "");
+		 has_page(o) ? "report.html" : "");
 	to->status = HTTP_FOUND;
 	to->location = mem_text(location);
 	memcpy(o->used, o->once, sizeof(o->used));
 	o->once[0] = 0;
 }
 
-static void answer_session(const struct opened *o, const char *path, struct http_response *to)
+static void answer_session(struct opened *o, const char *path, struct http_response *to)
 {
 	if (!strcmp(path, "/"))
 		answer_page(o, to);
 	else if (!strcmp(path, "/open.js"))
 		answer_script(to);
+	else if (!strcmp(path, "/report.html") && has_file(o, "report.html"))
+		answer_report(o, to);
+	else if (!strcmp(path, "/report.html") && o->has_journals)
+		answer_made(o, to);
 	else if (*path == '/')
 		answer_file(o, path + 1, to);
 	else
@@ -252,17 +288,20 @@ static int serve(struct opened *o)
 	return EXIT_DONE;
 }
 
-/* Returns whether the folder is a run's: it has journals, or a report of them. */
-static bool is_run(const struct opened *o)
+static bool has_journals(const struct opened *o)
 {
 	struct journals j;
 	struct err e;
-	if (has_file(o, "run.json") || has_file(o, "report.json"))
-		return true;
 	bool is_any = !run_journals(&j, o->path, &e);
 	if (is_any)
 		journals_free(&j);
 	return is_any;
+}
+
+/* Returns whether the folder is a run's: it has journals, or a report of them. */
+static bool is_run(const struct opened *o)
+{
+	return o->has_journals || has_file(o, "run.json") || has_file(o, "report.json");
 }
 
 static int take_path(void *request, const char *word)
@@ -322,8 +361,10 @@ static int run(int argc, char **argv)
 	if (o.folder < 0)
 		return data_error("%s: %s", o.path,
 				  errno == ENOTDIR ? "not a run's folder" : "no such folder");
+	o.has_journals = has_journals(&o);
 	status = is_run(&o) ? serve(&o) : data_error("%s: not the folder of a run", o.path);
 	close(o.folder);
+	free(o.made);
 	return status;
 }
 

@@ -227,17 +227,12 @@ static void write_calls(struct csv *c)
 
 /* ---- Steps ---- */
 
-static bool is_launch(const struct model_call *c)
-{
-	return c->category == CAT_LAUNCH || c->category == CAT_GRAPH;
-}
-
 static void write_step(struct csv *c)
 {
 	const struct model_step *m = c->m;
 	uint64_t n_launches = 0, n_works[WORK_KINDS] = { 0 }, gpu_ns = 0;
 	for (size_t i = 0; i < m->calls.n; i++)
-		n_launches += is_launch(&m->calls.at[i]);
+		n_launches += category_is_launch(m->calls.at[i].category);
 	for (size_t i = 0; i < m->works.n; i++) {
 		const struct model_work *w = &m->works.at[i];
 		n_works[w->kind]++;
@@ -273,7 +268,7 @@ static void write_lines(struct csv *c)
 	for (size_t i = 0; i < m->calls.n; i++) {
 		struct sums *s = sums_of_site(&lines, site_of_call(c, i));
 		s->n++;
-		s->n_launches += is_launch(&m->calls.at[i]);
+		s->n_launches += category_is_launch(m->calls.at[i].category);
 		s->host_ns += m->calls.at[i].end_ns - m->calls.at[i].begin_ns;
 	}
 	for (size_t i = 0; i < m->works.n; i++) {

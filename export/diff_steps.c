@@ -70,7 +70,7 @@ static const char *write_process(struct diff *d, const struct diff_side *s)
 
 static const char *write_steps(struct diff *d, const struct diff_side *s)
 {
-	char words[200], how[100], numbers[80];
+	char words[200], how[100], numbers[120];
 	const struct facts_steps *steps = &s->slowest->facts.steps;
 	report_numbers(numbers, sizeof(numbers), steps->recorded.at, steps->recorded.n);
 	if (report_is_unit(s->slowest))

@@ -32,7 +32,9 @@ void html_unavailable(const struct html_view *v, const struct report_process *p)
 		write_gap(v->out, p->unavailable.at[i].what, p->unavailable.at[i].why);
 	if (!p->views)
 		write_gap(v->out, "timeline, flame graphs, step times in order, memory over time",
-			  "the journal no longer has the records, or is still being read");
+			  strcmp(p->facts.state, "running") != 0
+				  ? "the journal no longer has the records"
+				  : "the process is still running: they are made at its end");
 	html_raw(v->out, "</dl></section>\n");
 }
 
@@ -73,7 +75,7 @@ void html_self(const struct html_view *v, const struct report_process *p)
 		   *words ? words : "not available: too few recorded or unrecorded steps");
 	write_pair(v->out, "after recording", report_left(words, sizeof(words), &self->overhead));
 	words[0] = 0;
-	if (isfinite(self->ns_per_call))
+	if (report_overhead_is_measured(&self->overhead) && self->ns_per_call > 0)
 		snprintf(words, sizeof(words), "%.0f ns", self->ns_per_call);
 	write_pair(v->out, "cost of a recorded call", words);
 	write_pair(v->out, "CUPTI", self->cupti.state);

@@ -205,6 +205,9 @@ void html_cell_write(const struct html_view *v, const struct html_column *c, con
 	case HTML_VERDICT:
 		write_words(o, report_verdict_noun(text), text);
 		return;
+	case HTML_LINK:
+		write_words(o, report_critical_noun(text), text);
+		return;
 	case HTML_KERNEL:
 		write_kernel(o, text);
 		return;

@@ -195,7 +195,8 @@ const struct html_list html_lists_tables[] = {
 			{ "backward_gpu_ms_per_step", "backward GPU ms", HTML_MS,
 			  "backward pass that this line made necessary" },
 			IN_GRAPHS,
-			{ "launches_per_step", "launches", HTML_NUMBER, "per step" },
+			{ "launches_per_step", "launches", HTML_NUMBER,
+			  "of kernels and graphs, per step" },
 			{ "module", "module", HTML_NAME, NULL },
 			SOURCE,
 			ARITHMETIC,
@@ -317,13 +318,12 @@ const struct html_list html_lists_tables[] = {
 	{
 		"launches",
 		"launches",
-		"Launches",
-		"Delay: from the end of the call to the begin of its work. Short: launches whose "
-		"work "
-		"takes less time than the call.",
+		"Launches and copies",
+		"Delay: from the end of the call to the begin of its work. Short: calls whose work "
+		"takes less time than they do.",
 		{
 			{ "name", "function", HTML_NAME, NULL },
-			{ "per_step", "launches", HTML_NUMBER, "per step" },
+			{ "per_step", "calls", HTML_NUMBER, "per step" },
 			{ "call_us.mean", "call us", HTML_NUMBER, "mean" },
 			{ "delay_us.p50", "delay us", HTML_NUMBER, "median" },
 			{ "delay_us.p95", "delay p95 us", HTML_NUMBER, NULL },
@@ -333,15 +333,15 @@ const struct html_list html_lists_tables[] = {
 	{
 		"queues",
 		"queues",
-		"Launches that wait in streams",
+		"Launches and copies that wait in streams",
 		NULL,
 		{
 			{ "device", "GPU", HTML_ID, NULL },
 			{ "stream", "stream", HTML_ID, NULL },
-			{ "per_step", "launches", HTML_NUMBER, "per step" },
+			{ "per_step", "calls", HTML_NUMBER, "per step" },
 			{ "mean_length", "mean length", HTML_NUMBER, NULL },
 			{ "max_length", "longest", HTML_NUMBER, NULL },
-			{ "wait_us", "wait us", HTML_NUMBER, "mean of the launches" },
+			{ "wait_us", "wait us", HTML_NUMBER, "mean of the calls" },
 		},
 	},
 	{
@@ -351,7 +351,7 @@ const struct html_list html_lists_tables[] = {
 		"The chain of CPU code, launches, GPU work and waits that the steps' time consists "
 		"of. Only what is on it makes a step longer.",
 		{
-			{ "kind", "kind", HTML_TEXT, NULL },
+			{ "kind", "kind", HTML_LINK, NULL },
 			{ "ms_per_step", "ms", HTML_BAR_MS, "per step" },
 			{ "pct", "of the path", HTML_PERCENT, NULL },
 		},
@@ -363,7 +363,7 @@ const struct html_list html_lists_tables[] = {
 		"Its links, by kind and by what they are about. A delay is named after the GPU "
 		"work that it delays.",
 		{
-			{ "kind", "kind", HTML_TEXT, NULL },
+			{ "kind", "kind", HTML_LINK, NULL },
 			{ "name", "name", HTML_KERNEL, NULL },
 			{ "ms_per_step", "ms", HTML_BAR_MS, "per step" },
 			{ "pct", "of the path", HTML_PERCENT, NULL },

@@ -38,18 +38,35 @@ static double figure_of(const json_t *process, const char *path)
 	return html_number_at(json_array_get(json_object_get(process, "gpu"), 0), path + 6);
 }
 
+/* A figure that is 0 may be unknown. */
+static bool has_figure(const struct html_view *v, const struct figure *f, double value)
+{
+	if (!strcmp(f->path, "self.overhead_pct"))
+		return report_overhead_is_measured(&v->of->self.overhead);
+	return isfinite(value) && (value > 0 || (f->kind != HTML_BYTES && !v->is_unit));
+}
+
+static void write_figure_name(const struct html_view *v, const struct figure *f)
+{
+	bool is_of_gpu = !strncmp(f->path, "gpu.0.", 6) &&
+			 json_array_size(json_object_get(v->process, "gpu")) > 1;
+	html_rawf(v->out, "<div><dt>%s", f->name);
+	if (!strcmp(f->name, "kernels"))
+		html_rawf(v->out, " %s", html_per_step(v));
+	if (is_of_gpu)
+		html_rawf(v->out, ", GPU %.0f",
+			  html_number_at(json_array_get(html_at(v->process, "gpu"), 0), "device"));
+}
+
 static void write_figures(const struct html_view *v)
 {
 	html_raw(v->out, "<dl class=\"figures\">");
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
 		const struct figure *f = &figures[i];
 		double value = figure_of(v->process, f->path);
-		bool is_none = !(value > 0) && (f->kind == HTML_BYTES || v->is_unit);
-		if (!isfinite(value) || is_none)
+		if (!has_figure(v, f, value))
 			continue;
-		html_rawf(v->out, "<div><dt>%s", f->name);
-		if (!strcmp(f->name, "kernels"))
-			html_rawf(v->out, " %s", html_per_step(v));
+		write_figure_name(v, f);
 		html_rawf(v->out, "</dt><dd data-path=\"%s\" data-v=\"%.9g\">", f->path, value);
 		html_number(v->out, f->kind, value);
 		html_rawf(v->out, "%s</dd></div>", f->unit);

@@ -18,6 +18,7 @@ enum html_cell {
 	HTML_CAUSE_MEANING,
 	HTML_WAIT, /* the kind of a synchronization */
 	HTML_VERDICT,
+	HTML_LINK,   /* the kind of a link of the critical path */
 	HTML_KERNEL, /* a kernel's name, shortened */
 	HTML_TRUTH,
 	HTML_KERNELS, /* a list of kernels */

@@ -57,11 +57,15 @@ const char open_page_script[] =
 	"});\n"
 	"document.querySelector('a[data-trace]')?.focus();\n";
 
-const char open_page_link[] =
-	"\n<style>@media print { #profrun-files { display: none } }</style>"
-	"<a id=\"profrun-files\" href=\"./\" style=\"position: fixed; right: 1em; bottom: 1em; "
-	"padding: .4em .8em; border-radius: .4em; background: #1a4f8b; color: #fff; "
-	"font: 14px sans-serif; text-decoration: none; z-index: 9999\">Traces in Perfetto</a>\n";
+#define LINKS(links)                                                                           \
+	"\n<style>#profrun-links { position: fixed; right: 1em; bottom: 1em; z-index: 9999 } " \
+	"#profrun-links a { display: inline-block; margin-left: .5em; padding: .4em .8em; "    \
+	"border-radius: .4em; background: #1a4f8b; color: #fff; font: 14px sans-serif; "       \
+	"text-decoration: none } @media print { #profrun-links { display: none } }</style>"    \
+	"<div id=\"profrun-links\">" links "<a href=\"./\">Traces in Perfetto</a></div>\n"
+
+const char open_page_link[] = LINKS("");
+const char open_page_links_running[] = LINKS("<a href=\"report.html\">Newer figures</a>");
 
 static const char style[] =
 	"body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; "

@@ -18,8 +18,9 @@ char *open_page_html(const struct open_page *p);
 /* The script of that page. */
 extern const char open_page_script[];
 
-/* Follows report.html: a link to the list. */
-extern const char open_page_link[];
+/* Follow report.html: a link to the list. That of a running job has a link to newer figures, too.
+ */
+extern const char open_page_link[], open_page_links_running[];
 
 /* Only the page's own script runs, and it may only fetch from this server. */
 #define OPEN_PAGE_POLICY                                                                         \

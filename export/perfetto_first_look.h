@@ -13,7 +13,7 @@
 	"{\"id\":\"dev.perfetto.PinTracksByRegex\",\"args\":[\"^Steps$\"]},"                    \
 	"{\"id\":\"dev.perfetto.PinTracksByRegex\",\"args\":[\"^Phases$\"]},"                   \
 	"{\"id\":\"dev.perfetto.PinTracksByRegex\","                                            \
-	"\"args\":[\"^(GPU [0-9]+ )?Stream [0-9]+\"]},"                                         \
-	"{\"id\":\"dev.perfetto.PinTracksByRegex\",\"args\":[\"^(GPU [0-9]+ idle|Idle)$\"]}]"
+	"\"args\":[\"^GPU [0-9]+ Stream [0-9]+\"]},"                                            \
+	"{\"id\":\"dev.perfetto.PinTracksByRegex\",\"args\":[\"^GPU [0-9]+ idle$\"]}]"
 
 #endif

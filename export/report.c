@@ -73,6 +73,14 @@ void report_omit_silent(struct report *r)
 	r->run.silent_processes = (int64_t)n_silent;
 }
 
+size_t report_running(const struct report *r)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < r->processes.n; i++)
+		n += !strcmp(r->processes.at[i]->facts.state, "running");
+	return n;
+}
+
 struct report_process *report_find(const struct report *r, const char *journal)
 {
 	for (size_t i = 0; i < r->processes.n; i++)

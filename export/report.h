@@ -484,6 +484,9 @@ void report_add(struct report *r, struct report_process *p);
  * processes are of this kind. */
 void report_omit_silent(struct report *r);
 
+/* Returns how many of the processes have not ended. */
+size_t report_running(const struct report *r);
+
 /* Returns the process that wrote `journal` ("journal/123.journal"), or NULL. Adds no holder. */
 struct report_process *report_find(const struct report *r, const char *journal);
 

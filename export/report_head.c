@@ -55,10 +55,11 @@ void report_head_command(char *to, size_t bytes, const struct report *r,
 		snprintf(to, bytes, "%s", p ? report_own_command(p->facts.command) : "");
 }
 
-/* Writes ": exit 0 after 12.3 s", as far as it is known. A status other than 0 is said to be the
- * program's own, because the launcher exits with the same status. */
-static void write_end(char *to, size_t bytes, const struct report_run *run)
+/* Writes ": exit 0 after 12.3 s" or ": still running", as far as it is known. A status other than 0
+ * is said to be the program's own, because the launcher exits with the same status. */
+static void write_end(char *to, size_t bytes, const struct report *r)
 {
+	const struct report_run *run = &r->run;
 	size_t used = 0;
 	to[0] = 0;
 	if (run->signal >= 0)
@@ -66,6 +67,8 @@ static void write_end(char *to, size_t bytes, const struct report_run *run)
 	else if (run->exit_status >= 0)
 		used = (size_t)snprintf(to, bytes, ": exit %lld%s", (long long)run->exit_status,
 					run->exit_status ? " (the program's status)" : "");
+	else if (report_running(r))
+		snprintf(to, bytes, ": still running");
 	if (used && used < bytes && run->wall_s > 0)
 		snprintf(to + used, bytes - used, " after %.*f s", run->wall_s < 100 ? 1 : 0,
 			 run->wall_s);
@@ -111,7 +114,7 @@ void report_head_say(struct textout *o, const struct report *r, const struct rep
 	char command[TEXT_BYTES], fitted[TEXT_BYTES], name[NAME_BYTES], end[120], steps[160];
 	char first[2 * TEXT_BYTES];
 	report_head_command(command, sizeof(command), r, p);
-	write_end(end, sizeof(end), &r->run);
+	write_end(end, sizeof(end), r);
 	if (p && !strcmp(p->facts.cupti.state, CUPTI_EMPTY))
 		snprintf(end, sizeof(end), ": %s", CUPTI_EMPTY);
 	write_steps(steps, sizeof(steps), p);

@@ -20,6 +20,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 /* When the page is this large, further processes get no details, only their row in the table of
  * processes. */
@@ -66,6 +67,32 @@ static void write_straggler(const struct page *p)
 		html_raw(p->out, " ms longer than on the other ranks.");
 	}
 	html_raw(p->out, "</p>\n");
+}
+
+static bool has_ended(const struct report_run *run)
+{
+	return run->signal >= 0 || run->exit_status >= 0;
+}
+
+/* Says which figures the page has if processes still run, and when it was made. */
+static void write_running(const struct page *p)
+{
+	size_t n = report_running(p->report);
+	time_t now = time(NULL);
+	struct tm broken;
+	char text[32];
+	if (!n)
+		return;
+	html_raw(p->out, "<p class=\"running card\">");
+	if (has_ended(&p->report->run))
+		html_rawf(p->out, "%zu process%s still running. ", n, n == 1 ? " is" : "es are");
+	else
+		html_raw(p->out, "The job is still running. ");
+	html_raw(p->out, "These are the figures of the steps that were analyzed");
+	if (gmtime_r(&now, &broken) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &broken))
+		html_rawf(p->out, " until %s", text);
+	html_raw(p->out, ". report.html, which is written at the end, has all of them, and the "
+			 "timeline and flame graphs.</p>\n");
 }
 
 /* Writes the ranks side by side, or the processes of a run without ranks. */
@@ -116,14 +143,17 @@ static void write_nav(struct html_out *o, const struct html_out *body, size_t fi
 	html_raw(o, "</nav>\n");
 }
 
-static void write_end(struct html_out *o, const struct report_run *run)
+static void write_end(struct html_out *o, const struct report *r)
 {
+	const struct report_run *run = &r->run;
 	if (run->signal >= 0)
 		html_rawf(o, "<span class=\"bad\">ended by signal %lld</span>",
 			  (long long)run->signal);
 	else if (run->exit_status >= 0)
 		html_rawf(o, "<span%s>exit status %lld</span>",
 			  run->exit_status ? " class=\"bad\"" : "", (long long)run->exit_status);
+	else if (report_running(r))
+		html_raw(o, "<span class=\"running\">still running</span>");
 	if (run->wall_s > 0)
 		html_rawf(o, "<span>%.1f s</span>", run->wall_s);
 }
@@ -146,7 +176,7 @@ static void write_head(const struct page *p, const struct report_process *main_o
 		    "</a>\n<header><div><h1>");
 	html_text(o, command);
 	html_raw(o, "</h1><p class=\"facts\">");
-	write_end(o, &p->report->run);
+	write_end(o, p->report);
 	if (*p->report->run.host) {
 		html_raw(o, "<span>");
 		html_text(o, p->report->run.host);
@@ -229,6 +259,7 @@ void report_html(struct html_out *o, const struct report *r, const json_t *runfi
 	struct html_out body = { { 0 } };
 	struct page p = { .out = &body, .report = r, .root = root };
 	size_t first = index_of(r, main_one);
+	write_running(&p);
 	write_processes(&p);
 	if (r->processes.n)
 		write_details(&p, first);

@@ -343,7 +343,7 @@ TABLE(use, report_use);
 #define AT(m) offsetof(struct report_launches, m)
 
 static const struct list_column launches_columns[] = {
-	{ "launches", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "call us", COLUMN_NUMBER, cell_number, AT(call_us.mean) },
 	{ "delay us", COLUMN_NUMBER, cell_number, AT(delay_us.p50) },
 	{ "95 %", COLUMN_NUMBER, cell_number, AT(delay_us.p95) },
@@ -352,7 +352,7 @@ static const struct list_column launches_columns[] = {
 };
 TABLE(launches, report_launches,
       .legend = "delay: from the end of the call to the begin of its work, the median and the 95th "
-		"percentile; short: launches whose work takes less time than the call");
+		"percentile; short: calls whose work takes less time than they do");
 
 #undef AT
 #define AT(m) offsetof(struct report_queue, m)
@@ -360,7 +360,7 @@ TABLE(launches, report_launches,
 static const struct list_column queues_columns[] = {
 	{ "GPU", COLUMN_NUMBER, cell_integer, AT(device) },
 	{ "stream", COLUMN_NUMBER, cell_integer, AT(stream) },
-	{ "launches", COLUMN_NUMBER, cell_number, AT(per_step) },
+	{ "calls", COLUMN_NUMBER, cell_number, AT(per_step) },
 	{ "mean length", COLUMN_NUMBER, cell_number, AT(mean) },
 	{ "longest", COLUMN_NUMBER, cell_number, AT(most) },
 	{ "wait us", COLUMN_NUMBER, cell_number, AT(wait_us) },

@@ -185,7 +185,7 @@ static void note_source(struct report_made *r, const char *journal, enum collect
 		return;
 	if (why == COLLECTED_LIVE)
 		snprintf(text, sizeof(text),
-			 "%.200s: still running; this is the report of the steps analysed so far",
+			 "%.200s: still running; this is the report of the steps analyzed so far",
 			 journal);
 	else if (is_stored)
 		snprintf(text, sizeof(text),

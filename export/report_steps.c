@@ -348,7 +348,7 @@ static void say_late(struct textout *o, const struct facts_steps *steps)
 /* Prints how steps were detected and which were recorded; how many of them are in training. */
 static void say_count(struct textout *o, const struct facts_steps *steps)
 {
-	char numbers[80], of_training[OF_TRAINING_BYTES] = "", detector[80];
+	char numbers[120], of_training[OF_TRAINING_BYTES] = "", detector[80];
 	bool has_training = steps->trains_from >= 0;
 	if (has_training)
 		snprintf(of_training, sizeof(of_training), "%lld in training, ",

@@ -5,6 +5,7 @@
 #include "core/util/ms_digits.h"
 #include "core/util/path.h"
 #include "core/util/text.h"
+#include "core/whatif/critical.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,21 +131,35 @@ char *report_count(char *to, size_t bytes, int64_t n)
 	return to;
 }
 
-enum { NUMBERS_SAID = 6 };
+enum { RANGES_SAID = 6, RANGE_BYTES = 48 };
 
+/* Writes ", 12-14" or ", 12". */
+static void range_text(char to[RANGE_BYTES], const char *comma, int64_t first, int64_t last)
+{
+	if (first == last)
+		snprintf(to, RANGE_BYTES, "%s%lld", comma, (long long)first);
+	else
+		snprintf(to, RANGE_BYTES, "%s%lld-%lld", comma, (long long)first, (long long)last);
+}
+
+/* No number is cut: where the next one does not fit, there are dots. */
 char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n)
 {
-	size_t used = 0;
+	static const char dots[] = " ...";
+	char range[RANGE_BYTES];
+	size_t n_ranges = 0;
 	to[0] = 0;
-	if (n > 1 && at[n - 1] - at[0] == (int64_t)n - 1) {
-		snprintf(to, bytes, "%lld-%lld", (long long)at[0], (long long)at[n - 1]);
-		return to;
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && at[end] == at[end - 1] + 1; end++)
+			;
+		range_text(range, i ? ", " : "", at[i], at[end - 1]);
+		bool fits = strlen(to) + strlen(range) + sizeof(dots) <= bytes;
+		if (n_ranges++ == RANGES_SAID || !fits) {
+			snprintf(to + strlen(to), bytes - strlen(to), "%s", dots);
+			break;
+		}
+		snprintf(to + strlen(to), bytes - strlen(to), "%s", range);
 	}
-	for (size_t i = 0; i < n && i < NUMBERS_SAID && used < bytes; i++)
-		used += (size_t)snprintf(to + used, bytes - used, "%s%lld", i ? ", " : "",
-					 (long long)at[i]);
-	if (n > NUMBERS_SAID && used < bytes)
-		snprintf(to + used, bytes - used, " ...");
 	return to;
 }
 
@@ -194,6 +209,12 @@ char *report_mean_of(char *to, size_t bytes, const struct report_process *p)
 	return to;
 }
 
+bool report_overhead_is_measured(const struct facts_overhead *o)
+{
+	double low = o->ci.low, high = o->ci.high;
+	return isfinite(low) && high > 0 && (low > 0 || high - low <= WIDE_PCT);
+}
+
 char *report_overhead(char *to, size_t bytes, const struct facts_overhead *o)
 {
 	double low = o->ci.low, high = o->ci.high;
@@ -203,7 +224,7 @@ char *report_overhead(char *to, size_t bytes, const struct facts_overhead *o)
 	int digits = high - low > WIDE_PCT ? 0 : 1;
 	if (high <= 0)
 		snprintf(to, bytes, "no measurable recording overhead");
-	else if (low <= 0 && high - low > WIDE_PCT)
+	else if (!report_overhead_is_measured(o))
 		snprintf(to, bytes, "recording overhead unknown: step time varies too much");
 	else
 		snprintf(to, bytes, "recording overhead %+.*f %% (95 %% CI: %+.*f to %+.*f)",
@@ -287,6 +308,14 @@ static const struct word *look_up(const struct word *words, size_t n, const char
 }
 
 #define LOOK_UP(words, name) look_up(words, sizeof(words) / sizeof(*(words)), name)
+
+const char *report_critical_noun(const char *kind)
+{
+	for (int i = 0; i < CRITICAL_KINDS_N; i++)
+		if (!strcmp(critical_kinds[i].name, kind))
+			return critical_kinds[i].noun;
+	return kind;
+}
 
 const char *report_verdict_noun(const char *verdict)
 {

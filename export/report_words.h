@@ -57,7 +57,7 @@ int64_t report_peak_bytes(const struct report_memory *m, bool *is_device);
 char *report_bytes(char *to, size_t bytes, double value);
 /* Writes "12,340". Returns `to`. */
 char *report_count(char *to, size_t bytes, int64_t n);
-/* Writes "12", "12-14" or "12, 15, 18 ...". Returns `to`. */
+/* Writes ascending numbers as "12", "12-14" or "12-14, 18, 20-21 ...". Returns `to`. */
 char *report_numbers(char *to, size_t bytes, const int64_t *at, size_t n);
 
 /* Writes "auto-detected (99 %)", "PROF_STEP=nvtx" or "slices of one second". Returns `to`. */
@@ -70,6 +70,10 @@ bool report_is_unit(const struct report_process *p);
  * verdict refers only to some of these steps; else "". Returns `to`. */
 char *report_mean_of(char *to, size_t bytes, const struct report_process *p);
 
+/* Returns whether the measurements show an overhead, rather than none, or that the step time varies
+ * too much. */
+bool report_overhead_is_measured(const struct facts_overhead *o);
+
 /* Writes the recording overhead, or "" if it is not known. Returns `to`. */
 char *report_overhead(char *to, size_t bytes, const struct facts_overhead *o);
 
@@ -81,6 +85,9 @@ char *report_left(char *to, size_t bytes, const struct facts_overhead *o);
  * "" if it did not die. `run`: NULL if not known. Returns `to`. */
 char *report_death(char *to, size_t bytes, const struct report_run *run,
 		   const struct process_facts *p);
+
+/* Returns "GPU delay" for "launch_delay"; a name that it does not know as it is. */
+const char *report_critical_noun(const char *kind);
 
 /* Return "Launch-bound" and "kernel launches arrive too slowly" for the verdict "launch", and ""
  * for the verdicts "unclear" and "unknown". */

@@ -200,7 +200,7 @@ void run_describe(const struct run *r)
 void run_describe_end(const struct run *r, int wait_status, double wall_s)
 {
 	json_t *root = runfile_load(r->folder), *run = json_object_get(root, "run");
-	json_object_set_new(run, "wall_s", json_real((double)(long)(wall_s * 1e6) / 1e6));
+	json_object_set_new(run, "wall_s", json_real(wall_s));
 	json_object_set_new(run, "pid", json_integer(r->application));
 	if (WIFSIGNALED(wait_status))
 		json_object_set_new(run, "signal", json_integer(WTERMSIG(wait_status)));

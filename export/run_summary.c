@@ -18,6 +18,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -519,6 +520,7 @@ int run_finish(struct run *r, int wait_status, double wall_s)
 {
 	int error = 0;
 	json_t *said;
+	wall_s = round(wall_s * 1e6) / 1e6; /* the same in run.json and for the collector */
 	long running = wait_for_collector(r, wait_status, wall_s, &said);
 	bool is_any = json_array_size(json_object_get(said, "processes")), was_used;
 	bool loaded_driver = run_take_driver_mark(r);

@@ -113,12 +113,11 @@ static void walk_work(struct walk *w, uint32_t i, const struct model_stream *s)
 
 /* ---- Streams ---- */
 
-static void stream_name(const struct walk *w, const struct model_stream *s, uint32_t lane, char *to,
-			size_t bytes)
+/* Tracks of several GPUs can also be seen outside the groups of their GPUs: pinned, or in SQL. */
+static void stream_name(const struct model_stream *s, uint32_t lane, char *to, size_t bytes)
 {
-	char prefix[16] = "", suffix[32] = "";
-	if (w->has_one_device)
-		snprintf(prefix, sizeof(prefix), "GPU %u ", s->device);
+	char prefix[16], suffix[32] = "";
+	snprintf(prefix, sizeof(prefix), "GPU %u ", s->device);
 	if (lane)
 		snprintf(suffix, sizeof(suffix), " (overlap %u)", lane + 1);
 	if (s->is_wait && s->stream < 0x7fffffff)
@@ -134,7 +133,7 @@ static void begin_lane(struct walk *w, const struct model_stream *s, uint32_t ra
 {
 	char name[96];
 	const struct run_device *d = tables_device(w->m->tables, s->device);
-	stream_name(w, s, lane, name, sizeof(name));
+	stream_name(s, lane, name, sizeof(name));
 	walk_track(w, &(struct trace_track){ .kind = TRACE_TRACK_STREAM,
 					     .id = trace_mix((uint64_t)s->context << 32 | s->stream,
 							     (uint64_t)s->device << 33 |

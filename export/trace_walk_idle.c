@@ -11,7 +11,7 @@ enum { IDLE_SHOWN_NS = 10000 };
 static void begin_track(struct walk *w, uint32_t device, uint32_t rank)
 {
 	char name[32];
-	snprintf(name, sizeof(name), w->has_one_device ? "GPU %u idle" : "Idle", device);
+	snprintf(name, sizeof(name), "GPU %u idle", device);
 	walk_track(w, &(struct trace_track){ .kind = TRACE_TRACK_IDLE,
 					     .id = device,
 					     .name = name,

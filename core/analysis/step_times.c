@@ -103,7 +103,7 @@ static size_t count_warm_up(const struct baseline *b)
 static uint32_t main_thread(const struct timeline *t, const struct timeline_step *s)
 {
 	for (size_t i = s->first_call; i < (size_t)s->first_call + s->n_calls; i++)
-		if (t->calls.at[i].category == CAT_LAUNCH || t->calls.at[i].category == CAT_GRAPH)
+		if (category_is_launch(t->calls.at[i].category))
 			return t->calls.at[i].thread;
 	return t->calls.at[s->first_call].thread;
 }

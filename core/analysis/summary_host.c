@@ -24,7 +24,7 @@ struct sum {
 	uint32_t site;
 	uint32_t module;  /* row of module_sums that contains all launches; 0: none */
 	bool is_launched; /* `module` is known */
-	uint64_t n, gpu_ns, graph_ns, host_ns, backward_ns;
+	uint64_t n_launches, gpu_ns, graph_ns, host_ns, backward_ns;
 };
 
 struct sums {
@@ -72,7 +72,7 @@ static void sum_calls(struct sums *sums, struct timeline *t)
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct timeline_call *c = &t->calls.at[i];
 		struct sum *s = sum_of(sums, c->site);
-		s->n += category_has_work(c->category) && !c->is_captured;
+		s->n_launches += category_is_launch(c->category) && !c->is_captured;
 		s->host_ns += own_ns(t, c);
 		add_module(t, s, c);
 	}
@@ -119,7 +119,7 @@ void summary_fill_lines(struct findings *f)
 				 .gpu_ms = (double)s->gpu_ns / 1e6 / steps.with_gpu,
 				 .graph_gpu_ms = (double)s->graph_ns / 1e6 / steps.with_gpu,
 				 .host_ms = (double)s->host_ns / 1e6 / steps.all,
-				 .launches = (double)s->n / steps.all,
+				 .launches = (double)s->n_launches / steps.all,
 				 .backward_gpu_ms = (double)s->backward_ns / 1e6 / steps.with_gpu,
 			 });
 	}

@@ -91,6 +91,11 @@ static inline const struct run_launch *tables_launch(const struct tables *t, uin
 
 /* Returns whether CUPTI delivers GPU records for calls of this enum record_category. */
 bool category_has_work(uint8_t category);
+/* Returns whether calls of the category launch a kernel or a CUDA graph. */
+static inline bool category_is_launch(uint8_t category)
+{
+	return category == CAT_LAUNCH || category == CAT_GRAPH;
+}
 /* Returns "launch", "memcpy", ... for an enum record_category. */
 const char *category_name(uint8_t category);
 

@@ -126,6 +126,41 @@ static void stop_search(struct learn *l, struct ingest *f)
 	atomic_store(&f->reader.header->steps.wants_slices, 0);
 }
 
+static void note_doubted(struct learn *l, const struct ingest *f)
+{
+	const struct journal_steps *shared = &f->reader.header->steps;
+	memset(&l->doubted, 0, sizeof(l->doubted));
+	l->doubted.anchor = atomic_load(&shared->anchor);
+	l->doubted.every = atomic_load(&shared->anchor_every);
+	l->doubted.calls_per_step = atomic_load(&shared->calls_per_step);
+}
+
+/*
+ * Returns whether the search that the library asked for has found the steps that the library
+ * already counts. An optimizer without a name is not always seen, so it was unknown until now.
+ * Training that follows an evaluation is different: its steps have more calls than those before.
+ */
+static bool finds_the_same(const struct learn *l, const struct level_choice *now)
+{
+	uint64_t every = l->doubted.every ? l->doubted.every : 1,
+		 n_before = l->doubted.n_anchors / every,
+		 n_now = now->count / (now->every ? now->every : 1);
+	return learn_is_overdue(l) && now->calls_per_step == l->doubted.calls_per_step &&
+	       n_before + 1 >= n_now && n_now + 1 >= n_before;
+}
+
+/* Handles an answer of the search. */
+static void take_answer(struct learn *l, struct ingest *f)
+{
+	if (finds_the_same(l, &l->choice)) {
+		l->doubted.is_same = true;
+		learn_forget_anchor(l);
+		atomic_store(&f->reader.header->steps.sees_optimizer, 0);
+	} else if (!learn_take_loop(l, f)) {
+		learn_publish(l, f);
+	}
+}
+
 /*
  * Handles changes of overdue_ticks. Returns whether the library has asked for another anchor since
  * the last call.
@@ -139,12 +174,14 @@ static bool watch_overdue(struct learn *l, struct ingest *f)
 	l->overdue_ticks = ticks;
 	l->overdue_number = atomic_load(&f->reader.header->steps.current);
 	if (ticks) {
+		note_doubted(l, f);
 		search_next_anchor(l);
 		l->asked = STEP_STATE_OVERDUE;
 		learn_demand_optimizer(l, f);
 	} else if (learn_is_overdue(l) && l->levels) {
 		stop_search(l, f);
 	}
+	l->doubted.is_same &= ticks != 0;
 	return ticks;
 }
 
@@ -312,8 +349,8 @@ static bool tell(struct learn *l, struct ingest *f)
 	if (learn_is_provisional(l)) {
 		review(l, f);
 	} else if (!learn_has_choice(l)) {
-		if (vote(l, f, &l->choice) && !learn_take_loop(l, f))
-			learn_publish(l, f);
+		if (!l->doubted.is_same && vote(l, f, &l->choice))
+			take_answer(l, f);
 		if (!learn_is_overdue(l))
 			publish_wants_slices(l, f);
 		return false;

@@ -74,6 +74,15 @@ struct learn {
 	 */
 	uint64_t overdue_ticks;
 	uint64_t overdue_number;
+	/*
+	 * While the anchor is overdue: it, how many steps it has ended since, and their calls. The
+	 * search has found these steps again if `is_same`.
+	 */
+	struct {
+		uint64_t anchor, n_anchors;
+		uint32_t every, calls_per_step;
+		bool is_same;
+	} doubted;
 	struct learn_midstep midstep;
 	uint64_t n_since_anchor; /* launches and copies since the last anchor or backup */
 	/*

@@ -142,7 +142,7 @@ static void feed_midstep(struct learn *l, const struct learn_held *launch)
 
 static void feed_levels(struct learn *l, struct ingest *f, const struct learn_held *launch)
 {
-	if (learn_is_overdue(l) && launch->event.hints & LEVEL_OPTIMIZER)
+	if (learn_is_overdue(l) && !l->doubted.is_same && launch->event.hints & LEVEL_OPTIMIZER)
 		atomic_store(&f->reader.header->steps.sees_optimizer, 1);
 	if (l->seeker)
 		levels_feed(l->seeker, launch->slot, &launch->event);
@@ -182,6 +182,8 @@ void learn_feed(struct learn *l, struct ingest *f, uint32_t slot, const struct r
 	}
 	if (!l->first_ticks)
 		note_first(l, f, c);
+	l->doubted.n_anchors += hash == l->doubted.anchor ||
+				token_single(token) == l->doubted.anchor;
 	note_anchor(l, t, hash, c);
 	learn_update_seeker(l, f);
 	if (learn_wants_function(f) && !learn_has_choice(l))

@@ -251,6 +251,10 @@ class PerfettoUI:
         """Of the UI."""
         return self._base
 
+    def browser(self):
+        """For pages that have nothing to do with the UI."""
+        return self._context.browser
+
     def page(self):
         """Returns a new page of the browser; the caller closes it."""
         return self._context.new_page()

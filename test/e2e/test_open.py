@@ -372,22 +372,26 @@ class Browser(OpenCase):
 
 
 class FirstLook(UiCase, OpenCase):
-    def test_a_trace_in_perfetto(self):
-        """A click hands the trace to the UI, which unfolds the process and pins tracks."""
-        server = self.served(("--no-browser", "--ui", self.ui.address + "/"))
+    def looked_at(self, server, errors, n_pinned=3):
+        """Clicks on the first trace. Returns the page, the UI's view, and the pinned tracks."""
         self.ui.allowed.append(f"http://127.0.0.1:{server.port}/")
         page = self.ui.page()
-        errors = []
         page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(server.link)
+        page.goto(f"http://127.0.0.1:{server.port}{server.session()}")
         with page.expect_popup() as popup:
             page.click("a[data-trace]")
         view = popup.value
         self.ui.wait_loaded(view, "the trace", PATIENCE_S)
-        view.wait_for_function("() => app.trace.workspace.pinnedTracks.length > 2",
+        view.wait_for_function(f"() => app.trace.workspace.pinnedTracks.length >= {n_pinned}",
                                timeout=PATIENCE_S * 1000)
-        pinned = view.evaluate("() => app.trace.workspace.pinnedTracks.map(t => t.name)")
+        return page, view, view.evaluate(
+            "() => app.trace.workspace.pinnedTracks.map(t => t.name)")
+
+    def test_a_trace_in_perfetto(self):
+        """A click hands the trace to the UI, which unfolds the process and pins tracks."""
+        server, errors = self.served(("--no-browser", "--ui", self.ui.address + "/")), []
+        page, view, pinned = self.looked_at(server, errors)
         self.assertEqual(pinned[0], "Steps")
         self.assertIn("GPU 0 idle", pinned)
         self.assertTrue([name for name in pinned if re.match(r"GPU 0 Stream \d+$", name)], pinned)
@@ -396,6 +400,19 @@ class FirstLook(UiCase, OpenCase):
         self.assertEqual([name for name in folded if name != "System"], [])
         self.assertEqual(page.text_content("#said"), "")
         self.assertEqual([e for e in errors if "favicon" not in e], [])
+        view.close()
+        page.close()
+
+    def test_pinned_tracks_name_their_gpus(self):
+        run = self.profiled([prog("case_two_devices_in_turn")], PROFSIM_DEVICES="2")
+        server = Server(self, run.folder, ("--no-browser", "--ui", self.ui.address))
+        page, view, pinned = self.looked_at(server, [], n_pinned=5)
+        for name in "GPU 0 idle", "GPU 1 idle":
+            self.assertEqual(pinned.count(name), 1, pinned)
+        for gpu in 0, 1:
+            streams = [name for name in pinned if re.match(rf"GPU {gpu} Stream \d+$", name)]
+            self.assertEqual(len(streams), len(set(streams)), pinned)
+            self.assertTrue(streams, pinned)
         view.close()
         page.close()
 

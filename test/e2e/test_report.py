@@ -127,6 +127,9 @@ class Example(Case):
         self.assertTrue(forward["file"].endswith("test/prog/demo.py"), forward)
         self.assertEqual((forward["function"].split(".")[-1], forward["launches_per_step"]),
                          ("forward", 4))
+        launches = sum(line["launches_per_step"] for line in p["lines"])
+        self.assertAlmostEqual(launches * len(p["steps"]["recorded"]),
+                               p["completeness"]["launches"], places=3)  # no copies
         self.assertAlmostEqual(forward["gpu_ms_per_step"], 0.8, places=3)
         (read,) = [s for s in p["syncs"] if "scalar" in (s["source"] or "")]
         self.assertGreater(read["blocked_ms_per_step"], 0.5)

@@ -94,6 +94,19 @@ class OfARun(Html):
             self.check_says(self.page, advice["what"], advice["source"] or "")
         self.check_says(self.page, *process["bound"]["evidence"], "PROF_SCHEDULE")
 
+    def test_names_of_json_are_no_words(self):
+        kinds = {row["kind"] for row in self.report["processes"][0]["critical_path_kinds"]}
+        self.assertIn("launch_delay", kinds)
+        self.assertIn("GPU delay", self.page.text)
+        self.assertNotRegex(self.page.text, r"launch_delay|\bcpu\b")
+
+    def test_an_unknown_overhead_has_no_figure(self):
+        own = self.report["processes"][0]["self"]
+        low, high = own["overhead_ci"] or (0, 0)
+        is_measured = high > 0 and (low > 0 or "overhead unknown" not in self.page.text)
+        paths = [path for _, path, _ in self.page.figures]
+        self.assertEqual("self.overhead_pct" in paths, is_measured, own)
+
     def test_the_views_fit_the_report(self):
         process, views = self.report["processes"][0], self.page.json("views-json")["0"]
         steps = views["steps"]
@@ -175,9 +188,11 @@ class OfOtherRuns(Html):
                          page.json("views-json")["0"]["timeline"]["ns"])
 
     def test_a_run_that_dies(self):
-        run = self.profiled([prog("case_ends_in_step_five")])
-        page = Page(read(os.path.join(run.folder, "report.html")))
-        self.check_says(page, "Ended by signal 6", "ended by signal 6")
+        for _ in range(4):  # half of all durations are rounded up
+            run = self.profiled([prog("case_ends_in_step_five")])
+            page = Page(read(os.path.join(run.folder, "report.html")))
+            self.check_says(page, "Ended by signal 6", "ended by signal 6")
+            self.check_figures(page, json.loads(read(os.path.join(run.folder, "report.json"))))
 
     def test_a_trace_of_another_tool(self):
         page = self.html_of(self.write(kineto.training(30)))

@@ -11,7 +11,9 @@ import termios
 import unittest
 
 from harness import NO_OPENING, PATIENCE_S, TOOL, Run, environment, prog
+from page import Page
 from screen import SHELL, Screen, Terminal
+from test_open import Server
 from test_trigger import Live, TriggerCase
 
 HEAD = re.compile(r"profrun top  \d\d:\d\d:\d\d  (\d+) process(?:es)? of (\d+) runs?, (.*)")
@@ -304,6 +306,54 @@ for name in sys.argv[2:]:
         os.write(terminal.fd, b"t\x1b[Bs")
         os.write(terminal.fd, b"q")
         self.assertEqual(terminal.end(), 0)
+
+
+class ReportOfARunningJob(TopCase):
+    def check_is_running(self, text, folder):
+        page = Page(text)
+        self.assertIn('<span class="running">still running</span>', text)
+        self.assertRegex(page.text, r"The job is still running\. These are the figures of the "
+                         r"steps that were analyzed until \d{4}-\d\d-\d\dT")
+        self.assertIn("they are made at its end", page.text)
+        (process,) = page.json("report-json")["processes"]
+        (saved,) = self.report(folder)["processes"]
+        self.assertEqual((process["state"], process["gpu"]), ("running", saved["gpu"]))
+        (busy,) = [value for _, path, value in page.figures if path == "gpu.0.busy_pct"]
+        self.assertEqual(busy, saved["gpu"][0]["busy_pct"])
+
+    def test_as_text_and_as_a_page(self):
+        live = self.running()
+        run = self.tool("report", live.folder)
+        self.assertEqual(run.status, 0, run.err)
+        self.assertRegex(run.out.splitlines()[0], r"steady.*: still running\b")
+        path = os.path.join(self.base, "running.html")
+        run = self.tool("report", live.folder, "--html", path)
+        self.assertEqual(run.status, 0, run.err)
+        with open(path, encoding="utf-8") as file:
+            self.check_is_running(file.read(), live.folder)
+        live.stop()
+        ended = live.end()
+        with open(os.path.join(ended.folder, "report.html"), encoding="utf-8") as file:
+            self.assertNotIn("still running", Page(file.read()).text)
+        with open(os.path.join(ended.folder, "report.txt"), encoding="utf-8") as file:
+            self.assertNotIn("still running", file.read())
+
+    def test_in_the_browser(self):
+        live = self.running()
+        server = Server(self, live.folder, ("--no-browser",))
+        path = server.session() + "report.html"
+        status, headers, body = server.get(path)
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        text = body.decode()
+        self.check_is_running(text[:text.index("</html>") + 8], live.folder)
+        for words in "Newer figures", "Traces in Perfetto":
+            self.assertIn(words, text)
+        self.assertFalse(os.path.exists(os.path.join(live.folder, "report.html")))
+        live.stop()
+        live.end()
+        body = server.get(path)[2].decode()
+        self.assertNotIn("still running", body)
+        self.assertNotIn("Newer figures", body)
 
 
 class TriggerList(TopCase):

@@ -8,7 +8,7 @@ import signal
 import time
 import unittest
 
-from harness import read_proc
+from harness import read_proc, script
 from journal import STEP
 from test_overdue import WINDOW, OverdueCase
 
@@ -32,6 +32,16 @@ class LateCollector(OverdueCase):
         run = live.end()
         self.assertIn(self.facts(run)["count"], (109, 110))
         self.assertEqual(self.facts(run)["period"], PASS_CALLS)
+
+
+class SameSteps(OverdueCase):
+    def test_a_second_look_finds_them_again(self):
+        """No training begins where launches show the optimizer of the steps counted so far."""
+        run = self.profiled([*script("demo.py"), "--steps", "1000"], PROF_LOG="info")
+        self.assertIn("checking whether an optimizer ends steps now", run.err)
+        facts = self.facts(run)
+        self.assertNotIn("trains_from", facts)
+        self.assertEqual((facts["count"], facts["traced"]), (1000, [12, 13, 14]))
 
 
 class Training(OverdueCase):

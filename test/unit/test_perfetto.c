@@ -163,9 +163,9 @@ static void test_each_device_has_its_group(void **state)
 	encode_journal(b);
 	const struct decoded_track *first = decoded_named(&decoded, "GPU 0: Test GPU"),
 				   *second = decoded_named(&decoded, "GPU 1");
-	assert_int_equal(decoded_named(&decoded, "Stream 7")->parent, first->uuid);
-	assert_int_equal(decoded_named(&decoded, "Stream 8")->parent, first->uuid);
-	assert_int_equal(decoded_named(&decoded, "Stream 9")->parent, second->uuid);
+	assert_int_equal(decoded_named(&decoded, "GPU 0 Stream 7")->parent, first->uuid);
+	assert_int_equal(decoded_named(&decoded, "GPU 0 Stream 8")->parent, first->uuid);
+	assert_int_equal(decoded_named(&decoded, "GPU 1 Stream 9")->parent, second->uuid);
 	assert_int_equal(decoded_named(&decoded, "device memory allocated")->parent, first->uuid);
 	assert_int_equal(decoded_named(&decoded, "Steps")->parent, first->parent);
 	decoded_free(&decoded);

@@ -895,6 +895,14 @@ static void test_numbers(void **state)
 	(void)state;
 	assert_string_equal(report_numbers(text, sizeof(text), (int64_t[]){ 12, 15, 18 }, 3),
 			    "12, 15, 18");
+	assert_string_equal(report_numbers(text, sizeof(text),
+					   (int64_t[]){ 12, 13, 14, 513, 514, 600 }, 6),
+			    "12-14, 513-514, 600");
+	assert_string_equal(report_numbers(text, sizeof(text), (int64_t[]){ 1, 3, 5, 7, 9, 11, 13 },
+					   7),
+			    "1, 3, 5, 7, 9, 11 ...");
+	assert_string_equal(report_numbers(text, 16, (int64_t[]){ 1000, 1001, 2000, 2001 }, 4),
+			    "1000-1001 ...");
 	assert_string_equal(report_ms(text, sizeof(text), 0.00123), "0.001");
 	assert_string_equal(report_ms(text, sizeof(text), 123.456), "123.5");
 	assert_string_equal(report_bytes(text, sizeof(text), 1536), "1.5 KiB");

@@ -338,9 +338,9 @@ static void test_several_devices_are_groups(void **state)
 					    .device = 1 });
 	walk_step(&seen);
 	assert_int_equal(seen.n_groups, 2);
-	assert_true(has_track(&seen, "GPU 0 > Stream 7"));
-	assert_true(has_track(&seen, "GPU 1 > Stream 7"));
-	assert_true(has_track(&seen, "GPU 0 > Idle"));
+	assert_true(has_track(&seen, "GPU 0 > GPU 0 Stream 7"));
+	assert_true(has_track(&seen, "GPU 1 > GPU 1 Stream 7"));
+	assert_true(has_track(&seen, "GPU 0 > GPU 0 idle"));
 	end_step();
 }
 

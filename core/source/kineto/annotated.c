@@ -91,7 +91,7 @@ static void list_launches(struct search *x)
 	for (size_t i = 0; i < t->calls.n; i++) {
 		const struct trace_call *c = &t->calls.at[i];
 		uint8_t category = api_category(strtab_text(&t->tables.names, c->name));
-		if (!c->is_captured && (category == CAT_LAUNCH || category == CAT_GRAPH))
+		if (!c->is_captured && category_is_launch(category))
 			vec_push(&x->launches, c->begin_ns);
 	}
 	if (x->launches.n)

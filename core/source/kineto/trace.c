@@ -140,7 +140,7 @@ static void add_call(struct loading *l, const struct event *e)
 			 .kernel = e->kernel,
 		 });
 	t->counts.calls++;
-	t->counts.launches += category == CAT_LAUNCH || category == CAT_GRAPH;
+	t->counts.launches += category_is_launch(category);
 }
 
 /* ---- GPU events ---- */

@@ -74,13 +74,17 @@ static void fill_kept(struct facts_steps *to, const struct driver *d, struct are
 	}
 }
 
-/* An opening that lasts to the end is cut into the right steps from its begin, so no correction
- * leaves out any. */
+/*
+ * An opening is cut into the right steps from its begin if it lasts to the end, or if its steps
+ * include the first one that the schedule wants. Then no correction leaves out any.
+ */
 static void fill_corrected(struct facts_steps *to, const struct ingest *f,
 			   const struct journal_steps *shared, struct arena *a)
 {
-	bool is_all_opening = f->opening.is_any && !f->opening.end_ticks;
-	if (!atomic_load(&shared->n_corrected) || is_all_opening)
+	const struct ingest_opening *o = &f->opening;
+	bool has_first = f->recorded.n && f->recorded.at[0] <= o->first_kept,
+	     is_cut = o->is_any && (!o->end_ticks || has_first);
+	if (!atomic_load(&shared->n_corrected) || is_cut)
 		return;
 	to->corrected = arena_zero(a, sizeof(*to->corrected));
 	to->corrected->times = (int64_t)atomic_load(&shared->n_corrected);
