@@ -49,6 +49,8 @@ void ingest_close(struct ingest *f)
 	vec_free(&f->samples);
 	vec_free(&f->cpu_waits);
 	vec_free(&f->drops);
+	vec_free(&f->dropped_works);
+	vec_free(&f->without);
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
 	vec_free(&f->shapes);
@@ -327,6 +329,12 @@ static void take_gpu_state(struct ingest *f, const struct rec_gpu_state *s)
 		f->flushed_usable_ticks =
 			f->is_live ? clock_ticks(f->time.kind)
 				   : s->ticks + timebase_ticks(&f->time, FLUSH_DELIVERY_NS);
+		break;
+	case GPU_DROPPED:
+		f->was_full = true;
+		vec_push(&f->dropped_works,
+			 ((struct pair_dropped){ s->first_id, (uint32_t)(s->detail >> 32),
+						 (uint32_t)s->detail }));
 		break;
 	case GPU_LOST:
 		f->counts.gpu_lost += s->detail;

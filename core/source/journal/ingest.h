@@ -158,6 +158,11 @@ struct ingest {
 	VEC(struct rec_sample) samples;
 	VEC(struct rec_cpu_wait) cpu_waits;
 	VEC(struct rec_dropped) drops;
+	/* GPU work that the full journal dropped, as far as it follows `gone`; see pair.h */
+	VEC(struct pair_dropped) dropped_works;
+	/* calls held whose work is known to be dropped; `thread`: index in `threads` */
+	pair_withouts without;
+	bool was_full; /* GPU work was dropped before */
 	struct range_log ranges;
 	struct library_log libraries;
 	VEC(struct rec_library) shapes; /* of captured products, by number; `kind` 0: unknown */
@@ -185,6 +190,8 @@ struct ingest {
 	struct ingest_gone {
 		uint32_t id; /* highest correlation id that was paired; valid if is_any */
 		uint32_t n;  /* number of unpaired correlation ids above it */
+		/* number of calls after that of `id` that should have GPU work, recorded or not */
+		uint64_t n_calls;
 		bool is_any;
 	} gone; /* describes the work that was passed on */
 	bool saw_gpu_on;
