@@ -113,6 +113,17 @@ static bool has_work(uint64_t i)
 	return i % 900 < 250 || i % 900 >= 550;
 }
 
+static struct journal_builder *begin_journal(void)
+{
+	struct journal_builder *b = jb_new(512, 8192);
+	jb_thread(b, MAIN, 100, "main");
+	jb_thread(b, CUPTI, 101, "cupti");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_info(b, "pairing", "order");
+	return b;
+}
+
 static void write_launch(struct journal_builder *b, uint64_t i)
 {
 	if (!has_call(i))
@@ -151,17 +162,12 @@ static void write_work(struct journal_builder *b, uint64_t i)
 static void test_dropped_work_is_known(void **state)
 {
 	(void)state;
-	struct journal_builder *b = jb_new(512, 8192);
+	struct journal_builder *b = begin_journal();
 	struct pairs pairs = { 0 };
 	const struct ingest_sink sink = { .context = &pairs, .step = check_pairs };
 	struct ingest f;
 	struct err e;
 	size_t n_both = 0, n_before = 0;
-	jb_thread(b, MAIN, 100, "main");
-	jb_thread(b, CUPTI, 101, "cupti");
-	jb_string(b, 1, "k");
-	jb_kernel(b, 1, 1);
-	jb_info(b, "pairing", "order");
 	jb_gpu_state(b, MAIN, GPU_ON, 100, 0);
 	for (uint64_t i = 0; i < LAUNCHES + BEHIND; i++) {
 		if (i < LAUNCHES)
@@ -185,11 +191,47 @@ static void test_dropped_work_is_known(void **state)
 	jb_free(b);
 }
 
+/*
+ * The begin was overwritten, with the record that GPU timing began. The first GPU records are those
+ * of earlier calls. What was launched after the first wait is paired, and nothing else.
+ */
+static void test_the_rest_of_a_journal(void **state)
+{
+	(void)state;
+	struct journal_builder *b = begin_journal();
+	struct pairs pairs = { 0 };
+	const struct ingest_sink sink = { .context = &pairs, .step = check_pairs };
+	struct ingest f;
+	enum { N = 2000, WAIT_AT = 500 };
+	for (uint64_t i = BEHIND; i < N; i++) {
+		if (i % LAUNCHES_PER_STEP == 0)
+			jb_step(b, MAIN, STEP_BEGIN, launch_at(i) - 90, i / LAUNCHES_PER_STEP,
+				SCHED_RECORD);
+		if (i == WAIT_AT)
+			jb_call(b, MAIN, JB_SYNC, launch_at(i) - 80, 50, 0, 0);
+		jb_call(b, MAIN, JB_LAUNCH, launch_at(i), 1000, (uint32_t)i + 1, 7);
+		/* until the wait, this is the work of the call 100 launches before */
+		if (i < WAIT_AT - 100)
+			jb_work(b, CUPTI, REC_KERNEL, 1, launch_at(i) + LATENCY_NS, 3000,
+				(uint32_t)i - 90, 7);
+		if (i >= WAIT_AT)
+			jb_work(b, CUPTI, REC_KERNEL, 1, launch_at(i) + LATENCY_NS, 3000,
+				(uint32_t)i + 10, 7);
+	}
+	atomic_fetch_add(&b->header->chunk_claims, 7);
+	ingest_written(&f, b, &sink, false);
+	assert_int_equal(pairs.n_wrong, 0);
+	assert_int_equal(pairs.n_right, N - WAIT_AT);
+	ingest_close(&f);
+	jb_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chunks_that_begin_with_dropped_records),
 		cmocka_unit_test(test_dropped_work_is_known),
+		cmocka_unit_test(test_the_rest_of_a_journal),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

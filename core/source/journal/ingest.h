@@ -130,6 +130,8 @@ struct ingest {
 	uint64_t unit_begin_ns, unit_end_ns;
 	bool is_marked; /* all steps are marked already: the library's marks are ignored */
 	bool knows_schedule, saw_outside;
+	/* the journal's first records were overwritten: see note_wait() in ingest.c */
+	bool is_rest;
 	struct schedule schedule;
 	struct ingest_opening opening;
 	VEC(struct ingest_thread) threads;
