@@ -124,8 +124,9 @@ struct ingest {
 	 * occurred
 	 */
 	bool last_has_come;
-	bool last_was_recorded; /* the last step passed on was a recorded step */
-	bool one_step;		/* no steps were detected: the whole run is step 0 */
+	bool last_was_recorded;	       /* the last step passed on was a recorded step */
+	uint64_t recorded_until_ticks; /* end of the last recorded step passed on */
+	bool one_step;		       /* no steps were detected: the whole run is step 0 */
 	/* of a run without steps: its first and last call or GPU work; 0: none */
 	uint64_t unit_begin_ns, unit_end_ns;
 	bool is_marked; /* all steps are marked already: the library's marks are ignored */
