@@ -391,8 +391,8 @@ static void test_calls_between_windows_are_no_loss(void **state)
 }
 
 /*
- * CUPTI was still on between two windows, and its records come after the steps between them have been
- * passed on. Only the work of the first window is late.
+ * CUPTI was still on between two windows, and its records come after the steps between them have
+ * been passed on. Only the work of the first window is late.
  */
 static void test_late_work_between_windows_is_no_loss(void **state)
 {
