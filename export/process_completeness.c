@@ -28,6 +28,11 @@ static void explain(char *to, size_t bytes, const struct process *p,
 			 "GPU timing was off while the program made CUDA graphs; "
 			 "PROF_SCHEDULE=always keeps it on");
 		break;
+	case LACK_OVERWRITTEN:
+		snprintf(to, bytes,
+			 "the journal's first records were overwritten during the run, and the "
+			 "program did not wait for the GPU since; raise PROF_BUFFER_MB");
+		break;
 	case LACK_YIELDED:
 		snprintf(to, bytes,
 			 "the program's own profiler (such as torch.profiler) owned CUPTI");

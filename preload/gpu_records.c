@@ -73,6 +73,8 @@ static struct {
 	uint32_t id_shift; /* added to CUPTI's ids, which restart after CUPTI was taken down */
 	uint32_t last_id;  /* highest journal id so far, id_shift included */
 	uint32_t first_id; /* first id of this CUPTI session: struct rec_gpu_state */
+	/* what was dropped since the last GPU_DROPPED: number of ids, the first and the last one */
+	uint32_t n_dropped, first_dropped, last_dropped;
 	_Atomic bool saw_copy_on_device;
 	_Atomic enum gpu_wanted wanted;
 	_Atomic bool forces, lost_times;
@@ -129,6 +131,7 @@ void gpu_records_forget(void)
 	g.n_kernels = 0;
 	g.outstanding = 0;
 	g.pushed = 0;
+	g.n_dropped = 0;
 	g.wanted = GPU_WANTS_ALL;
 	n_threads = 0;
 }
@@ -262,6 +265,7 @@ void gpu_records_are_down(void)
 	if ((int32_t)(g.first_id - g.last_id) > 0)
 		g.last_id = g.first_id;
 	g.id_shift = g.last_id;
+	g.n_dropped = 0; /* nothing of this session follows what was dropped */
 	pthread_mutex_unlock(&g.lock);
 }
 
@@ -500,6 +504,39 @@ static struct rec_gpu *reserve_gpu(unsigned kind, uint64_t begin, uint64_t end,
 		}                                        \
 	} while (0)
 
+static void note_dropped(uint32_t id)
+{
+	if (!g.n_dropped)
+		g.first_dropped = id;
+	else if (id == g.last_dropped)
+		return; /* all work of a graph has one id */
+	g.last_dropped = id;
+	g.n_dropped++;
+}
+
+/*
+ * Writes GPU_DROPPED if GPU work was dropped and there is room for it and for a piece of work.
+ * Returns false if there is not, and counts a record of `kind` as dropped.
+ */
+static bool write_dropped(unsigned kind)
+{
+	if (!g.n_dropped)
+		return true;
+	struct rec_gpu_state *r =
+		reserve(kind, sizeof(struct rec_gpu_state) + sizeof(struct rec_gpu));
+	if (!r)
+		return false;
+	*r = (struct rec_gpu_state){ .kind = REC_GPU_STATE,
+				     .words = sizeof(*r) / 8,
+				     .state = GPU_DROPPED,
+				     .first_id = g.first_dropped,
+				     .ticks = hook_ticks(),
+				     .detail = (uint64_t)g.last_dropped << 32 | g.n_dropped };
+	COMMIT(r);
+	g.n_dropped = 0;
+	return true;
+}
+
 /*
  * Does what reserve_gpu() does, for GPU work. Notes the work as seen, even if the journal is full.
  * Returns NULL also if the work has no end time and only work with times is wanted.
@@ -512,7 +549,10 @@ static struct rec_gpu *reserve_work(unsigned kind, uint64_t begin, uint64_t end,
 	note_flight(id_of(correlation), SEEN_WORK);
 	if (!end && atomic_load_explicit(&g.wanted, memory_order_relaxed) == GPU_WANTS_TIMED)
 		return NULL;
-	return reserve_gpu(kind, begin, end, correlation);
+	struct rec_gpu *r = write_dropped(kind) ? reserve_gpu(kind, begin, end, correlation) : NULL;
+	if (!r)
+		note_dropped(id_of(correlation));
+	return r;
 }
 
 static void take_kernel(const CUpti_Activity *record)

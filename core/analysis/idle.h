@@ -69,7 +69,8 @@ void idle_fill_typical(struct findings *f, const bool *is_typical);
 /* A piece of GPU work, launched by a recorded step or before. */
 struct idle_item {
 	uint64_t begin_ns, end_ns;
-	uint32_t work; /* index in the timeline's works, or IDLE_NO_WORK */
+	uint64_t number; /* counts the work that the tracker has taken */
+	uint32_t work;	 /* index in the timeline's works, or IDLE_NO_WORK */
 	uint32_t device;
 	bool is_known; /* it was launched by a recorded step */
 	bool is_collective;

@@ -14,6 +14,7 @@
 enum launch_lack {
 	LACK_OFF,	  /* GPU timing was off */
 	LACK_GRAPHS,	  /* it was off because the program made CUDA graphs */
+	LACK_OVERWRITTEN, /* the record that says whether it was on was overwritten */
 	LACK_YIELDED,	  /* the application's own profiler had CUPTI */
 	LACK_UNAVAILABLE, /* CUPTI does not work in this process */
 	LACK_DROPPED,	  /* the journal was full, so records of calls or GPU work were dropped */

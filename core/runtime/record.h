@@ -229,13 +229,19 @@ enum gpu_state {
 	GPU_YIELDED, /* like GPU_OFF: the application's own profiler uses CUPTI */
 	/* like GPU_ON, but copies have no GPU records; DICT_INFO "copies" contains the reason */
 	GPU_ON_BUT_COPIES,
+	/*
+	 * The journal was full: the GPU records of `detail` & 0xffffffff correlation ids from
+	 * first_id to `detail` >> 32 were dropped. Written before the next record of GPU work.
+	 */
+	GPU_DROPPED,
 };
 
 /* A change of GPU timing. */
 struct rec_gpu_state {
 	uint8_t kind, words;
 	uint16_t state; /* enum gpu_state */
-	/* GPU_ON, GPU_ON_BUT_COPIES: first correlation id of the CUPTI session. Work launched from
+	/* GPU_DROPPED: see there. GPU_ON, GPU_ON_BUT_COPIES: first correlation id of the CUPTI
+	 * session. Work launched from
 	 * `ticks` on has this id or a higher one. Work of earlier sessions has lower ids. If
 	 * first_id is the same as in the previous GPU_ON, CUPTI kept recording in between.
 	 * Otherwise CUPTI recorded nothing in between. */

@@ -30,6 +30,7 @@ from harness import (  # noqa: E402
     collectors,
     environment,
     process_name,
+    read_proc,
 )
 
 PROGRAMS = os.path.join(BUILD, "test", "prog")
@@ -181,10 +182,23 @@ def traces_of(folder):
     return glob.glob(os.path.join(glob.escape(folder), "traces", "*", "*.pftrace.gz"))
 
 
-def wait_for_end(folder):
-    """Waits until no process of the run is left; returns whether that was so in time."""
+def has_threads(pid):
+    """A killed process has no command line any more, but its files stay open until the last of its
+    threads has run, which takes long for one of low priority."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    states = [read_proc(pid, f"task/{tid}/stat").rpartition(b")")[2].split() for tid in threads]
+    return any(fields and fields[0] not in b"ZX" for fields in states)
+
+
+def wait_for_end(folder, pids=()):
+    """Waits until no process of the run is left, and none of `pids`; returns whether that was so in
+    time."""
     until = time.monotonic() + PATIENCE_S
-    while any(process_name(pid) for pid in applications(folder) + collectors(folder)):
+    while any(process_name(pid) for pid in applications(folder) + collectors(folder)) or any(
+            has_threads(pid) for pid in pids):
         if time.monotonic() > until:
             for pid in collectors(folder):
                 os.kill(pid, signal.SIGKILL)

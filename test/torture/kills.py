@@ -88,10 +88,11 @@ def one_kill(signals, command, length, place):
     child = start(place, command)
     time.sleep(delay_s)
     before = len(common.traces_of(place.folder))
+    collecting = collectors(place.folder)
     for who, number in signals:
         send(who, number, child, place.folder)
     found = [] if ended(child) else ["the launcher hangs"]
-    if not common.wait_for_end(place.folder):
+    if not common.wait_for_end(place.folder, collecting):
         return [*found, "a process of the run stays"]
     found += place.folder_faults(is_kept=True)
     after = len(common.traces_of(place.folder))

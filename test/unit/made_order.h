@@ -38,7 +38,10 @@ static struct made {
 	uint64_t off_begin, off_end; /* CUPTI is off between */
 	VEC(struct pair_opening) opened;
 	uint32_t gone_id; /* 0: none is */
-	size_t n_gone;
+	size_t n_gone, n_gone_calls;
+	bool was_full;
+	VEC(struct pair_dropped) dropped;
+	pair_withouts without;
 	uint32_t closed_seq;
 	bool is_closed;
 	struct rec_external *answers;
@@ -94,6 +97,8 @@ static int tear_down(void **state)
 		vec_free(&m.threads[i].calls);
 	vec_free(&m.works);
 	vec_free(&m.opened);
+	vec_free(&m.dropped);
+	vec_free(&m.without);
 	free(m.answers);
 	return 0;
 }
@@ -163,9 +168,14 @@ static void pair_all(void)
 				       .has_gone = m.gone_id,
 				       .gone_id = m.gone_id,
 				       .n_gone = m.n_gone,
+				       .was_full = m.was_full,
+				       .is_full = m.was_full,
+				       .dropped = m.dropped.at,
+				       .n_dropped = m.dropped.n,
+				       .n_gone_calls = m.n_gone_calls,
 				       .is_closed = m.is_closed };
 	m.answers = mem_resize(m.answers, m.works.n * sizeof(*m.answers));
-	m.n_answers = pair_by_order(&in, m.answers);
+	m.n_answers = pair_by_order(&in, m.answers, &m.without);
 }
 
 /* thread * 1e6 + the call's number in it; 0: none was found. */

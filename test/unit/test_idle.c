@@ -4,6 +4,8 @@
  */
 #include "test/unit/idle_made.h"
 
+#include <time.h>
+
 /* Busy to 300; the wait for it blocks from 20 to 305; the next kernel runs from 340 to the end. */
 static void cause_sync(void **state)
 {
@@ -638,6 +640,41 @@ static void causes_are_found_by_name(void **state)
 	assert_null(idle_cause_find(""));
 }
 
+enum { QUEUED = 2000, SHORT_STEPS = 300 };
+
+/* Returns the CPU time of short steps while `n` times QUEUED kernels are queued. */
+static clock_t time_with_queue(void **state, uint64_t n)
+{
+	struct fixture *f;
+	set_up(state);
+	f = *state;
+	end_step(f);
+	for (uint64_t k = 0; k < n; k++) {
+		sb_step(&f->b, 6 + k, 1000 + (double)k, 1001 + (double)k);
+		for (int i = 0; i < QUEUED; i++)
+			sb_launch(&f->b, 1000 + (double)k, 1e6, 1e6 + i, 3);
+		sb_end(&f->b, &f->a);
+	}
+	clock_t begun = clock();
+	for (uint64_t k = n; k < n + SHORT_STEPS; k++) {
+		sb_step(&f->b, 6 + k, 1000 + (double)k, 1001 + (double)k);
+		sb_launch(&f->b, 1000 + (double)k, 1000.2 + (double)k, 1000.8 + (double)k, 3);
+		sb_end(&f->b, &f->a);
+	}
+	clock_t spent = clock() - begun;
+	tear_down(state);
+	return spent;
+}
+
+/* Each step used to copy and sort all that was queued, so 50 times as much took as much longer. */
+static void much_queued_work(void **state)
+{
+	tear_down(state);
+	clock_t few = time_with_queue(state, 1), many = time_with_queue(state, 50);
+	set_up(state);
+	assert_true(many < few * 10 + CLOCKS_PER_SEC / 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -653,6 +690,7 @@ int main(void)
 		TEST(cause_input_before_the_last_call),
 		TEST(no_input_after_the_last_call),
 		TEST(cause_input_by_frames),
+		TEST(much_queued_work),
 		TEST(cause_exchange),
 		TEST(cause_alloc_that_waits),
 		TEST(cause_alloc_that_takes_its_time),

@@ -390,6 +390,44 @@ static void test_calls_between_windows_are_no_loss(void **state)
 	jb_free(b);
 }
 
+/*
+ * CUPTI was still on between two windows, and its records come after the steps between them have
+ * been passed on. Only the work of the first window is late.
+ */
+static void test_late_work_between_windows_is_no_loss(void **state)
+{
+	(void)state;
+	struct journal_builder *b = jb_new(16, 4096);
+	struct ingest_counts counts;
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "k");
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 5, 0);
+	jb_step(b, 1, STEP_BEGIN, 10, 1, SCHED_RECORD);
+	jb_call(b, 1, JB_LAUNCH, 100, 50, 1, 7);
+	jb_gpu_state(b, 1, GPU_OFF, 1000, 0);
+	jb_step(b, 1, STEP_BEGIN, 1000, 2, SCHED_NONE);
+	jb_gpu_state(b, 1, GPU_FLUSHED, 1000, 0);
+	for (uint64_t i = 0; i < 200; i++) /* calls without GPU work fill some chunks */
+		jb_call(b, 1, JB_SYNC, 2000 + i * 20000000, 50, 0, 0);
+	jb_step(b, 1, STEP_BEGIN, 5000000000, 3, SCHED_RECORD);
+	jb_gpu_state(b, 1, GPU_ON, 5000000001, 0);
+	jb_call(b, 1, JB_LAUNCH, 5000000100, 50, 9, 7);
+	for (uint64_t i = 0; i < 200; i++)
+		jb_call(b, 1, JB_SYNC, 5000001000 + i * 20000000, 50, 0, 0);
+	jb_work(b, 1, REC_KERNEL, 1, 300, 50, 1, 7);
+	for (uint32_t i = 0; i < 5; i++)
+		jb_work(b, 1, REC_KERNEL, 1, 2300 + i * 100, 50, 2 + i, 7);
+	jb_external(b, 1, 9, 1, 9);
+	jb_work(b, 1, REC_KERNEL, 1, 5000000300, 50, 9, 7);
+	jb_end(b, 10000000000);
+	struct seen seen = ingest_file(b, false, &counts);
+	assert_int_equal(seen.steps.n, 2);
+	assert_int_equal(counts.late, 1);
+	vec_free(&seen.steps);
+	jb_free(b);
+}
+
 /* A warm-up step's kernel goes on into the recorded one, whose own are not there yet. */
 static void test_a_step_inherits_work_under_way(void **state)
 {
@@ -888,6 +926,7 @@ int main(void)
 		cmocka_unit_test(test_launches_of_a_killed_process),
 		cmocka_unit_test(test_launches_while_another_profiler_had_cupti),
 		cmocka_unit_test(test_calls_between_windows_are_no_loss),
+		cmocka_unit_test(test_late_work_between_windows_is_no_loss),
 		cmocka_unit_test(test_a_step_inherits_work_under_way),
 		cmocka_unit_test(test_a_window_inherits_work_of_steps_between),
 		cmocka_unit_test(test_a_call_lost_before_a_step_begins),

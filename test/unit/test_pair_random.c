@@ -32,6 +32,12 @@ struct random_run {
 	 * dropped is that of calls which are `gpu_lag` calls earlier.
 	 */
 	uint32_t hole, gpu_lag;
+	/*
+	 * A journal that is full again and again: of this number of calls, those of `hole` are
+	 * dropped, by one thread after the other, and as much work as `hole`. The library says how
+	 * much work it dropped.
+	 */
+	uint32_t hole_every;
 	uint32_t empty,
 		copies_of_nothing; /* calls that make no work, of a kernel and of no bytes */
 	uint32_t strays;	   /* work that no call was seen of */
@@ -66,7 +72,27 @@ static uint32_t kernel_of(const struct random_run *run, uint32_t i)
 
 static bool is_in_hole(const struct random_run *run, uint32_t i)
 {
+	if (run->hole_every) { /* each thread's begins later than that of the one before */
+		uint32_t at = i % run->hole_every + i % run->threads * run->hole / 2;
+		return at >= run->hole_every - run->hole && at < run->hole_every;
+	}
 	return i >= HOLE_AT && i - HOLE_AT < run->hole;
+}
+
+/* Returns whether the journal drops the work of the call. Work is delivered in the order of ids. */
+static bool drops_work(const struct random_run *run, uint32_t i)
+{
+	if (run->hole_every)
+		return (i + run->gpu_lag) % run->hole_every >= run->hole_every - run->hole;
+	return is_in_hole(run, i + run->gpu_lag);
+}
+
+static void note_dropped(uint32_t number, bool is_first)
+{
+	if (is_first)
+		vec_push(&m.dropped, (struct pair_dropped){ .first_id = number });
+	m.dropped.at[m.dropped.n - 1].last_id = number;
+	m.dropped.at[m.dropped.n - 1].n++;
 }
 
 static void make_call(const struct random_run *run, struct truth *one, uint64_t *at, uint64_t *gpu)
@@ -118,12 +144,19 @@ static void make_at_random(const struct random_run *run, struct truth *truths)
 	}
 	qsort(truths, run->n, sizeof(*truths), by_number);
 	uint32_t number = 0;
+	bool is_dropping = false;
+	m.was_full = run->hole_every;
 	for (uint32_t i = 0; i < run->n; i++) {
 		const struct truth *one = &truths[i];
 		number += one->numbers;
-		if (!one->has_work || is_in_hole(run, i + run->gpu_lag) ||
-		    random_permille(run->lost_works))
+		if (one->has_work && run->hole_every && drops_work(run, i)) {
+			note_dropped(number, !is_dropping);
+			is_dropping = true;
 			continue;
+		}
+		if (!one->has_work || drops_work(run, i) || random_permille(run->lost_works))
+			continue;
+		is_dropping = false;
 		struct rec_gpu *g = work(REC_KERNEL, number, one->begin_ticks, one->kernel);
 		g->stream = 13 + one->thread;
 		g->end_ticks = one->end_ticks;
@@ -226,6 +259,22 @@ static const struct random_run runs[] = {
 	{ .name = "loop like PyTorch's with waits, hole", .threads = 1, .kernels = 10,
 	  .iteration = 300, .numbers = 4, .odd = 50, .hole = 1000, .gpu_lag = 50, .wait_every = 100,
 	  .right_permille = 999 },
+	{ .name = "two threads of twins", .threads = 2, .kernels = 1, .numbers = 4, .odd = 50,
+	  .gpu_pct = 300, .right_permille = 1000 },
+	/* a journal that is full again and again */
+	{ .name = "twins, holes", .threads = 1, .kernels = 1, .hole = 250, .hole_every = 600,
+	  .gpu_lag = 100, .gpu_pct = 300, .right_permille = 1000 },
+	{ .name = "twins, odd numbers, holes", .threads = 1, .kernels = 1, .numbers = 3,
+	  .odd = 600, .hole = 250, .hole_every = 600, .gpu_lag = 100, .gpu_pct = 300,
+	  .right_permille = 1000 },
+	{ .name = "loop like PyTorch's, holes", .threads = 1, .kernels = 10, .iteration = 300,
+	  .numbers = 4, .odd = 50, .hole = 250, .hole_every = 600, .gpu_lag = 330,
+	  .gpu_pct = 300, .right_permille = 1000 },
+	{ .name = "two threads, holes", .threads = 2, .kernels = 10, .iteration = 300,
+	  .numbers = 4, .odd = 50, .hole = 100, .hole_every = 1000, .gpu_lag = 330,
+	  .gpu_pct = 300, .right_permille = 870 },
+	{ .name = "two threads of twins, holes", .threads = 2, .kernels = 1, .numbers = 4,
+	  .odd = 50, .hole = 100, .hole_every = 1000, .gpu_lag = 330, .gpu_pct = 300 },
 	/* clang-format on */
 };
 

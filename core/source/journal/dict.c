@@ -214,3 +214,11 @@ void dict_free(struct dict *d)
 	vec_free(&d->stack_frames);
 	map_free(&d->stack_of_id);
 }
+
+bool dict_waits_for_work(const struct dict *d, uint16_t hook)
+{
+	if (dict_category(d, hook) != CAT_SYNC)
+		return false;
+	const char *name = strtab_text(&d->t.names, d->hooks.at[hook].name);
+	return strstr(name, "Synchronize") && !strstr(name, "Event");
+}

@@ -97,6 +97,9 @@ static inline uint8_t dict_category(const struct dict *d, uint16_t hook)
 	return hook < d->hooks.n ? d->hooks.at[hook].category : (uint8_t)CAT_COUNT;
 }
 
+/* Returns whether the hooked function waits for all work of a stream, context or device. */
+bool dict_waits_for_work(const struct dict *d, uint16_t hook);
+
 /* Returns the index in `names` of a DICT_STRING's text; 0, which is "", for an unknown id. */
 static inline uint32_t dict_string(const struct dict *d, uint32_t id)
 {

@@ -49,6 +49,8 @@ void ingest_close(struct ingest *f)
 	vec_free(&f->samples);
 	vec_free(&f->cpu_waits);
 	vec_free(&f->drops);
+	vec_free(&f->dropped_works);
+	vec_free(&f->without);
 	range_log_free(&f->ranges);
 	library_log_free(&f->libraries);
 	vec_free(&f->shapes);
@@ -109,6 +111,7 @@ int ingest_open(struct ingest *f, const char *path, bool live, const struct inge
 	if (error)
 		return error;
 	f->is_live = live;
+	f->is_rest = !live && f->reader.n_freed;
 	f->sink = *sink;
 	f->last_number = UINT64_MAX;
 	queue_push(&f->marks, (struct step_mark){ .action = SCHED_NONE });
@@ -148,6 +151,22 @@ static void take_graph(struct ingest *f, uint32_t slot, const struct rec_head *h
 		f->sink.graph(f->sink.context, slot, head);
 }
 
+static void take_gpu_switch(struct ingest *f, const struct rec_gpu_state *s);
+
+/*
+ * Of a journal whose first records were overwritten, it is not known when GPU timing began, and
+ * whose work the first GPU records are. But if there are any, it was on; and work that begins after
+ * a wait for the GPU was launched after this wait.
+ */
+static void note_wait(struct ingest *f, const struct rec_call *c)
+{
+	if (f->gpu_switches.n || !f->counts.works || c->status ||
+	    !dict_waits_for_work(&f->dict, c->hook))
+		return;
+	take_gpu_switch(f, &(struct rec_gpu_state){ .state = GPU_ON,
+						    .ticks = c->begin_ticks + record_duration(c) });
+}
+
 static void take_call(struct ingest *f, struct ingest_thread *t, const struct rec_call *record)
 {
 	uint8_t category = dict_category(&f->dict, record->hook);
@@ -172,6 +191,8 @@ static void take_call(struct ingest *f, struct ingest_thread *t, const struct re
 	f->counts.launches += category_has_work(category) && c->kind != REC_NODE;
 	f->n_pending++;
 	once_add(&f->once, &f->run, &f->dict, &f->time, c);
+	if (f->is_rest)
+		note_wait(f, c);
 	if (f->sink.call)
 		f->sink.call(f->sink.context, f, t->slot, c);
 	vec_push(&t->calls, *c);
@@ -327,6 +348,12 @@ static void take_gpu_state(struct ingest *f, const struct rec_gpu_state *s)
 		f->flushed_usable_ticks =
 			f->is_live ? clock_ticks(f->time.kind)
 				   : s->ticks + timebase_ticks(&f->time, FLUSH_DELIVERY_NS);
+		break;
+	case GPU_DROPPED:
+		f->was_full = true;
+		vec_push(&f->dropped_works,
+			 ((struct pair_dropped){ s->first_id, (uint32_t)(s->detail >> 32),
+						 (uint32_t)s->detail }));
 		break;
 	case GPU_LOST:
 		f->counts.gpu_lost += s->detail;

@@ -124,12 +124,15 @@ struct ingest {
 	 * occurred
 	 */
 	bool last_has_come;
-	bool last_was_recorded; /* the last step passed on was a recorded step */
-	bool one_step;		/* no steps were detected: the whole run is step 0 */
+	bool last_was_recorded;	       /* the last step passed on was a recorded step */
+	uint64_t recorded_until_ticks; /* end of the last recorded step passed on */
+	bool one_step;		       /* no steps were detected: the whole run is step 0 */
 	/* of a run without steps: its first and last call or GPU work; 0: none */
 	uint64_t unit_begin_ns, unit_end_ns;
 	bool is_marked; /* all steps are marked already: the library's marks are ignored */
 	bool knows_schedule, saw_outside;
+	/* the journal's first records were overwritten: see note_wait() in ingest.c */
+	bool is_rest;
 	struct schedule schedule;
 	struct ingest_opening opening;
 	VEC(struct ingest_thread) threads;
@@ -158,6 +161,11 @@ struct ingest {
 	VEC(struct rec_sample) samples;
 	VEC(struct rec_cpu_wait) cpu_waits;
 	VEC(struct rec_dropped) drops;
+	/* GPU work that the full journal dropped, as far as it follows `gone`; see pair.h */
+	VEC(struct pair_dropped) dropped_works;
+	/* calls held whose work is known to be dropped; `thread`: index in `threads` */
+	pair_withouts without;
+	bool was_full; /* GPU work was dropped before */
 	struct range_log ranges;
 	struct library_log libraries;
 	VEC(struct rec_library) shapes; /* of captured products, by number; `kind` 0: unknown */
@@ -185,6 +193,8 @@ struct ingest {
 	struct ingest_gone {
 		uint32_t id; /* highest correlation id that was paired; valid if is_any */
 		uint32_t n;  /* number of unpaired correlation ids above it */
+		/* number of calls after that of `id` that should have GPU work, recorded or not */
+		uint64_t n_calls;
 		bool is_any;
 	} gone; /* describes the work that was passed on */
 	bool saw_gpu_on;

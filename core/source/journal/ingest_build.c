@@ -66,7 +66,9 @@ static enum launch_lack lack_of_timing(const struct build *b)
 		return LACK_YIELDED;
 	if (f->gpu_state == GPU_UNAVAILABLE)
 		return LACK_UNAVAILABLE;
-	return is_in_opening && f->graphs.lists ? LACK_GRAPHS : LACK_OFF;
+	if (is_in_opening && f->graphs.lists)
+		return LACK_GRAPHS;
+	return f->is_rest ? LACK_OVERWRITTEN : LACK_OFF;
 }
 
 /* Returns why the launch has no GPU times. */
@@ -360,7 +362,12 @@ static void build_works(struct build *b)
 		bool is_late = call == PAIR_EARLIER ||
 			       (is_unpaired && g->begin_ticks < cut->begin_ticks);
 		bool is_earlier = is_late || (is_unpaired && is_of_silent_step(b->f, g));
-		if (is_late && g->kind != REC_GPU_SYNC)
+		/*
+		 * CUPTI is on between windows, too. On a busy machine the records of this work
+		 * come so late that the next recorded step finds them. Nothing is lost then.
+		 */
+		if (is_late && g->kind != REC_GPU_SYNC &&
+		    g->begin_ticks < b->f->recorded_until_ticks)
 			b->f->counts.late += b->is_recorded;
 		if (is_earlier && b->is_recorded)
 			build_earlier(b, g);
@@ -566,7 +573,7 @@ static void note_missing_gpu(struct build *b)
 		return;
 	if (b->f->gpu_state == GPU_UNAVAILABLE || b->f->gpu_state == GPU_YIELDED)
 		note(b, b->m->begin_ns, "%s", why ? why : "no GPU times: CUPTI is not available");
-	else if (!b->f->saw_gpu_on)
+	else if (!b->f->saw_gpu_on && !b->f->is_rest)
 		note(b, b->m->begin_ns, "no GPU times: GPU timing was off during this step");
 }
 

@@ -19,6 +19,7 @@ struct session {
 
 typedef VEC(struct session) sessions;
 typedef VEC(struct pair_opening) openings;
+typedef VEC(struct pair_dropped) dropped_works;
 
 static void list_sessions(const struct ingest *f, sessions *list)
 {
@@ -118,6 +119,14 @@ static void list_openings(const struct ingest *f, const struct session *session,
 	}
 }
 
+/* Returns whether records were dropped after which their thread has not written any, or none that
+ * has been read. */
+static bool is_full(const struct ingest *f)
+{
+	return atomic_load_explicit(&f->reader.header->dropped_records, memory_order_relaxed) >
+	       f->counts.dropped;
+}
+
 static void pair_session(struct ingest *f, const struct session *session)
 {
 	struct rec_gpu *copy;
@@ -133,13 +142,23 @@ static void pair_session(struct ingest *f, const struct session *session)
 				 .has_gone = f->gone.is_any && is_within(session, f->gone.id),
 				 .gone_id = f->gone.id,
 				 .n_gone = f->gone.n,
+				 .was_full = f->was_full,
+				 .is_full = is_full(f),
+				 .n_gone_calls = f->gone.n_calls,
 				 .is_closed = session->is_closed };
+	dropped_works dropped = { 0 };
+	for (size_t i = 0; i < f->dropped_works.n; i++)
+		if (is_within(session, f->dropped_works.at[i].last_id))
+			vec_push(&dropped, f->dropped_works.at[i]);
+	in.dropped = dropped.at;
+	in.n_dropped = dropped.n;
 	in.works = list_works(f, session, &in.n_works, &copy);
 	/* sessions of a damaged journal may overlap, so the room is checked for each */
 	vec_reserve(&f->externals, in.n_works);
-	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n);
+	f->externals.n += pair_by_order(&in, f->externals.at + f->externals.n, &f->without);
 	free((void *)in.threads);
 	free(copy);
+	vec_free(&dropped);
 	vec_free(&when);
 }
 
@@ -161,6 +180,7 @@ void ingest_pair_by_order(struct ingest *f)
 		return;
 	f->records_paired = f->counts.records;
 	f->externals.n = 0;
+	f->without.n = 0;
 	list_sessions(f, &list);
 	for (size_t i = 0; i < list.n; i++)
 		pair_session(f, &list.at[i]);
@@ -173,6 +193,55 @@ static int by_id(const void *a, const void *b)
 	return apart < 0 ? -1 : apart > 0;
 }
 
+/* Returns how many of the cut's calls after `ticks` should have GPU work, recorded or not. */
+static uint64_t count_calls_after(const struct ingest *f, const struct ingest_cut *cut,
+				  uint64_t ticks)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < f->threads.n; i++) {
+		const struct pair_thread *t = &cut->threads[i];
+		uint32_t seq = t->closed_seq;
+		for (size_t k = 0; k < t->n_calls; k++) {
+			const struct rec_call *c = &t->calls[k];
+			if (!category_has_work(dict_category(&f->dict, c->hook)))
+				continue;
+			if (c->begin_ticks > ticks)
+				n += (seq ? c->seq - seq - 1 : 0) + ingest_expects_work(f, c);
+			seq = c->seq;
+		}
+	}
+	return n;
+}
+
+static const struct rec_call *call_at(const struct ingest *f, const struct ingest_cut *cut,
+				      uint32_t number)
+{
+	size_t i = f->threads.n - 1;
+	while (cut->threads[i].first > number || !cut->threads[i].n_calls)
+		i--;
+	return &cut->threads[i].calls[number - cut->threads[i].first];
+}
+
+static void drop_earlier(struct ingest *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->dropped_works.n; i++)
+		if ((int32_t)(f->dropped_works.at[i].last_id - f->gone.id) > 0)
+			f->dropped_works.at[n++] = f->dropped_works.at[i];
+	f->dropped_works.n = n;
+}
+
+/* Updates what pair_dropped.c needs to know of the calls passed on. `last`: the number of the call
+ * whose work is f->gone.id; UINT32_MAX: it was passed on before. */
+static void note_gone_calls(struct ingest *f, const struct ingest_cut *cut, uint32_t last)
+{
+	bool is_new = last != UINT32_MAX;
+	uint64_t ticks = is_new ? call_at(f, cut, last)->begin_ticks : 0;
+	f->gone.n_calls = (is_new ? 0 : f->gone.n_calls) + count_calls_after(f, cut, ticks);
+	if (f->gone.is_any)
+		drop_earlier(f);
+}
+
 /*
  * Counts the calls whose work was passed on, in earlier windows and in the steps between windows.
  * If windows are close to each other, the next window's work is found by the number of calls before
@@ -182,6 +251,8 @@ void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut)
 {
 	struct ingest_gone *gone = &f->gone;
 	VEC(uint32_t) ids = { 0 };
+	uint32_t last = UINT32_MAX;
+	uint64_t n_calls = gone->n_calls;
 	for (size_t i = 0; i < cut->n_works; i++) {
 		const struct rec_gpu *g = &cut->works[i];
 		if (g->kind == REC_GPU_SYNC || g->flags & GPU_WRONG_ID)
@@ -190,12 +261,16 @@ void ingest_note_gone(struct ingest *f, const struct ingest_cut *cut)
 			vec_push(&ids, g->correlation);
 		} else if (!gone->is_any || (int32_t)(g->correlation - gone->id) > 0) {
 			*gone = (struct ingest_gone){ .id = g->correlation, .is_any = true };
+			last = cut->call_of[i];
 		}
 	}
+	gone->n_calls = n_calls;
 	if (ids.n && gone->is_any)
 		qsort(ids.at, ids.n, sizeof(*ids.at), by_id);
 	for (size_t i = 0; gone->is_any && i < ids.n; i++)
 		gone->n += (int32_t)(ids.at[i] - gone->id) > 0 &&
 			   (!i || ids.at[i] != ids.at[i - 1]);
 	vec_free(&ids);
+	if (f->was_full)
+		note_gone_calls(f, cut, last);
 }

@@ -6,6 +6,7 @@
  */
 #include "core/source/journal/ingest.h"
 
+#include "core/util/bisect.h"
 #include "core/util/memory_limit.h"
 
 enum {
@@ -53,10 +54,24 @@ static uint32_t highest_id(const struct ingest *f)
 	return id;
 }
 
+/* Marks the calls held whose work was dropped: nothing needs to wait for it. */
+static void mark_without(const struct ingest *f, const struct pair_thread *threads,
+			 uint8_t *has_work)
+{
+	for (size_t i = 0; i < f->without.n; i++) {
+		const struct pair_without *w = &f->without.at[i];
+		const struct pair_thread *t = &threads[w->thread];
+		size_t k = bisect(t->n_calls, c, t->calls[c].begin_ticks < w->begin_ticks);
+		if (k < t->n_calls && t->calls[k].begin_ticks == w->begin_ticks)
+			has_work[t->first + k] = 1;
+	}
+}
+
 /*
- * Returns an array that says for each call, by its number, whether it has GPU work. The caller
- * frees it. The launch of a graph has many pieces of work, whose number is not known. Its work
- * counts once work of a later call is here, because CUPTI delivers in the order of the ids.
+ * Returns an array that says for each call, by its number, whether its GPU work is here or was
+ * dropped. The caller frees it. The launch of a graph has many pieces of work, whose number is not
+ * known. Its work counts once work of a later call is here, because CUPTI delivers in the order of
+ * the ids.
  */
 static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
 {
@@ -72,6 +87,7 @@ static uint8_t *find_work(struct ingest *f, uint64_t begin, uint64_t end)
 		if (call_of[i] < n_calls && !(work->graph && work->correlation == last))
 			has_work[call_of[i]] = 1;
 	}
+	mark_without(f, threads, has_work);
 	free(call_of);
 	free(threads);
 	return has_work;
@@ -85,10 +101,18 @@ static size_t count_cut(const struct ingest *f)
 	return n;
 }
 
+static uint64_t count_dropped(const struct ingest *f)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < f->dropped_works.n; i++)
+		n += f->dropped_works.at[i].n;
+	return n;
+}
+
 static bool all_work_is_here(struct ingest *f, uint64_t begin, uint64_t end, uint64_t expected)
 {
 	/* each attempt takes as much time as the pairing itself */
-	if (f->works.n < expected ||
+	if (f->works.n + count_dropped(f) < expected ||
 	    f->works.n < f->works_at_last_try + f->works_at_last_try / NEW_SHARE)
 		return false;
 	f->works_at_last_try = f->works.n + 1;

@@ -318,6 +318,7 @@ static void pass_on(struct ingest *f, uint64_t end, bool is_last, bool killed)
 	}
 	bool is_any = cut.n_calls || cut.n_works;
 	f->last_was_recorded = is_recorded;
+	f->recorded_until_ticks = is_recorded ? end : f->recorded_until_ticks;
 	drop_works(&cut);
 	drop_cut(f, end);
 	if (is_recorded && is_any) {

@@ -14,6 +14,7 @@
 
 #include "core/runtime/record.h"
 #include "core/source/journal/dict.h"
+#include "core/util/vec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,19 @@ struct pair_opening {
 	 */
 	bool is_whole;
 };
+
+/* GPU work that was dropped: `n` correlation ids, from `first_id` to `last_id`. */
+struct pair_dropped {
+	uint32_t first_id, last_id, n;
+};
+
+/* A call whose GPU work was dropped. `thread`: index in the threads of the input. */
+struct pair_without {
+	uint32_t thread;
+	uint64_t begin_ticks;
+};
+
+typedef VEC(struct pair_without) pair_withouts;
 
 struct pair_input {
 	const struct dict *dict;
@@ -71,6 +85,14 @@ struct pair_input {
 	bool has_gone;
 	uint32_t gone_id;
 	size_t n_gone;
+	/*
+	 * For pair_order.h, if the journal was full. `n_gone_calls`: calls that should have GPU
+	 * work, recorded or not, that were made after the one with gone_id and are not given.
+	 */
+	bool was_full;
+	bool is_full;			    /* threads may have lost calls after their last one */
+	const struct pair_dropped *dropped; /* in any order */
+	size_t n_dropped, n_gone_calls;
 };
 
 /* Answers for work that no given call launched. All are greater than any call's number. */

@@ -17,6 +17,7 @@
 #include "core/source/journal/pair_order.h"
 
 #include "core/source/journal/pair_align.h"
+#include "core/source/journal/pair_dropped.h"
 #include "core/source/journal/pair_race.h"
 
 enum {
@@ -165,11 +166,15 @@ static size_t name_calls(const struct sides *s, struct rec_external *externals)
 	return n;
 }
 
-size_t pair_by_order(const struct pair_input *in, struct rec_external *externals)
+size_t pair_by_order(const struct pair_input *in, struct rec_external *externals,
+		     pair_withouts *without)
 {
 	struct sides s;
 	sides_list(&s, in);
-	pair_all(&s);
+	if (in->was_full && !in->n_openings)
+		pair_around_dropped(&s, pair_all, without);
+	else
+		pair_all(&s);
 	size_t n = name_calls(&s, externals);
 	sides_free(&s);
 	return n;
