@@ -267,7 +267,8 @@ static void say_how(const struct opened *o)
 					   : "open this link, which works once:");
 	say_link(o);
 	browser_say_forward(o->port);
-	print_err("profrun: Ctrl-C ends it, and %u s without a request\n", o->idle_s);
+	print_err("profrun: Ctrl-C ends it; it also ends after %u s without a request\n",
+		  o->idle_s);
 }
 
 static int serve(struct opened *o)

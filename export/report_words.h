@@ -86,7 +86,7 @@ char *report_left(char *to, size_t bytes, const struct facts_overhead *o);
 char *report_death(char *to, size_t bytes, const struct report_run *run,
 		   const struct process_facts *p);
 
-/* Returns "GPU delay" for "launch_delay"; a name that it does not know as it is. */
+/* Returns "launch delay" for "launch_delay"; a name that it does not know as it is. */
 const char *report_critical_noun(const char *kind);
 
 /* Return "Launch-bound" and "kernel launches arrive too slowly" for the verdict "launch", and ""

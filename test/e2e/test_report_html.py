@@ -97,7 +97,7 @@ class OfARun(Html):
     def test_names_of_json_are_no_words(self):
         kinds = {row["kind"] for row in self.report["processes"][0]["critical_path_kinds"]}
         self.assertIn("launch_delay", kinds)
-        self.assertIn("GPU delay", self.page.text)
+        self.assertIn("launch delay", self.page.text)
         self.assertNotRegex(self.page.text, r"launch_delay|\bcpu\b")
 
     def test_an_unknown_overhead_has_no_figure(self):
