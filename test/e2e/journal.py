@@ -15,7 +15,7 @@ WITH_SEQ = GPU_WORK | {"query"}  # their records hold seq and detail where other
 (CALL, STEP, DROPPED, GPU_STATE, EXTERNAL, API, KERNEL, MEMCPY, MEMSET, GPU_SYNC, OVERHEAD, POOL,
  RANGE, LIBRARY, BLOCK, MEMORY, SAMPLE, THREAD, CPU_WAIT, NODE, GRAPH) = range(1, 22)
 GPU_KINDS = {KERNEL: "kernel", MEMCPY: "memcpy", MEMSET: "memset", GPU_SYNC: "sync"}
-GPU_STATES = "off on flushed unavailable lost yielded on_but_copies".split()
+GPU_STATES = "off on flushed unavailable lost yielded on_but_copies dropped".split()
 STEP_EVENTS = ("begin outside counted triggered numbered backup cut corrected opening_ended "
                "every").split()
 RANGE_EVENTS = "push pop start end mark".split()
@@ -176,8 +176,8 @@ class Journal:
             lost, count, first, last = struct.unpack_from("<IQQQ", self.data, at + 4)
             r.update(lost=lost, count=count, first=first, last=last)
         elif kind == GPU_STATE:
-            state, _, ticks, detail = struct.unpack_from("<HIQQ", self.data, at + 2)
-            r.update(state=GPU_STATES[state], ticks=ticks, detail=detail)
+            state, first_id, ticks, detail = struct.unpack_from("<HIQQ", self.data, at + 2)
+            r.update(state=GPU_STATES[state], first_id=first_id, ticks=ticks, detail=detail)
         elif kind == EXTERNAL:
             correlation, seq, thread = struct.unpack_from("<III", self.data, at + 4)
             r.update(correlation=correlation, seq=seq, thread=thread)

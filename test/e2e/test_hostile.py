@@ -31,7 +31,7 @@ from harness import (
     read_proc,
     unsanitized,
 )
-from journal import STEP
+from journal import GPU_STATE, STEP
 
 UNPROFILED = "the application runs without profiling"
 
@@ -323,6 +323,17 @@ class Cut(Case):
             self.assertEqual(n + int(lost), small + each * more, what)
         self.assertIn("\ncut: the journal was full and dropped ",
                       self.tool("report", run.folder).out)
+
+
+    def test_dropped_gpu_work_is_named(self):
+        """What the library dropped lies between the GPU work that it recorded."""
+        run = self.profiled([prog("loop"), str(self.STEPS), "bare"], PROF_BUFFER_MB=8,
+                            PROF_SCHEDULE="always", PROF_STEP="kernel:first")
+        marks = [r for r in run.journal().records
+                 if r.kind == GPU_STATE and r.state == "dropped"]
+        self.assertTrue(marks)
+        for mark in marks:
+            self.assertGreaterEqual((mark.detail >> 32) - mark.first_id + 1, mark.detail % 2**32)
 
 
 def threads(pid):

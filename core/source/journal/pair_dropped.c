@@ -240,10 +240,11 @@ static void pair_apart(struct around *a, size_t i, size_t j, size_t n)
 					 .knows_devices = s->knows_devices,
 					 .clocks_differ_ticks = s->clocks_differ_ticks };
 	for (size_t k = 0; k < n; k++) {
-		vec_push(&part.calls, s->calls.at[i + k]);
+		struct caller c = s->calls.at[i + k];
+		c.lost = 0; /* within a run nothing is lost */
+		vec_push(&part.calls, c);
 		vec_push(&part.groups, s->groups.at[j + k]);
 	}
-	part.calls.at[0].lost = 0;
 	part.lanes.at = s->lanes.at; /* owned by the whole */
 	part.lanes.n = s->lanes.n;
 	sides_note_alone(&part);
