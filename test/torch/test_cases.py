@@ -214,9 +214,10 @@ class Cases(SimCase):
         logs = [row["total_ms_per_step"] for row in process["host"]
                 if (row["file"] or "").endswith("lightning_pbar.py")
                 and row["line"] in (line, line + 1)]
-        self.assertGreater(sum(logs), 0.3, process["host"])
+        between = sum(row["self_ms_per_step"] for row in process["host"])
+        self.assertGreater(sum(logs), 0.08 * between, process["host"])
         phases = {row["name"]: row["host_ms_per_step"] for row in process["phases"]}
-        self.assertGreater(phases["other"], 0.3, phases)
+        self.assertGreater(phases["other"], 0.15 * sum(phases.values()), phases)
 
     def test_out_of_memory(self):
         run, (process,) = self.report("oom_long_batch.py", 40, status=1, PROFSIM_MEMORY_MB=300)
