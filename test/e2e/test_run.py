@@ -411,9 +411,12 @@ class WithoutLauncher(Case):
             name = os.path.basename(path)
             (other,) = [os.path.join(base, name) for base, _, files in os.walk(again)
                         if name in files]
-            one, two = Trace(path), Trace(other)
-            self.assertEqual([(s.name, s.time, s.end, s.args) for s in one.slices],
-                             [(s.name, s.time, s.end, s.args) for s in two.slices])
+            one, two = Trace(path).slices, Trace(other).slices
+            self.assertEqual([(s.name, s.args) for s in one], [(s.name, s.args) for s in two])
+            # while the program ran, the clock's rate was known a little less exactly
+            for a, b in zip(one, two):
+                self.assertAlmostEqual(a.time, b.time, delta=1000)
+                self.assertAlmostEqual(a.end, b.end, delta=1000)
 
     def test_link_to_the_launcher(self):
         link = os.path.join(self.base, "profrun")

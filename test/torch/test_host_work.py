@@ -34,18 +34,22 @@ class HostWork(SimCase):
             self.assertAlmostEqual(100 * ms / took["step"], 100 * took[name] / took["step"],
                                    delta=POINTS, msg=f"{name}: {ms} ms, took {took}")
         self.assertGreater(samples, 300)
-        # Other programs may have the CPUs for longer than any cause.
+        # Other programs may have the CPUs for longer than any cause. The program's own times
+        # contain the waits for a CPU, the causes and savings do not.
         causes = [row for row in process["idle"] if row["cause"] != "contention"]
+        waited = sum(row["ms_per_step"] for row in process["idle"]
+                     if row["cause"] == "contention")
+        least = 0.7 * (took["log"] - waited)
         idle = {row["cause"]: row for row in causes}
         self.assertEqual(causes[0]["cause"], "host")
         self.assertEqual(idle["host"]["function"], "log_metrics")
-        self.assertGreater(idle["host"]["ms_per_step"], 0.7 * took["log"])
+        self.assertGreater(idle["host"]["ms_per_step"], least)
         # The spread of steps on a busy machine may leave a second cause open.
         bound = process["bound"]
         self.assertIn("host", [bound["verdict"], *(bound.get("between") or [])])
         largest = process["advice"][0]
         self.assertEqual(largest["function"], "log_metrics")
-        self.assertGreater(largest["expected_ms_per_step"], 0.7 * took["log"])
+        self.assertGreater(largest["expected_ms_per_step"], least)
 
     def test_without_workers(self):
         self.check(0)
