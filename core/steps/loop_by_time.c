@@ -22,6 +22,8 @@ enum {
 #define INNER_OF_TWO_MANY   0.90
 #define SEVERAL_KINDS	    0.60
 #define UNSEEN_OUTER	    0.55
+/* Some iterations may make no call. */
+#define EMPTY_ITERATIONS 0.60
 /* Share of the time or calls of a loop; with this much, an inner loop fills the outer one. */
 #define MOST_OF_A_LOOP 0.70
 /*
@@ -224,8 +226,11 @@ static const struct loop *descend(const struct loop_tree *t, const loop_candidat
 	const struct loop *inner;
 	while ((inner = heaviest_inner(t, all, best)) != NULL) {
 		struct nesting n = compare(best, inner);
-		bool sure = is_sure(t, best), epochs = is_epochs(best, &n);
-		if (!epochs && best->iterations.n >= ITERATIONS_LEAST && sure) {
+		bool sure = is_sure(t, best), epochs = is_epochs(best, &n),
+		     shows = sure || loop_place_shows_calls(&t->stacks, best->place);
+		if (!epochs && best->iterations.n >= ITERATIONS_LEAST && shows) {
+			out->shows_all = true;
+			out->confidence *= sure ? 1 : EMPTY_ITERATIONS;
 			if (n.share < MOST_OF_A_LOOP)
 				break;
 			out->other = inner->place;
@@ -323,8 +328,9 @@ bool loop_by_time(const struct loop_tree *t, const loop_candidates *all, struct 
 		out->confidence *= UNSEEN_OUTER;
 	if (has_unseen && out->other == LOOP_NONE && unseen < t->loops.n)
 		out->other = unseen;
-	out->shows_all = is_sure(t, best);
-	out->is_seen = !has_unseen && out->shows_all;
+	bool sure = is_sure(t, best);
+	out->shows_all |= sure;
+	out->is_seen = !has_unseen && sure;
 	double n = (double)best->iterations.n;
 	out->confidence *= n > 2 ? 1 - pow(0.5, n / 2 - 1) : 0;
 	out->loop = best->place;

@@ -171,6 +171,12 @@ bool loop_place_is_retry(const struct loop_stacks *x, const struct loop_place *p
  */
 bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p);
 
+/*
+ * Returns the same for the iterations that make any call, of the loop `index`. Others may make
+ * none, as when a loop polls for work: compilers make one loop of both.
+ */
+bool loop_place_shows_calls(const struct loop_stacks *x, uint32_t index);
+
 /* Returns whether `at` is the loop's first instruction: in Python, the iterator of a `for`. */
 bool loop_place_is_header(const struct loop_stacks *x, const struct loop_place *p, uint64_t at);
 

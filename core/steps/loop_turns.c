@@ -250,6 +250,34 @@ bool loop_place_is_sure(const struct loop_stacks *x, const struct loop_place *p)
 	return true;
 }
 
+/* Returns whether it is a loop of the same function within the loop, which is the place `outer`. */
+static bool is_inner(const struct loop_stacks *x, uint32_t outer, const struct loop_place *q)
+{
+	const struct loop_place *p = &x->places.at[outer];
+	return q->parent == outer && q->outer == p->outer &&
+	       x->frames.at[q->frame].function == x->frames.at[p->frame].function;
+}
+
+bool loop_place_shows_calls(const struct loop_stacks *x, uint32_t index)
+{
+	const struct loop_place *p = &x->places.at[index];
+	const struct flow *flow = x->frames.at[p->frame].flow;
+	VEC(struct flow_site) shown = { 0 };
+	for (size_t i = 0; i < p->sites.n; i++)
+		if (!hides(x, p, i))
+			vec_push(&shown, p->sites.at[i]);
+	bool shows = shown.n;
+	for (size_t i = 0; i < p->sites.n && shows; i++)
+		shows = !hides(x, p, i) ||
+			flow_is_between(flow, p->number, p->sites.at[i].at, shown.at, shown.n);
+	for (size_t i = 0; i < x->places.n && shows; i++)
+		shows = !is_inner(x, index, &x->places.at[i]) ||
+			flow_is_between(flow, p->number, x->places.at[i].parent_at, shown.at,
+					shown.n);
+	vec_free(&shown);
+	return shows;
+}
+
 bool loop_place_always_has(const struct loop_stacks *x, uint32_t outer, uint32_t inner)
 {
 	const struct loop_place *p = &x->places.at[outer], *q = &x->places.at[inner];

@@ -2,6 +2,8 @@
 // many steps it makes; some kinds have two nested loops that may both be called the step.
 #include <cuda_runtime.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -381,6 +383,28 @@ static int decode()
     return 200;
 }
 
+// Waits for another thread in a loop of its own. The compiler makes one loop of both.
+static int polls()
+{
+    static std::atomic<int> ready;
+    float *x = room();
+    std::thread producer([] {
+        for (int i = 0; i < 70; i++) {
+            std::this_thread::sleep_for(std::chrono::microseconds(300));
+            ready++;
+        }
+    });
+    for (int i = 0; i < 70; i++) {
+        while (ready.load() <= i)
+            std::this_thread::yield();
+        for (int k = 0; k < 5; k++)
+            limit_20us<<<4, 64>>>(x);
+        cudaDeviceSynchronize();
+    }
+    producer.join();
+    return 70;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -392,7 +416,7 @@ int main(int argc, char **argv)
         { "threads", threads },     { "branches", branches },   { "lives", lives },
         { "parts", parts },         { "speculative", speculative },
         { "phases", phases },       { "threads_later", threads_later },
-        { "decode", decode },
+        { "decode", decode },       { "polls", polls },
         { "in_turns", in_turns },   { "one_launch", one_launch }, { "two_launches", two_launches },
     };
     wanted = argc > 2 ? atoi(argv[2]) : wanted;

@@ -17,7 +17,7 @@ CASES = {
 }
 # two nested loops: either may be called the step if the report names the other one
 KINDS = {"stages": {60}, "solver": {40, 180}, "devices": {50}, "pool": {120}, "recursion": {45},
-         "callbacks": {70}, "branches": {90}, "speculative": {60}, "decode": {200}}
+         "callbacks": {70}, "branches": {90}, "speculative": {60}, "decode": {200}, "polls": {70}}
 
 
 # Optimized programs: the code after a check that ends in exit(), or after std::mutex::lock()'s
