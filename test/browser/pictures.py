@@ -48,9 +48,13 @@ class Pictures:
         return self.run("torch", ["python", "train.py"], PROFSIM_KERNEL_US="12",
                         OMP_NUM_THREADS="1", PATH=f"{bin_}:{os.environ['PATH']}")
 
-    def demo(self):
+    def copy_demo(self):
+        """The pictures must not show where the repository is."""
         shutil.copy(os.path.join(ROOT, "test", "prog", "demo.py"), self.folder)
-        return self.run("demo", ["python3", "demo.py"])
+        return "demo.py"
+
+    def demo(self):
+        return self.run("demo", ["python3", self.copy_demo()])
 
     def page(self, width, height, scheme="light"):
         context = self.ui.browser().new_context(viewport={"width": width, "height": height},
@@ -95,7 +99,7 @@ class Pictures:
     def top(self, name):
         out = os.path.join(self.folder, "top")
         job = subprocess.Popen([LAUNCHER, "--sim", "--quiet", "-o", out, "python3",
-                                os.path.join(ROOT, "test", "prog", "demo.py"), "--steps", "100000"],
+                                self.copy_demo(), "--steps", "100000"],
                                cwd=self.folder, stdout=subprocess.DEVNULL)
         try:
             time.sleep(12)

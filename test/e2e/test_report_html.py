@@ -95,9 +95,11 @@ class OfARun(Html):
         self.check_says(self.page, *process["bound"]["evidence"], "PROF_SCHEDULE")
 
     def test_names_of_json_are_no_words(self):
+        words = {"cpu": "CPU code", "launch_delay": "launch delay"}
         kinds = {row["kind"] for row in self.report["processes"][0]["critical_path_kinds"]}
-        self.assertIn("launch_delay", kinds)
-        self.assertIn("launch delay", self.page.text)
+        self.assertIn("cpu", kinds)
+        for kind in kinds & set(words):
+            self.assertIn(words[kind], self.page.text)
         self.assertNotRegex(self.page.text, r"launch_delay|\bcpu\b")
 
     def test_an_unknown_overhead_has_no_figure(self):
