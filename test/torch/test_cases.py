@@ -133,9 +133,10 @@ class Cases(SimCase):
     def test_a_rare_sleep(self):
         run, (process,) = self.report("rare_sleep.py", 30)
         line = self.guilty("rare_sleep.py")
-        self.assertEqual(process["baseline"]["slow_steps"]["n"], 4)
+        # other programs may slow down a few further steps
+        self.assertIn(process["baseline"]["slow_steps"]["n"], range(4, 10))
         pauses = [(row["line"], row["cause"]) for row in process["baseline"]["pauses"]
-                  if row.get("cause")]
+                  if row.get("cause") not in (None, "contention")]
         self.assertGreaterEqual(len(pauses), 2)
         self.assertEqual(set(pauses), {(line, "sleep")})
         self.assert_first_advice(process, line, "remove the sleep")
