@@ -18,7 +18,7 @@ enum {
 	LAUNCHES_PER_STEP = 4,
 	LAUNCH_NS = 1000000,
 	LATENCY_NS = 5000,
-	BEHIND = 300, /* CUPTI delivers work this many launches later */
+	LATE_LAUNCHES = 300, /* CUPTI delivers work after this many further launches */
 };
 
 struct seen {
@@ -169,11 +169,11 @@ static void test_dropped_work_is_known(void **state)
 	struct err e;
 	size_t n_both = 0, n_before = 0;
 	jb_gpu_state(b, MAIN, GPU_ON, 100, 0);
-	for (uint64_t i = 0; i < LAUNCHES + BEHIND; i++) {
+	for (uint64_t i = 0; i < LAUNCHES + LATE_LAUNCHES; i++) {
 		if (i < LAUNCHES)
 			write_launch(b, i);
-		if (i >= BEHIND)
-			write_work(b, i - BEHIND);
+		if (i >= LATE_LAUNCHES)
+			write_work(b, i - LATE_LAUNCHES);
 		n_both += i < LAUNCHES && has_call(i) && has_work(i);
 	}
 	jb_write(b, path);
@@ -203,7 +203,7 @@ static void test_the_rest_of_a_journal(void **state)
 	const struct ingest_sink sink = { .context = &pairs, .step = check_pairs };
 	struct ingest f;
 	enum { N = 2000, WAIT_AT = 500 };
-	for (uint64_t i = BEHIND; i < N; i++) {
+	for (uint64_t i = LATE_LAUNCHES; i < N; i++) {
 		if (i % LAUNCHES_PER_STEP == 0)
 			jb_step(b, MAIN, STEP_BEGIN, launch_at(i) - 90, i / LAUNCHES_PER_STEP,
 				SCHED_RECORD);
