@@ -414,9 +414,18 @@ class WithoutLauncher(Case):
             one, two = Trace(path).slices, Trace(other).slices
             self.assertEqual([(s.name, s.args) for s in one], [(s.name, s.args) for s in two])
             # while the program ran, the clock's rate was known a little less exactly
-            for a, b in zip(one, two):
-                self.assertAlmostEqual(a.time, b.time, delta=1000)
-                self.assertAlmostEqual(a.end, b.end, delta=1000)
+            for a, b in zip(self.recorded_times(one), self.recorded_times(two), strict=True):
+                self.assertAlmostEqual(a, b, delta=1000)
+
+    @staticmethod
+    def recorded_times(slices):
+        """Begins and ends, except where one cause of idle time follows another in the same gap.
+        That boundary is an estimate from the median time between the calls around the step, and
+        the collector may have read fewer of these calls than an export reads."""
+        times = [t for s in slices for t in (s.time, s.end)]
+        begins = {s.time for s in slices if "cause" in s.args}
+        estimated = begins & {s.end for s in slices if "cause" in s.args}
+        return [t for t in times if t not in estimated]
 
     def test_link_to_the_launcher(self):
         link = os.path.join(self.base, "profrun")
