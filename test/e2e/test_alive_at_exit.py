@@ -6,9 +6,14 @@ import unittest
 
 from harness import EVERYTHING, LIBRARY, Case, prog
 
-# A daemon thread is in C++ code that calls Python while the interpreter ends.
+# A daemon thread is in C++ code that calls Python while the interpreter ends. The interpreter frees
+# its modules near its end. That gives the thread time to call.
 WANTS_THE_INTERPRETER = """
-import ctypes, sys, threading
+import ctypes, sys, threading, time, types
+class Module(types.ModuleType):
+    def __del__(self, sleep=time.sleep):
+        sleep(5)
+sys.modules["last"] = Module("last")
 runtime, memory = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
 is_calling = threading.Event()
 @ctypes.CFUNCTYPE(None)

@@ -10,9 +10,3 @@ extern "C" __attribute__((visibility("default"))) void calls_back(void (*python)
 		python();
 	}
 }
-
-// Python has ended: the thread that calls it has time to find out.
-__attribute__((destructor)) static void gives_time()
-{
-	sleep(5);
-}
