@@ -150,6 +150,12 @@ class Dist(Case):
                                  stdout=subprocess.PIPE).stdout.split("\n")
         self.assertEqual(set(tracked) - names - {""}, set())
         (script,) = glob.glob(os.path.join(self.base, "profrun-*", "scripts", "build-id"))
+        commit = subprocess.check_output(["git", "-C", copy, "rev-parse", "HEAD"], text=True)
+        self.assertEqual(subprocess.check_output([script], text=True), commit[:12] + "\n")
+
+    def test_a_build_of_an_unknown_source_is_called_dist(self):
+        script = os.path.join(self.base, "build-id")
+        shutil.copy(os.path.join(ROOT, "scripts", "build-id"), script)
         self.assertEqual(subprocess.check_output([script], text=True), "dist\n")
 
 
