@@ -312,6 +312,23 @@ static void test_lost_work(void **state)
 }
 
 /*
+ * The first work is lost, and that of the last calls has not been read yet. The path that leaves
+ * out a whole iteration ends at a later call, and is not better for that.
+ */
+static void test_first_work_is_lost_and_more_is_to_come(void **state)
+{
+	(void)state;
+	for (uint32_t k = 1; k <= 400; k++) {
+		call(HOOK_LAUNCH, k * 100, k % 4);
+		if (k > 1 && k <= 200)
+			work(REC_KERNEL, k, k * 100 + 10000, k % 4);
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= 200; k++)
+		assert_int_equal(found(k), k > 1 ? k : 0);
+}
+
+/*
  * A journal that is full for long drops calls and work. The work is that of earlier calls, because
  * the GPU lags and CUPTI delivers late. The numbers alone show what is missing.
  */
@@ -535,6 +552,7 @@ int main(void)
 		CASE(test_what_follows_counts),
 		CASE(test_lost_calls),
 		CASE(test_lost_work),
+		CASE(test_first_work_is_lost_and_more_is_to_come),
 		CASE(test_lost_calls_and_work),
 		CASE(test_two_threads_race),
 		CASE(test_streams_distinguish_racing_twins),

@@ -256,9 +256,14 @@ static size_t branch(struct align *a, struct path *w, struct path *to)
 
 /* ---- All paths ---- */
 
-/* Returns the path's cost, assuming that it continues at the next call. */
+/*
+ * Returns the path's cost, assuming that it continues at the next call. After the last group it
+ * ends instead, and the calls left over cost nothing (cost_in_all()).
+ */
 static uint32_t cost_so_far(const struct align *a, const struct path *w)
 {
+	if (w->next == a->s->groups.n && w->pair != NO_PAIR)
+		return w->cost;
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
 	size_t calls = last ? a->i - last->i : a->i + 1;
 	size_t works = w->next - (last ? last->j + 1 : a->first);
