@@ -257,13 +257,37 @@ static size_t branch(struct align *a, struct path *w, struct path *to)
 /* ---- All paths ---- */
 
 /*
- * Returns the path's cost, assuming that it continues at the next call. After the last group it
- * ends instead, and the calls left over cost nothing (cost_in_all()).
+ * Returns the cost of calls after the last group. Their work has not ended yet, or has not been
+ * read, so any number of them is normal, but few are more likely than many: each time their number
+ * doubles, the path costs more. A few calls more matter only if there are few.
  */
+static uint32_t cost_of_calls_left(const struct align *a, const struct path *w)
+{
+	size_t first = w->pair == NO_PAIR ? 0 : a->pairs.at[w->pair].i + 1;
+	uint32_t doublings = 0;
+	for (size_t left = a->s->calls.n - first; left; left /= 2)
+		doublings++;
+	return COST_STEP * doublings;
+}
+
+/*
+ * Returns the cost of a complete path. Groups after the last call belong to calls that have not
+ * been read yet. These are few, because calls are read before their work. If recording has stopped,
+ * the groups belong to any number of unrecorded calls and cost nothing.
+ */
+static uint32_t cost_in_all(const struct align *a, const struct path *w)
+{
+	size_t left = a->s->in->is_closed ? 0 : a->s->groups.n - w->next;
+	return w->cost + (left ? COST_FOREIGN + COST_STEP * (uint32_t)left : 0) +
+	       cost_of_calls_left(a, w);
+}
+
+/* Returns the path's cost, assuming that it continues at the next call, or has ended if no group is
+ * left. */
 static uint32_t cost_so_far(const struct align *a, const struct path *w)
 {
 	if (w->next == a->s->groups.n && w->pair != NO_PAIR)
-		return w->cost;
+		return cost_in_all(a, w);
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
 	size_t calls = last ? a->i - last->i : a->i + 1;
 	size_t works = w->next - (last ? last->j + 1 : a->first);
@@ -394,20 +418,6 @@ static void align_call(struct align *a)
 	choose(a, all, n);
 	if (a->pairs.n > added.first)
 		drop_unused(a, &added, first_rival);
-}
-
-/*
- * Returns the cost of a complete path. Groups after the last call belong to calls that have not
- * been read yet. These are few, because calls are read before their work. If recording has stopped,
- * the groups belong to any number of unrecorded calls and cost nothing. Calls after the last group
- * are normal, because their work has not ended yet.
- */
-static uint32_t cost_in_all(const struct align *a, const struct path *w)
-{
-	size_t left = a->s->in->is_closed ? 0 : a->s->groups.n - w->next;
-	bool are_calls_left = w->pair == NO_PAIR || a->pairs.at[w->pair].i + 1 < a->s->calls.n;
-	return w->cost + (left ? COST_FOREIGN + COST_STEP * (uint32_t)left : 0) +
-	       (are_calls_left ? COST_STEP : 0);
 }
 
 static const struct path *best_path(const struct align *a)
