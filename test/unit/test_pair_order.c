@@ -311,6 +311,18 @@ static void test_lost_work(void **state)
 		assert_int_equal(found(k), k);
 }
 
+static void lose_the_first(uint64_t delay)
+{
+	for (uint32_t k = 1; k <= 400; k++) {
+		call(HOOK_LAUNCH, k * 100, k % 4);
+		if (k > 1 && k <= 200)
+			work(REC_KERNEL, k, k * 100 + delay, k % 4);
+	}
+	pair_all();
+	for (uint32_t k = 1; k <= 200; k++)
+		assert_int_equal(found(k), k > 1 ? k : 0);
+}
+
 /*
  * The first work is lost, and that of the last calls has not been read yet. The path that leaves
  * out a whole iteration ends at a later call, and is not better for that.
@@ -318,14 +330,14 @@ static void test_lost_work(void **state)
 static void test_first_work_is_lost_and_more_is_to_come(void **state)
 {
 	(void)state;
-	for (uint32_t k = 1; k <= 400; k++) {
-		call(HOOK_LAUNCH, k * 100, k % 4);
-		if (k > 1 && k <= 200)
-			work(REC_KERNEL, k, k * 100 + 10000, k % 4);
-	}
-	pair_all();
-	for (uint32_t k = 1; k <= 200; k++)
-		assert_int_equal(found(k), k > 1 ? k : 0);
+	lose_the_first(10000);
+}
+
+/* On a shared GPU all work begins late. Then it is no reason to leave out a call. */
+static void test_all_work_begins_late(void **state)
+{
+	(void)state;
+	lose_the_first(200000);
 }
 
 /*
@@ -553,6 +565,7 @@ int main(void)
 		CASE(test_lost_calls),
 		CASE(test_lost_work),
 		CASE(test_first_work_is_lost_and_more_is_to_come),
+		CASE(test_all_work_begins_late),
 		CASE(test_lost_calls_and_work),
 		CASE(test_two_threads_race),
 		CASE(test_streams_distinguish_racing_twins),

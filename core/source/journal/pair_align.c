@@ -478,7 +478,7 @@ static void take_path(struct align *a, const struct path *best)
 	free(until);
 }
 
-void pair_align(struct sides *s)
+static void align(struct sides *s)
 {
 	struct align a = { .s = s, .n_paths = 1 };
 	gaps_learn(s);
@@ -500,4 +500,14 @@ void pair_align(struct sides *s)
 	take_path(&a, best_path(&a));
 	vec_free(&a.pairs);
 	vec_free(&a.rivals);
+}
+
+void pair_align(struct sides *s)
+{
+	align(s);
+	if (!gaps_have_waits(s))
+		return;
+	s->waits_are_usual = true;
+	sides_forget_pairs(s);
+	align(s);
 }

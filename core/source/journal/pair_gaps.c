@@ -172,9 +172,23 @@ uint32_t gap_length_cost(size_t calls, size_t works)
 static uint32_t wait_cost(const struct sides *s, size_t i, size_t j)
 {
 	uint64_t ready = s->calls.at[i].end_ticks;
+	if (s->waits_are_usual)
+		return 0;
 	if (j && s->groups.at[j - 1].end_ticks > ready)
 		ready = s->groups.at[j - 1].end_ticks;
 	return s->groups.at[j].begin_ticks > ready + s->clocks_differ_ticks ? COST_WAITED : 0;
+}
+
+bool gaps_have_waits(const struct sides *s)
+{
+	size_t n = 0, n_waits = 0;
+	for (size_t j = 0; j < s->groups.n; j++) {
+		if (s->groups.at[j].at == PAIR_NO_CALL)
+			continue;
+		n++;
+		n_waits += wait_cost(s, s->groups.at[j].at, j) > 0;
+	}
+	return n_waits * 2 > n;
 }
 
 static size_t apart(size_t a, size_t b)

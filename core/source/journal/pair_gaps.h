@@ -34,6 +34,10 @@ struct gap {
  */
 uint32_t gap_cost(const struct sides *s, const struct gap *g);
 
+/* Returns whether most of the work that is paired began late although the GPU was idle, as on a GPU
+ * that other processes use. */
+bool gaps_have_waits(const struct sides *s);
+
 /* Returns the cost of a gap with this many calls and groups, regardless of ids and times. */
 uint32_t gap_length_cost(size_t calls, size_t works);
 

@@ -24,12 +24,6 @@ enum {
 	WALKS = 3, /* number of passes; each one knows the streams better than the one before */
 };
 
-static void forget_pairs(struct sides *s)
-{
-	for (size_t j = 0; j < s->groups.n; j++)
-		s->groups.at[j].at = PAIR_NO_CALL;
-}
-
 /* ---- One part for each CUPTI stream ---- */
 
 struct parts {
@@ -140,7 +134,7 @@ static void pair_all(struct sides *s)
 	void (*pair)(struct sides *) = do_race ? pair_race : pair_align;
 	pair(s);
 	for (int n = 1; sides_learn_streams(s) && n < WALKS; n++) {
-		forget_pairs(s);
+		sides_forget_pairs(s);
 		pair(s);
 	}
 	if (do_race)

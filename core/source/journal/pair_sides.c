@@ -683,6 +683,12 @@ void sides_list(struct sides *s, const struct pair_input *in)
 		note_gone(s);
 }
 
+void sides_forget_pairs(struct sides *s)
+{
+	for (size_t j = 0; j < s->groups.n; j++)
+		s->groups.at[j].at = PAIR_NO_CALL;
+}
+
 void sides_free(struct sides *s)
 {
 	vec_free(&s->calls);

@@ -104,6 +104,8 @@ struct sides {
 	 * other streams took ids in between, at random.
 	 */
 	bool is_from_race;
+	/* Most work began late although the GPU was idle, so that proves nothing. */
+	bool waits_are_usual;
 	uint32_t odd_cost;	      /* cost of an unexpected id; see pair_gaps.h */
 	uint64_t clocks_differ_ticks; /* upper limit of the difference between GPU and CPU clock */
 };
@@ -111,6 +113,8 @@ struct sides {
 /* Lists the calls and the groups of `in`, which must outlive `s`. Free with sides_free(). */
 void sides_list(struct sides *s, const struct pair_input *in);
 void sides_free(struct sides *s);
+
+void sides_forget_pairs(struct sides *s);
 
 /* Returns whether calls of different threads overlapped. */
 bool sides_race(const struct sides *s);
