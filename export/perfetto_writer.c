@@ -1,11 +1,14 @@
-/* See perfetto_writer.h. Each track has its own sequence, in which times ascend. So the end of a
- * slice stores only the time since the last packet, and takes 12 bytes or a few more. */
+/* See perfetto_writer.h. Each track has its own clock, and times ascend within a track. So the end
+ * of a slice stores only the time since the last packet, and takes 12 bytes or a few more. */
 #include "export/perfetto_writer.h"
 
 enum {
 	FLUSH_BYTES = 1 << 20,
 	PACKET_ROOM = 512, /* bytes for an event without its extras, or for a descriptor without
 			    * its name */
+	ARG_ROOM = 48,	   /* bytes for an argument without its text */
+	FLOW_ROOM = 10,	   /* bytes for one end of an arrow */
+	WORD_ROOM = 24,	   /* bytes for the definition of a word without its text */
 };
 
 static void flush(struct perfetto_writer *w)
@@ -34,7 +37,7 @@ void perfetto_stop(struct perfetto_writer *w)
 	flush(w);
 	pb_free(&w->out);
 	for (int use = 0; use < USES; use++)
-		vec_free(&w->sequence_of[use]);
+		vec_free(&w->words_of[use]);
 }
 
 static void write_clock(struct pb *b, uint32_t id, uint64_t timestamp, bool is_incremental)
@@ -54,6 +57,7 @@ void perfetto_begin_trace(struct perfetto_writer *w, const struct trace_words *w
 	struct pb *b = &w->out;
 	w->words = words;
 	w->sequence = w->sequence ? w->sequence : 1;
+	w->clock = CLOCK_DELTA_LAST; /* the first track begins a sequence */
 	if (!clock)
 		return;
 	uint8_t *packet = packet_begin(w, 0);
@@ -96,35 +100,53 @@ static void intern(struct pb *b, uint32_t field, uint64_t number, const char *te
 	pb_end(b, entry);
 }
 
-void perfetto_sequence(struct perfetto_writer *w, uint64_t track, uint64_t begin_ns)
+static void begin_sequence(struct perfetto_writer *w)
 {
-	struct pb *b = &w->out;
-	uint8_t *packet = packet_begin(w, 4096);
 	w->sequence++;
-	w->now_ns = begin_ns;
-	pb_uint(b, PACKET_SEQUENCE_ID, w->sequence);
-	pb_uint(b, PACKET_SEQUENCE_FLAGS, SEQUENCE_STATE_CLEARED);
-	uint8_t *snapshot = pb_begin(b, PACKET_CLOCK_SNAPSHOT);
-	write_clock(b, CLOCK_DELTA_ID, begin_ns, true);
-	write_clock(b, CLOCK_MONOTONIC_ID, begin_ns + (uint64_t)w->shift_ns, false);
-	pb_end(b, snapshot);
-	uint8_t *defaults = pb_begin(b, PACKET_DEFAULTS);
-	pb_uint(b, DEFAULTS_TIMESTAMP_CLOCK_ID, CLOCK_DELTA_ID);
-	uint8_t *event = pb_begin(b, DEFAULTS_TRACK_EVENT);
-	pb_uint(b, EVENT_TRACK_UUID, track);
-	pb_end(b, event);
-	pb_end(b, defaults);
+	w->clock = CLOCK_DELTA_FIRST;
+	for (int use = 0; use < USES; use++)
+		w->n_words[use] = 0;
+}
+
+static void write_constant_words(struct pb *b)
+{
 	uint8_t *words = pb_begin(b, PACKET_INTERNED_DATA);
 	for (uint32_t i = 0; i < TRACE_CATEGORY_NAMES; i++)
 		intern(b, INTERNED_CATEGORIES, i + 1, trace_category_names[i]);
 	for (uint32_t i = 1; i < TRACE_ARG_NAMES; i++)
 		intern(b, INTERNED_ARG_NAMES, i, trace_arg_names[i]);
 	pb_end(b, words);
+}
+
+void perfetto_events_of(struct perfetto_writer *w, uint64_t track, uint64_t begin_ns)
+{
+	struct pb *b = &w->out;
+	uint8_t *packet = packet_begin(w, 4096);
+	bool is_new = w->clock == CLOCK_DELTA_LAST;
+	if (is_new)
+		begin_sequence(w);
+	else
+		w->clock++;
+	w->now_ns = begin_ns;
+	pb_uint(b, PACKET_SEQUENCE_ID, w->sequence);
+	pb_uint(b, PACKET_SEQUENCE_FLAGS, is_new ? SEQUENCE_STATE_CLEARED : SEQUENCE_NEEDS_STATE);
+	uint8_t *snapshot = pb_begin(b, PACKET_CLOCK_SNAPSHOT);
+	write_clock(b, w->clock, begin_ns, true);
+	write_clock(b, CLOCK_MONOTONIC_ID, begin_ns + (uint64_t)w->shift_ns, false);
+	pb_end(b, snapshot);
+	uint8_t *defaults = pb_begin(b, PACKET_DEFAULTS);
+	pb_uint(b, DEFAULTS_TIMESTAMP_CLOCK_ID, w->clock);
+	uint8_t *event = pb_begin(b, DEFAULTS_TRACK_EVENT);
+	pb_uint(b, EVENT_TRACK_UUID, track);
+	pb_end(b, event);
+	pb_end(b, defaults);
+	if (is_new)
+		write_constant_words(b);
 	pb_end(b, packet);
 }
 
 /* Begins a packet with the time since the last packet. If `ns` is earlier than the last packet,
- * stores 0, because time cannot run backwards within a sequence. */
+ * stores 0, because time cannot run backwards on a track. */
 static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extra)
 {
 	uint8_t *packet = packet_begin(w, extra);
@@ -136,91 +158,53 @@ static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extr
 	return packet;
 }
 
+/* ---- Words ---- */
+
 static void make_room(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
 {
-	size_t before = w->sequence_of[use].n, wanted = w->words->names->texts.n * 2;
+	size_t before = w->words_of[use].n, wanted = w->words->names->texts.n * 2;
 	if (wanted <= word)
 		wanted = word + word / 2 + 1;
-	vec_reserve(&w->sequence_of[use], wanted - before);
-	memset(w->sequence_of[use].at + before, 0,
-	       (wanted - before) * sizeof(*w->sequence_of[use].at));
-	w->sequence_of[use].n = wanted;
+	vec_reserve(&w->words_of[use], wanted - before);
+	memset(w->words_of[use].at + before, 0, (wanted - before) * sizeof(*w->words_of[use].at));
+	w->words_of[use].n = wanted;
 }
 
-/* Writes the word's text in its own packet, before the event that needs it. */
-static void define(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
+/* Gives the word the next number of the sequence, and notes that the next packet must define it.
+ * Returns how many bytes that needs. */
+static size_t number_word(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
+{
+	if (word >= w->words_of[use].n)
+		make_room(w, use, word);
+	w->words_of[use].at[word] =
+		(struct perfetto_word){ .sequence = w->sequence, .number = ++w->n_words[use] };
+	w->fresh[w->n_fresh++] = (struct perfetto_fresh){ .use = use, .word = word };
+	return strlen(trace_word_text(w->words, word)) + WORD_ROOM;
+}
+
+/* Returns how many bytes the definition of the word needs: 0 if the sequence has defined it. */
+static inline size_t need_word(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
+{
+	if (word < w->words_of[use].n && w->words_of[use].at[word].sequence == w->sequence)
+		return 0;
+	return number_word(w, use, word);
+}
+
+/* Defines the words that the packet is the first to need. */
+static void define_words(struct perfetto_writer *w)
 {
 	static const uint8_t fields[USES] = {
 		[USE_EVENT_NAME] = INTERNED_EVENT_NAMES,
 		[USE_ARG_TEXT] = INTERNED_ARG_STRINGS,
 	};
-	const char *text = trace_word_text(w->words, word);
-	uint8_t *packet = packet_begin(w, strlen(text));
-	pb_uint(&w->out, PACKET_SEQUENCE_ID, w->sequence);
-	pb_uint(&w->out, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
 	uint8_t *words = pb_begin(&w->out, PACKET_INTERNED_DATA);
-	intern(&w->out, fields[use], word + 1, text);
+	for (size_t i = 0; i < w->n_fresh; i++) {
+		const struct perfetto_fresh *f = &w->fresh[i];
+		intern(&w->out, fields[f->use], w->words_of[f->use].at[f->word].number,
+		       trace_word_text(w->words, f->word));
+	}
 	pb_end(&w->out, words);
-	pb_end(&w->out, packet);
-}
-
-void perfetto_define_now(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
-{
-	if (word >= w->sequence_of[use].n)
-		make_room(w, use, word);
-	w->sequence_of[use].at[word] = w->sequence;
-	define(w, use, word);
-}
-
-struct perfetto_place perfetto_event_begin(struct perfetto_writer *w, uint64_t ns, int type,
-					   uint32_t word, enum trace_category category,
-					   size_t extra)
-{
-	struct perfetto_place place;
-	uint32_t name = perfetto_define(w, USE_EVENT_NAME, word);
-	place.packet = timed_packet(w, ns, extra);
-	place.body = pb_begin(&w->out, PACKET_TRACK_EVENT);
-	pb_uint(&w->out, EVENT_TYPE, (uint64_t)type);
-	pb_uint(&w->out, EVENT_NAME_IID, name);
-	pb_uint(&w->out, EVENT_CATEGORY_IIDS, (uint64_t)category + 1);
-	return place;
-}
-
-struct perfetto_place perfetto_event_begin_text(struct perfetto_writer *w, uint64_t ns, int type,
-						const char *name, enum trace_category category,
-						size_t extra)
-{
-	struct perfetto_place place = { .packet = timed_packet(w, ns, extra + strlen(name)) };
-	place.body = pb_begin(&w->out, PACKET_TRACK_EVENT);
-	pb_uint(&w->out, EVENT_TYPE, (uint64_t)type);
-	pb_text(&w->out, EVENT_NAME, name);
-	pb_uint(&w->out, EVENT_CATEGORY_IIDS, (uint64_t)category + 1);
-	return place;
-}
-
-void perfetto_event_end(struct perfetto_writer *w, struct perfetto_place place)
-{
-	pb_end(&w->out, place.body);
-	pb_end(&w->out, place.packet);
-}
-
-void perfetto_slice_end(struct perfetto_writer *w, uint64_t ns)
-{
-	uint8_t *packet = timed_packet(w, ns, 0);
-	uint8_t *event = pb_begin(&w->out, PACKET_TRACK_EVENT);
-	pb_uint(&w->out, EVENT_TYPE, TYPE_END);
-	pb_end(&w->out, event);
-	pb_end(&w->out, packet);
-}
-
-void perfetto_count(struct perfetto_writer *w, uint64_t ns, int64_t value)
-{
-	uint8_t *packet = timed_packet(w, ns, 0);
-	uint8_t *event = pb_begin(&w->out, PACKET_TRACK_EVENT);
-	pb_uint(&w->out, EVENT_TYPE, TYPE_COUNTER);
-	pb_uint(&w->out, EVENT_COUNTER_VALUE, (uint64_t)value);
-	pb_end(&w->out, event);
-	pb_end(&w->out, packet);
+	w->n_fresh = 0;
 }
 
 /* ---- Arguments ---- */
@@ -255,7 +239,8 @@ static uint8_t *put_triple(uint8_t *at, const uint32_t value[3])
 	return at;
 }
 
-static inline uint8_t *put_value(uint8_t *at, const struct trace_arg *arg)
+static inline uint8_t *put_value(uint8_t *at, const struct perfetto_writer *w,
+				 const struct trace_arg *arg)
 {
 	switch ((enum trace_arg_kind)arg->kind) {
 	case TRACE_UINT:
@@ -266,7 +251,7 @@ static inline uint8_t *put_value(uint8_t *at, const struct trace_arg *arg)
 		return put_varint(at, arg->uint);
 	case TRACE_WORD:
 		at = put_varint(at, ARG_STRING_IID << 3);
-		return put_varint(at, (uint64_t)arg->word + 1);
+		return put_varint(at, w->words_of[USE_ARG_TEXT].at[arg->word].number);
 	case TRACE_DOUBLE:
 		*at++ = ARG_DOUBLE << 3 | 1;
 		memcpy(at, &arg->real, sizeof(arg->real));
@@ -281,18 +266,76 @@ static inline uint8_t *put_value(uint8_t *at, const struct trace_arg *arg)
 
 /* Writes arguments, which make up most of a trace. The write position is a local variable, so that
  * the compiler keeps it in a register. With b->at instead, writing took 40 % longer. */
-void perfetto_args(struct pb *b, const struct trace_arg *args, size_t n)
+static void write_args(struct perfetto_writer *w, const struct trace_arg *args, size_t n)
 {
+	struct pb *b = &w->out;
 	uint8_t *at = b->at;
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *head = at;
 		head[0] = EVENT_ARGS << 3 | 2;
 		head[2] = ARG_NAME_IID << 3;
 		head[3] = args[i].name;
-		at = put_value(head + 4, &args[i]);
+		at = put_value(head + 4, w, &args[i]);
 		b->at = at;
 		head[1] = 0; /* pb_end() makes room if the length needs more than this byte */
 		pb_end(b, head + 1);
 		at = b->at;
 	}
+}
+
+/* ---- Events ---- */
+
+/* Numbers the event's words. Returns how many bytes the event needs at most. */
+static size_t prepare(struct perfetto_writer *w, const struct trace_slice *s)
+{
+	size_t room = s->n_args * ARG_ROOM + (s->n_flows_out + 1) * FLOW_ROOM;
+	room += s->text ? strlen(s->text) : need_word(w, USE_EVENT_NAME, s->word);
+	for (size_t i = 0; i < s->n_args; i++) {
+		if (s->args[i].kind == TRACE_WORD)
+			room += need_word(w, USE_ARG_TEXT, s->args[i].word);
+		else if (s->args[i].kind == TRACE_TEXT)
+			room += strlen(s->args[i].text);
+	}
+	return room;
+}
+
+void perfetto_event(struct perfetto_writer *w, int type, const struct trace_slice *s, uint64_t flow)
+{
+	struct pb *b = &w->out;
+	uint8_t *packet = timed_packet(w, s->begin_ns, prepare(w, s));
+	if (w->n_fresh)
+		define_words(w);
+	uint8_t *event = pb_begin(b, PACKET_TRACK_EVENT);
+	pb_uint(b, EVENT_TYPE, (uint64_t)type);
+	if (s->text)
+		pb_text(b, EVENT_NAME, s->text);
+	else
+		pb_uint(b, EVENT_NAME_IID, w->words_of[USE_EVENT_NAME].at[s->word].number);
+	pb_uint(b, EVENT_CATEGORY_IIDS, (uint64_t)s->category + 1);
+	write_args(w, s->args, s->n_args);
+	for (size_t i = 0; i < s->n_flows_out; i++)
+		pb_fixed64(b, EVENT_FLOW_IDS, flow + s->flows_out[i]);
+	if (s->has_flow_in)
+		pb_fixed64(b, EVENT_FLOW_ENDS, flow + s->flow_in);
+	pb_end(b, event);
+	pb_end(b, packet);
+}
+
+void perfetto_slice_end(struct perfetto_writer *w, uint64_t ns)
+{
+	uint8_t *packet = timed_packet(w, ns, 0);
+	uint8_t *event = pb_begin(&w->out, PACKET_TRACK_EVENT);
+	pb_uint(&w->out, EVENT_TYPE, TYPE_END);
+	pb_end(&w->out, event);
+	pb_end(&w->out, packet);
+}
+
+void perfetto_count(struct perfetto_writer *w, uint64_t ns, int64_t value)
+{
+	uint8_t *packet = timed_packet(w, ns, 0);
+	uint8_t *event = pb_begin(&w->out, PACKET_TRACK_EVENT);
+	pb_uint(&w->out, EVENT_TYPE, TYPE_COUNTER);
+	pb_uint(&w->out, EVENT_COUNTER_VALUE, (uint64_t)value);
+	pb_end(&w->out, event);
+	pb_end(&w->out, packet);
 }

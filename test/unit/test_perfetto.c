@@ -106,6 +106,36 @@ static void test_what_was_recorded_is_in_the_trace(void **state)
 	jb_free(b);
 }
 
+static size_t sequences(void)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < DECODED_MOST; i++)
+		n += decoded.sequences[i].is_begun;
+	return n;
+}
+
+/* A text takes its bytes once, on how many tracks it may be: the decoder asserts that a sequence
+ * defines it once. A sequence has clocks for 64 tracks. */
+static void test_tracks_share_their_words(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example();
+	encode_journal(b);
+	assert_int_equal(sequences(), 1);
+	decoded_free(&decoded);
+	for (uint32_t i = 1; i <= 64; i++)
+		jb_work(b, 2, REC_MEMSET, 0, i * 100, 50, 88000 + i, 100 + i);
+	encode_journal(b);
+	assert_int_equal(sequences(), 2);
+	for (uint32_t i = 1; i <= 64; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "GPU 0 Stream %u", 100 + i);
+		assert_int_equal(decoded_named(&decoded, name)->total_ns, 50);
+	}
+	decoded_free(&decoded);
+	jb_free(b);
+}
+
 /* Names are bytes of the application's choice. A trace's names are UTF-8. */
 static void test_names_are_utf8(void **state)
 {
@@ -421,6 +451,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_recorded_is_in_the_trace),
+		cmocka_unit_test(test_tracks_share_their_words),
 		cmocka_unit_test(test_names_are_utf8),
 		cmocka_unit_test(test_a_memset_names_its_memory_if_it_is_known),
 		cmocka_unit_test(test_each_device_has_its_group),
