@@ -164,33 +164,46 @@ void perfetto_encode_as(const struct analyzed_step *step, struct perfetto_as *as
 	static const struct trace_visitor visitor = { process,	 track,	  slice,
 						      slice_end, instant, point };
 	struct encoder e = { .as = as };
-	perfetto_start(&e.w, sink, context);
+	perfetto_start(&e.w, &as->shared, sink, context);
 	e.w.shift_ns = as->shift_ns;
-	e.w.sequence = as->sequence;
 	trace_walk(step, &visitor, &e);
-	as->sequence = e.w.sequence;
 	perfetto_stop(&e.w);
+}
+
+void perfetto_as_free(struct perfetto_as *as)
+{
+	perfetto_shared_free(&as->shared);
+	vec_free(&as->threads);
 }
 
 struct file {
 	exporter_sink *sink;
 	void *context;
+	struct perfetto_as as;
 };
 
 static void *begin(exporter_sink *sink, void *context)
 {
 	struct file *f = mem_zero(sizeof(*f));
-	*f = (struct file){ sink, context };
+	f->sink = sink;
+	f->context = context;
+	f->as.is_first = true; /* each step writes how its clocks are related */
 	return f;
 }
 
-/* A trace may follow another one in the same file: tracks have the same ids in all traces of a
- * process, and each trace begins with its own clocks and interned texts. */
+/* Tracks have the same ids in all traces of a process, so a trace may also follow another one in
+ * the same file. */
 static void add(void *file, const struct analyzed_step *step)
 {
-	const struct file *f = file;
-	struct perfetto_as as = { .is_first = true };
-	perfetto_encode_as(step, &as, f->sink, f->context);
+	struct file *f = file;
+	perfetto_encode_as(step, &f->as, f->sink, f->context);
+}
+
+static void end(void *file)
+{
+	struct file *f = file;
+	perfetto_as_free(&f->as);
+	free(f);
 }
 
 const struct exporter exporter_perfetto = {
@@ -202,6 +215,6 @@ const struct exporter exporter_perfetto = {
 	.viewer = "https://ui.perfetto.dev",
 	.begin = begin,
 	.add = add,
-	.end = free,
+	.end = end,
 	.count = trace_count_file,
 };

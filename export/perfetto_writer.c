@@ -3,6 +3,8 @@
 #include "export/perfetto_writer.h"
 
 enum {
+	FIRST_SEQUENCE = 1, /* of clocks and descriptions of tracks */
+	CLOCKS = CLOCK_DELTA_LAST - CLOCK_DELTA_FIRST + 1,
 	FLUSH_BYTES = 1 << 20,
 	PACKET_ROOM = 512, /* bytes for an event without its extras, or for a descriptor without
 			    * its name */
@@ -27,9 +29,10 @@ static uint8_t *packet_begin(struct perfetto_writer *w, size_t extra)
 	return pb_begin(&w->out, TRACE_PACKET);
 }
 
-void perfetto_start(struct perfetto_writer *w, exporter_sink *sink, void *context)
+void perfetto_start(struct perfetto_writer *w, struct perfetto_shared *shared, exporter_sink *sink,
+		    void *context)
 {
-	*w = (struct perfetto_writer){ .sink = sink, .context = context };
+	*w = (struct perfetto_writer){ .shared = shared, .sink = sink, .context = context };
 }
 
 void perfetto_stop(struct perfetto_writer *w)
@@ -56,8 +59,6 @@ void perfetto_begin_trace(struct perfetto_writer *w, const struct trace_words *w
 {
 	struct pb *b = &w->out;
 	w->words = words;
-	w->sequence = w->sequence ? w->sequence : 1;
-	w->clock = CLOCK_DELTA_LAST; /* the first track begins a sequence */
 	if (!clock)
 		return;
 	uint8_t *packet = packet_begin(w, 0);
@@ -67,7 +68,7 @@ void perfetto_begin_trace(struct perfetto_writer *w, const struct trace_words *w
 	write_clock(b, CLOCK_REALTIME_ID, clock->realtime_ns, false);
 	pb_uint(b, SNAPSHOT_PRIMARY, CLOCK_MONOTONIC_ID);
 	pb_end(b, snapshot);
-	pb_uint(b, PACKET_SEQUENCE_ID, 1);
+	pb_uint(b, PACKET_SEQUENCE_ID, FIRST_SEQUENCE);
 	pb_end(b, packet);
 }
 
@@ -76,7 +77,7 @@ struct perfetto_place perfetto_track_begin(struct perfetto_writer *w, uint64_t u
 {
 	struct perfetto_place place;
 	place.packet = packet_begin(w, 1024 + (name ? strlen(name) : 0));
-	pb_uint(&w->out, PACKET_SEQUENCE_ID, 1);
+	pb_uint(&w->out, PACKET_SEQUENCE_ID, FIRST_SEQUENCE);
 	place.body = pb_begin(&w->out, PACKET_TRACK_DESCRIPTOR);
 	pb_uint(&w->out, TRACK_UUID, uuid);
 	if (parent)
@@ -100,12 +101,39 @@ static void intern(struct pb *b, uint32_t field, uint64_t number, const char *te
 	pb_end(b, entry);
 }
 
-static void begin_sequence(struct perfetto_writer *w)
+void perfetto_shared_restart(struct perfetto_shared *s)
 {
-	w->sequence++;
-	w->clock = CLOCK_DELTA_FIRST;
-	for (int use = 0; use < USES; use++)
-		w->n_words[use] = 0;
+	s->clocks.n = 0; /* the next track begins a sequence */
+	for (int use = 0; use < USES; use++) {
+		strtab_free(&s->texts[use]);
+		vec_free(&s->is_written[use]);
+	}
+}
+
+void perfetto_shared_free(struct perfetto_shared *s)
+{
+	perfetto_shared_restart(s);
+	vec_free(&s->clocks);
+}
+
+/* Returns the number of a clock for the track. Begins a sequence if there is none, or no clock is
+ * left. A clock may be set only forwards. */
+static uint32_t choose_clock(struct perfetto_shared *s, uint64_t track, uint64_t begin_ns)
+{
+	size_t i = 0;
+	while (i < s->clocks.n &&
+	       (s->clocks.at[i].track != track || s->clocks.at[i].begin_ns > begin_ns))
+		i++;
+	if (i == CLOCKS) {
+		perfetto_shared_restart(s);
+		i = 0;
+	}
+	if (!s->clocks.n)
+		s->sequence = s->sequence ? s->sequence + 1 : FIRST_SEQUENCE + 1;
+	if (i == s->clocks.n)
+		vec_push(&s->clocks, (struct perfetto_clock){ 0 });
+	s->clocks.at[i] = (struct perfetto_clock){ track, begin_ns };
+	return CLOCK_DELTA_FIRST + (uint32_t)i;
 }
 
 static void write_constant_words(struct pb *b)
@@ -122,20 +150,17 @@ void perfetto_events_of(struct perfetto_writer *w, uint64_t track, uint64_t begi
 {
 	struct pb *b = &w->out;
 	uint8_t *packet = packet_begin(w, 4096);
-	bool is_new = w->clock == CLOCK_DELTA_LAST;
-	if (is_new)
-		begin_sequence(w);
-	else
-		w->clock++;
+	uint32_t before = w->shared->sequence, clock = choose_clock(w->shared, track, begin_ns);
+	bool is_new = w->shared->sequence != before;
 	w->now_ns = begin_ns;
-	pb_uint(b, PACKET_SEQUENCE_ID, w->sequence);
+	pb_uint(b, PACKET_SEQUENCE_ID, w->shared->sequence);
 	pb_uint(b, PACKET_SEQUENCE_FLAGS, is_new ? SEQUENCE_STATE_CLEARED : SEQUENCE_NEEDS_STATE);
 	uint8_t *snapshot = pb_begin(b, PACKET_CLOCK_SNAPSHOT);
-	write_clock(b, w->clock, begin_ns, true);
+	write_clock(b, clock, begin_ns, true);
 	write_clock(b, CLOCK_MONOTONIC_ID, begin_ns + (uint64_t)w->shift_ns, false);
 	pb_end(b, snapshot);
 	uint8_t *defaults = pb_begin(b, PACKET_DEFAULTS);
-	pb_uint(b, DEFAULTS_TIMESTAMP_CLOCK_ID, w->clock);
+	pb_uint(b, DEFAULTS_TIMESTAMP_CLOCK_ID, clock);
 	uint8_t *event = pb_begin(b, DEFAULTS_TRACK_EVENT);
 	pb_uint(b, EVENT_TRACK_UUID, track);
 	pb_end(b, event);
@@ -153,7 +178,7 @@ static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extr
 	uint64_t delta = ns > w->now_ns ? ns - w->now_ns : 0;
 	w->now_ns += delta;
 	pb_uint(&w->out, PACKET_TIMESTAMP, delta);
-	pb_uint(&w->out, PACKET_SEQUENCE_ID, w->sequence);
+	pb_uint(&w->out, PACKET_SEQUENCE_ID, w->shared->sequence);
 	pb_uint(&w->out, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
 	return packet;
 }
@@ -170,22 +195,29 @@ static void make_room(struct perfetto_writer *w, enum perfetto_use use, uint32_t
 	w->words_of[use].n = wanted;
 }
 
-/* Gives the word the next number of the sequence, and notes that the next packet must define it.
- * Returns how many bytes that needs. */
+/* Gives the word the number of its text. If the sequence has not written the text, notes that the
+ * next packet must. Returns how many bytes that needs. */
 static size_t number_word(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
 {
+	struct perfetto_shared *s = w->shared;
+	const char *text = trace_word_text(w->words, word);
+	uint32_t id = strtab_intern(&s->texts[use], text);
 	if (word >= w->words_of[use].n)
 		make_room(w, use, word);
 	w->words_of[use].at[word] =
-		(struct perfetto_word){ .sequence = w->sequence, .number = ++w->n_words[use] };
+		(struct perfetto_word){ .sequence = s->sequence, .number = id + 1 };
+	vec_at_id(&s->is_written[use], id);
+	if (s->is_written[use].at[id])
+		return 0;
+	s->is_written[use].at[id] = true;
 	w->fresh[w->n_fresh++] = (struct perfetto_fresh){ .use = use, .word = word };
-	return strlen(trace_word_text(w->words, word)) + WORD_ROOM;
+	return strlen(text) + WORD_ROOM;
 }
 
-/* Returns how many bytes the definition of the word needs: 0 if the sequence has defined it. */
+/* Returns how many bytes the definition of the word needs: 0 if the sequence has written it. */
 static inline size_t need_word(struct perfetto_writer *w, enum perfetto_use use, uint32_t word)
 {
-	if (word < w->words_of[use].n && w->words_of[use].at[word].sequence == w->sequence)
+	if (word < w->words_of[use].n && w->words_of[use].at[word].sequence == w->shared->sequence)
 		return 0;
 	return number_word(w, use, word);
 }

@@ -1,8 +1,9 @@
 /*
  * Writes the packets of a Perfetto trace: tracks, slices, counters, arguments. Each track has its
  * own clock, and a packet stores the time since the track's packet before it. The packets of up to
- * 64 tracks belong to one sequence. A word (trace_words.h) is written once per sequence, and then
- * referred to by its number. This module knows Perfetto's schema, but not what a trace shows.
+ * 64 tracks belong to one sequence, those of all steps together. The text of a word (trace_words.h)
+ * is written once per sequence, and then referred to by its number. This module knows Perfetto's
+ * schema, but not what a trace shows.
  */
 #ifndef EXPORT_PERFETTO_WRITER_H
 #define EXPORT_PERFETTO_WRITER_H
@@ -18,10 +19,28 @@
 /* What a word is used for. A word is written once per sequence and use. */
 enum perfetto_use { USE_EVENT_NAME, USE_ARG_TEXT, USES };
 
+struct perfetto_clock {
+	uint64_t track;
+	uint64_t begin_ns; /* when the track's events last began */
+};
+
+/* What a trace's steps and processes have in common. All zeros is a valid start. */
+struct perfetto_shared {
+	uint32_t sequence;		   /* number of the current one; 0: there was none */
+	VEC(struct perfetto_clock) clocks; /* of the sequence, from CLOCK_DELTA_FIRST on */
+	/* The texts that the sequence has written. They are numbered as they come, because small
+	 * numbers need fewer bytes. */
+	struct strtab texts[USES];
+	VEC(bool) is_written[USES]; /* by id of the text */
+};
+
+/* Begins another file, whose sequences have other numbers. */
+void perfetto_shared_restart(struct perfetto_shared *s);
+void perfetto_shared_free(struct perfetto_shared *s);
+
 struct perfetto_word {
-	uint32_t sequence; /* the last one that defined the word */
-	uint32_t number;   /* of the word in that sequence; words are numbered as they come,
-			    * because small numbers need fewer bytes */
+	uint32_t sequence; /* the last one that knows the word */
+	uint32_t number;   /* of the word's text in that sequence */
 };
 
 struct perfetto_fresh {
@@ -34,17 +53,17 @@ struct perfetto_writer {
 	exporter_sink *sink;
 	void *context;
 	const struct trace_words *words;
-	uint32_t sequence; /* number of the current sequence */
-	uint32_t clock;	   /* number of the current track's clock in the sequence */
-	uint64_t now_ns;   /* time of the last packet */
-	int64_t shift_ns;  /* is added to all times */
+	struct perfetto_shared *shared;
+	uint64_t now_ns;				  /* time of the last packet */
+	int64_t shift_ns;				  /* is added to all times */
 	VEC(struct perfetto_word) words_of[USES];	  /* index: a word */
-	uint32_t n_words[USES];				  /* numbers given in this sequence */
 	struct perfetto_fresh fresh[TRACE_ARGS_MOST + 1]; /* words that the next event defines */
 	size_t n_fresh;
 };
 
-void perfetto_start(struct perfetto_writer *w, exporter_sink *sink, void *context);
+/* `shared` must outlive the writer. */
+void perfetto_start(struct perfetto_writer *w, struct perfetto_shared *shared, exporter_sink *sink,
+		    void *context);
 void perfetto_stop(struct perfetto_writer *w);
 
 /* Begins the packets of a process. Writes how the clocks are related, unless `clock` is NULL. */

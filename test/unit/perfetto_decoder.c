@@ -228,19 +228,24 @@ static void take_event(struct decoded *d, struct decoded_sequence *s, struct byt
 	}
 }
 
-/* What begins a track's events: the track, and a clock that no track of the sequence has used. */
+/* What begins a track's events: the track, and a clock, which no other track of the sequence has
+ * and which is set only forwards. */
 static void begin_track(struct decoded_sequence *s, struct bytes packet, struct bytes defaults)
 {
 	struct bytes snapshot, event;
 	struct field f;
 	uint64_t clock = number_of(defaults, 58);
 	assert_true(body_of(packet, 6, &snapshot) && body_of(defaults, 11, &event));
-	assert_in_range(clock, s->last_clock ? s->last_clock + 1 : 64, 127);
-	s->last_clock = clock;
+	assert_in_range(clock, 64, 127);
 	while (next(&snapshot, &f))
 		if (f.number == 1 && number_of(f.body, 1) == clock)
 			s->now = number_of(f.body, 2);
 	s->track = number_of(event, 11);
+	uint64_t *track = &s->track_of_clock[clock - 64], *begin = &s->begin_of_clock[clock - 64];
+	assert_true(!*track || *track == s->track);
+	assert_true(s->now >= *begin);
+	*track = s->track;
+	*begin = s->now;
 }
 
 static void take_packet(struct decoded *d, struct bytes packet)
@@ -249,15 +254,16 @@ static void take_packet(struct decoded *d, struct bytes packet)
 	uint64_t id = number_of(packet, 10), flags = number_of(packet, 13);
 	assert_true(id && id < DECODED_MOST);
 	struct decoded_sequence *s = &d->sequences[id];
-	if (!d->n_packets++) {
+	if (!d->n_packets++)
 		assert_true(body_of(packet, 6, &body));
+	if (!body_of(packet, 59, &body) && body_of(packet, 6, &body)) {
 		assert_int_equal(number_of(body, 2),
 				 3); /* all times are related to CLOCK_MONOTONIC */
 		return;
 	}
 	if (flags & 1) {
+		assert_false(s->is_begun);
 		s->is_begun = true;
-		s->last_clock = 0;
 	}
 	if (body_of(packet, 59, &body))
 		begin_track(s, packet, body);

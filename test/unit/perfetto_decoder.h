@@ -28,7 +28,9 @@ struct decoded_slice {
 };
 
 struct decoded_sequence {
-	uint64_t now, track, last_clock;
+	uint64_t now, track;
+	/* by number of the clock - 64 */
+	uint64_t track_of_clock[64], begin_of_clock[64];
 	bool is_begun;
 	char *names[DECODED_NAMES];
 	char *arg_strings[DECODED_NAMES], *arg_names[DECODED_NAMES];

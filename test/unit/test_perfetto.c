@@ -34,6 +34,29 @@ static void decode_step(void *context, struct ingest *f, struct model_step *m)
 	++*(int *)context;
 }
 
+/* Adds the step to the same file as those before it. */
+static void add_step(void *context, struct ingest *f, struct model_step *m)
+{
+	struct analyzer a;
+	(void)f;
+	analyzer_start(&a, m->tables, m->frames);
+	exporter_perfetto.add(context, analyzer_add(&a, m, false));
+	analyzer_free(&a);
+}
+
+static void encode_in_one_file(const struct journal_builder *b)
+{
+	struct encoded bytes = { 0 };
+	struct ingest f;
+	void *file = exporter_perfetto.begin(encoded_append, &bytes);
+	const struct ingest_sink sink = { .context = file, .step = add_step };
+	ingest_written(&f, b, &sink, false);
+	ingest_close(&f);
+	exporter_perfetto.end(file);
+	decode(&decoded, bytes.at, bytes.n);
+	vec_free(&bytes);
+}
+
 static void encode_journal(const struct journal_builder *b)
 {
 	int n_steps = 0;
@@ -132,6 +155,34 @@ static void test_tracks_share_their_words(void **state)
 		snprintf(name, sizeof(name), "GPU 0 Stream %u", 100 + i);
 		assert_int_equal(decoded_named(&decoded, name)->total_ns, 50);
 	}
+	decoded_free(&decoded);
+	jb_free(b);
+}
+
+/* The steps of a file share their texts, too, and each track keeps its clock. */
+static void test_steps_share_their_words(void **state)
+{
+	enum { STEPS = 20 };
+	(void)state;
+	struct journal_builder *b = jb_new(64, 4096);
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "_Z6kernelPf");
+	jb_launch_shape(b, 7, 1, 16);
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 1, 0);
+	for (uint32_t i = 1; i <= STEPS; i++) {
+		uint64_t at = i * 10000;
+		jb_step(b, 1, STEP_BEGIN, at, i, SCHED_RECORD);
+		jb_call(b, 1, JB_LAUNCH, at + 1000, 600, i, 7);
+		jb_work(b, 2, REC_KERNEL, 1, at + 1700, 900, i, 7);
+	}
+	jb_step(b, 1, STEP_BEGIN, (STEPS + 1) * 10000, STEPS + 1, SCHED_NONE);
+	jb_end(b, (STEPS + 2) * 10000);
+	encode_in_one_file(b);
+	assert_int_equal(sequences(), 1);
+	assert_int_equal(decoded_named(&decoded, "main")->n_slices, STEPS);
+	assert_int_equal(decoded_named(&decoded, "main")->total_ns, STEPS * 600);
+	assert_int_equal(decoded_named(&decoded, "GPU 0 Stream 7")->total_ns, STEPS * 900);
 	decoded_free(&decoded);
 	jb_free(b);
 }
@@ -452,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_recorded_is_in_the_trace),
 		cmocka_unit_test(test_tracks_share_their_words),
+		cmocka_unit_test(test_steps_share_their_words),
 		cmocka_unit_test(test_names_are_utf8),
 		cmocka_unit_test(test_a_memset_names_its_memory_if_it_is_known),
 		cmocka_unit_test(test_each_device_has_its_group),
