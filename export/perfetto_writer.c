@@ -5,6 +5,7 @@
 enum {
 	FIRST_SEQUENCE = 1, /* of clocks and descriptions of tracks */
 	CLOCKS = CLOCK_DELTA_LAST - CLOCK_DELTA_FIRST + 1,
+	CONSTANT_WORDS = TRACE_CATEGORY_NAMES + TRACE_ARG_NAMES - 1,
 	FLUSH_BYTES = 1 << 20,
 	PACKET_ROOM = 512, /* bytes for an event without its extras, or for a descriptor without
 			    * its name */
@@ -104,6 +105,7 @@ static void intern(struct pb *b, uint32_t field, uint64_t number, const char *te
 void perfetto_shared_restart(struct perfetto_shared *s)
 {
 	s->clocks.n = 0; /* the next track begins a sequence */
+	s->n_packets = s->n_copied = 0;
 	for (int use = 0; use < USES; use++) {
 		strtab_free(&s->texts[use]);
 		vec_free(&s->is_written[use]);
@@ -116,15 +118,26 @@ void perfetto_shared_free(struct perfetto_shared *s)
 	vec_free(&s->clocks);
 }
 
-/* Returns the number of a clock for the track. Begins a sequence if there is none, or no clock is
- * left. A clock may be set only forwards. */
+/* Whenever the track of a sequence changes, Perfetto copies all texts that the sequence has
+ * written. Returns whether it copies more than two per packet, besides the constant words of 64
+ * tracks. Then another sequence, which writes its texts again, needs less time and memory. */
+static bool copies_too_much(const struct perfetto_shared *s)
+{
+	return s->n_copied > 2 * s->n_packets + CLOCKS * CONSTANT_WORDS;
+}
+
+/* Returns the number of a clock for the track. Begins a sequence if there is none, no clock is
+ * left, or Perfetto copies too much. A clock may be set only forwards. */
 static uint32_t choose_clock(struct perfetto_shared *s, uint64_t track, uint64_t begin_ns)
 {
 	size_t i = 0;
 	while (i < s->clocks.n &&
 	       (s->clocks.at[i].track != track || s->clocks.at[i].begin_ns > begin_ns))
 		i++;
-	if (i == CLOCKS) {
+	for (int use = 0; use < USES; use++)
+		s->n_copied += s->texts[use].texts.n;
+	s->n_copied += CONSTANT_WORDS;
+	if (i == CLOCKS || copies_too_much(s)) {
 		perfetto_shared_restart(s);
 		i = 0;
 	}
@@ -177,6 +190,7 @@ static uint8_t *timed_packet(struct perfetto_writer *w, uint64_t ns, size_t extr
 	uint8_t *packet = packet_begin(w, extra);
 	uint64_t delta = ns > w->now_ns ? ns - w->now_ns : 0;
 	w->now_ns += delta;
+	w->shared->n_packets++;
 	pb_uint(&w->out, PACKET_TIMESTAMP, delta);
 	pb_uint(&w->out, PACKET_SEQUENCE_ID, w->shared->sequence);
 	pb_uint(&w->out, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);

@@ -32,6 +32,8 @@ struct perfetto_shared {
 	 * numbers need fewer bytes. */
 	struct strtab texts[USES];
 	VEC(bool) is_written[USES]; /* by id of the text */
+	/* of the sequence: packets of events; texts that Perfetto copies (copies_too_much()) */
+	uint64_t n_packets, n_copied;
 };
 
 /* Begins another file, whose sequences have other numbers. */
