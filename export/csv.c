@@ -1,9 +1,10 @@
 /*
- * Writes the steps of a window as tables: kernels, calls, steps, lines, operators (docs/tables.md).
+ * Writes the steps of a window as tables: kernels, calls, lines and others (docs/tables.md).
  * The files are CSV as in RFC 4180: fields with commas, quotes or line ends are in quotes, and
  * lines end with CR LF. Times are ns since the begin of the first step.
  */
 #include "core/symbols/frames.h"
+#include "core/whatif/critical_spans.h"
 #include "export/exporter.h"
 #include "export/outfile.h"
 
@@ -23,7 +24,8 @@
 	X(STEPS, "steps",                                                                         \
 	  "step,begin_ns,duration_ns,calls,launches,kernels,copies,memsets,gpu_work_ns")          \
 	X(LINES, "lines", "step,file,line,function,calls,launches,calls_ns,gpu_work_ns")          \
-	X(OPERATORS, "operators", "step,name,count,host_ns,gpu_work_ns,self_gpu_work_ns")
+	X(OPERATORS, "operators", "step,name,count,host_ns,gpu_work_ns,self_gpu_work_ns")         \
+	X(CRITICAL, "critical_path", "step,kind,name,begin_ns,duration_ns,count,file,line,function")
 
 enum {
 #define X(id, name, header) TABLE_##id,
@@ -376,6 +378,27 @@ static void write_operators(struct csv *c)
 	free(o.gpu_ns);
 }
 
+/* ---- The critical path ---- */
+
+static void put_critical(struct csv *c, const struct critical_span *s)
+{
+	put_uint(c, c->m->number);
+	put_text(c, critical_kinds[s->kind].name);
+	put_text(c, s->name ? strtab_text(&c->m->tables->names, s->name) : "");
+	put_span(c, s->begin_ns, s->end_ns);
+	put_uint(c, s->count);
+	put_site(c, s->site);
+	end_row(c);
+}
+
+static void write_critical(struct csv *c)
+{
+	const struct critical_spans *path = c->step->critical;
+	use_table(c, TABLE_CRITICAL);
+	for (size_t i = 0; path && i < path->at.n; i++)
+		put_critical(c, &path->at.at[i]);
+}
+
 /* ---- The files ---- */
 
 static const char *const suffixes[] = {
@@ -431,6 +454,7 @@ static void add(void *file, const struct analyzed_step *step)
 	write_step(c);
 	write_lines(c);
 	write_operators(c);
+	write_critical(c);
 	c->correlation += c->m->calls.n + c->m->works.n;
 }
 

@@ -37,6 +37,20 @@ static void write_counts(struct kineto_file *k, const struct collective *row,
 	kineto_arg_int(k, "Out msg nelems", (int64_t)(is_out_part ? l->count : all));
 }
 
+/* In PyTorch, "Rank" is that of the root or of the other side, if there is one, else that of the
+ * caller. */
+static void write_ranks(struct kineto_file *k, const struct collective *row,
+			const struct model_library *l)
+{
+	if (l->peer >= 0)
+		kineto_arg_int(k, "Rank", l->peer);
+	else if (l->rank != MODEL_NO_RANK)
+		kineto_arg_int(k, "Rank", l->rank);
+	if (l->facts == FACTS_MESSAGE && l->peer >= 0)
+		kineto_arg_int(k, row && row->count == COUNT_OUT ? "Src Rank" : "Dst Rank",
+			       l->peer);
+}
+
 void kineto_comm_args(struct kineto_file *k, const struct model_library *l)
 {
 	const struct collective *row = row_of(k, l);
@@ -49,14 +63,11 @@ void kineto_comm_args(struct kineto_file *k, const struct model_library *l)
 		kineto_arg_text(k, "dtype", type->torch);
 	write_counts(k, row, l);
 	kineto_arg_int(k, "Group size", l->n_ranks);
-	kineto_arg_int(k, "Rank", l->rank);
+	write_ranks(k, row, l);
 	if (l->comm) {
 		group_name(name, sizeof(name), l->comm);
 		kineto_arg_text(k, "Process Group Name", name);
 	}
-	if (l->facts == FACTS_MESSAGE && l->peer >= 0)
-		kineto_arg_int(k, row && row->count == COUNT_OUT ? "Src Rank" : "Dst Rank",
-			       l->peer);
 	if (l->sequence)
 		kineto_arg_int(k, "Seq", l->sequence);
 }

@@ -89,7 +89,8 @@ static void begin_rank(void *context, size_t rank)
 	a->rank = rank;
 	a->is_begun = false;
 	/* numbers of sequences differ between the files, so that their clocks do in any version */
-	a->as = (struct perfetto_as){ .is_first = true, .sequence = a->as.sequence };
+	perfetto_shared_restart(&a->as.shared);
+	a->as.is_first = true;
 }
 
 static void archive_bytes(void *context, const void *bytes, size_t n)
@@ -192,6 +193,7 @@ static int write_archive(struct merge *m, const char *path, void (*complain)(con
 	if (error)
 		return error;
 	read_all(m, &(struct pass){ &sink, begin_rank, end_rank }, complain);
+	perfetto_as_free(&a.as);
 	if (!m->ranks.n) {
 		zip_abandon(&a.zip);
 		return nothing_left(path, e);
@@ -266,7 +268,7 @@ static int write_plain(struct merge *m, const char *path, void (*complain)(const
 	if (error)
 		return error;
 	read_all(m, &(struct pass){ &sink, plain_begin, NULL }, complain);
-	vec_free(&p.as.threads);
+	perfetto_as_free(&p.as);
 	return outfile_close(&p.out, e);
 }
 

@@ -127,44 +127,15 @@ static void track(void *context, const struct trace_track *t)
 		pb_uint(b, TRACK_MERGE, MERGE_NONE);
 	perfetto_track_end(&e->w, place);
 	if (!t->is_group)
-		perfetto_sequence(&e->w, uuid, t->begin_ns);
+		perfetto_events_of(&e->w, uuid, t->begin_ns);
 }
 
 /* ---- Events ---- */
 
-/* Defines the words of an event's arguments. Returns how many bytes the arguments need at most. */
-static size_t prepare_args(struct perfetto_writer *w, const struct trace_slice *s)
-{
-	size_t room = s->n_args * PERFETTO_ARG_ROOM;
-	for (size_t i = 0; i < s->n_args; i++) {
-		if (s->args[i].kind == TRACE_WORD)
-			perfetto_define(w, USE_ARG_TEXT, s->args[i].word);
-		else if (s->args[i].kind == TRACE_TEXT)
-			room += strlen(s->args[i].text);
-	}
-	return room;
-}
-
-static void write_event(struct encoder *e, const struct trace_slice *s, int type)
-{
-	struct pb *b = &e->w.out;
-	size_t room = prepare_args(&e->w, s) + (s->n_flows_out + 1) * PERFETTO_FLOW_ROOM;
-	struct perfetto_place place = s->text ? perfetto_event_begin_text(&e->w, s->begin_ns, type,
-									  s->text, s->category,
-									  room)
-					      : perfetto_event_begin(&e->w, s->begin_ns, type,
-								     s->word, s->category, room);
-	perfetto_args(b, s->args, s->n_args);
-	for (size_t i = 0; i < s->n_flows_out; i++)
-		pb_fixed64(b, EVENT_FLOW_IDS, e->flow + s->flows_out[i]);
-	if (s->has_flow_in)
-		pb_fixed64(b, EVENT_FLOW_ENDS, e->flow + s->flow_in);
-	perfetto_event_end(&e->w, place);
-}
-
 static void slice(void *context, const struct trace_slice *s)
 {
-	write_event(context, s, TYPE_BEGIN);
+	struct encoder *e = context;
+	perfetto_event(&e->w, TYPE_BEGIN, s, e->flow);
 }
 
 static void slice_end(void *context, uint64_t ns)
@@ -175,7 +146,8 @@ static void slice_end(void *context, uint64_t ns)
 
 static void instant(void *context, const struct trace_slice *s)
 {
-	write_event(context, s, TYPE_INSTANT);
+	struct encoder *e = context;
+	perfetto_event(&e->w, TYPE_INSTANT, s, e->flow);
 }
 
 static void point(void *context, uint64_t ns, int64_t value)
@@ -192,33 +164,46 @@ void perfetto_encode_as(const struct analyzed_step *step, struct perfetto_as *as
 	static const struct trace_visitor visitor = { process,	 track,	  slice,
 						      slice_end, instant, point };
 	struct encoder e = { .as = as };
-	perfetto_start(&e.w, sink, context);
+	perfetto_start(&e.w, &as->shared, sink, context);
 	e.w.shift_ns = as->shift_ns;
-	e.w.sequence = as->sequence;
 	trace_walk(step, &visitor, &e);
-	as->sequence = e.w.sequence;
 	perfetto_stop(&e.w);
+}
+
+void perfetto_as_free(struct perfetto_as *as)
+{
+	perfetto_shared_free(&as->shared);
+	vec_free(&as->threads);
 }
 
 struct file {
 	exporter_sink *sink;
 	void *context;
+	struct perfetto_as as;
 };
 
 static void *begin(exporter_sink *sink, void *context)
 {
 	struct file *f = mem_zero(sizeof(*f));
-	*f = (struct file){ sink, context };
+	f->sink = sink;
+	f->context = context;
+	f->as.is_first = true; /* each step writes how its clocks are related */
 	return f;
 }
 
-/* A trace may follow another one in the same file: tracks have the same ids in all traces of a
- * process, and each trace begins with its own clocks and interned texts. */
+/* Tracks have the same ids in all traces of a process, so a trace may also follow another one in
+ * the same file. */
 static void add(void *file, const struct analyzed_step *step)
 {
-	const struct file *f = file;
-	struct perfetto_as as = { .is_first = true };
-	perfetto_encode_as(step, &as, f->sink, f->context);
+	struct file *f = file;
+	perfetto_encode_as(step, &f->as, f->sink, f->context);
+}
+
+static void end(void *file)
+{
+	struct file *f = file;
+	perfetto_as_free(&f->as);
+	free(f);
 }
 
 const struct exporter exporter_perfetto = {
@@ -230,6 +215,6 @@ const struct exporter exporter_perfetto = {
 	.viewer = "https://ui.perfetto.dev",
 	.begin = begin,
 	.add = add,
-	.end = free,
+	.end = end,
 	.count = trace_count_file,
 };

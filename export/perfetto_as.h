@@ -3,16 +3,15 @@
 #define EXPORT_PERFETTO_AS_H
 
 #include "export/exporter.h"
+#include "export/perfetto_writer.h"
 
-/*
- * How a process appears in the trace. `sequence` starts as 0 and is passed on from step to step,
- * and from process to process of a trace, because the numbers of sequences are those of a trace.
- */
+/* How a process appears in the trace. Free it with perfetto_as_free(). */
 struct perfetto_as {
-	int64_t shift_ns;  /* is added to all times */
-	bool is_first;	   /* of the trace: writes how its clocks are related */
-	uint32_t sequence; /* last number used */
-	uint64_t salt;	   /* makes the tracks differ from those of other processes; 0: none */
+	int64_t shift_ns;	       /* is added to all times */
+	bool is_first;		       /* of the trace: writes how its clocks are related */
+	struct perfetto_shared shared; /* is passed on from step to step, and from process to
+					* process of a trace */
+	uint64_t salt; /* makes the tracks differ from those of other processes; 0: none */
 	/* 0: the process keeps its pid. Else its number: processes of several machines may have the
 	 * same pid, and Perfetto would take them for one. */
 	uint32_t number;
@@ -23,5 +22,6 @@ struct perfetto_as {
 /* Encodes a step, as exporter_perfetto does. */
 void perfetto_encode_as(const struct analyzed_step *step, struct perfetto_as *as,
 			exporter_sink *sink, void *context);
+void perfetto_as_free(struct perfetto_as *as);
 
 #endif

@@ -27,7 +27,8 @@ enum {
 	CLOCK_REALTIME_ID = 1,
 	CLOCK_MONOTONIC_ID = 3,
 	CLOCK_BOOTTIME_ID = 6,
-	CLOCK_DELTA_ID = 64, /* clock ids from 64 to 127 are local to a sequence */
+	CLOCK_DELTA_FIRST = 64, /* clock ids from 64 to 127 are local to a sequence */
+	CLOCK_DELTA_LAST = 127,
 
 	DEFAULTS_TRACK_EVENT = 11,
 	DEFAULTS_TIMESTAMP_CLOCK_ID = 58,

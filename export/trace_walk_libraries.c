@@ -38,10 +38,10 @@ static void nccl_args(struct walk *w, const struct model_library *l)
 		nccl_rates(w, l, bytes);
 	if (l->comm)
 		walk_pointer(w, TRACE_ARG_COMM, l->comm);
-	if (l->n_ranks) {
+	if (l->n_ranks && l->rank != MODEL_NO_RANK)
 		walk_uint(w, TRACE_ARG_RANK, l->rank);
+	if (l->n_ranks)
 		walk_uint(w, TRACE_ARG_RANKS, l->n_ranks);
-	}
 	if (l->peer >= 0)
 		walk_uint(w, l->facts == FACTS_MESSAGE ? TRACE_ARG_PEER_RANK : TRACE_ARG_ROOT,
 			  (uint64_t)l->peer);

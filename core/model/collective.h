@@ -20,6 +20,7 @@ struct collective {
 	const char *range; /* name of PyTorch's range around the call, "nccl:all_reduce" */
 	/* the call's `count` is one rank's part, 1/n of the total */
 	bool counts_one_part;
+	bool has_root; /* one rank sends to all, or all to one */
 	/* with n ranks, the bytes that cross a link are the call's bytes * `links` * (n - 1) / n;
 	 * 0: they are the call's bytes */
 	uint8_t links;

@@ -139,7 +139,8 @@ struct model_library {
 	/* index in `works` of the longest kernel, or of the longest work if there is no kernel;
 	 * MODEL_NO_WORK: no work */
 	uint32_t work;
-	uint16_t status, rank, n_ranks; /* `status`: the library's result code, 0: success */
+	uint16_t status, rank, n_ranks; /* `status`: the library's result code, 0: success;
+					 * `rank`: MODEL_NO_RANK: not known */
 	/* `family`: enum record_library; `facts`: enum library_facts, which says what `type` and
 	 * `compute` are */
 	uint8_t family, facts, type, compute;
@@ -148,6 +149,7 @@ struct model_library {
 };
 
 #define MODEL_NO_WORK UINT32_MAX
+#define MODEL_NO_RANK UINT16_MAX
 
 enum model_unit { UNIT_COUNT, UNIT_BYTES };
 

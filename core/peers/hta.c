@@ -49,9 +49,9 @@ int hta_analyze(struct peer_tables *to, const char *const *paths, size_t n, bool
 		struct err *e)
 {
 	static void (*const analyses[])(const struct hta_job *) = {
-		hta_add_steps,	   hta_add_temporal,	hta_add_idle,	  hta_add_types,
-		hta_add_kernels,   hta_add_overlap,	hta_add_launches, hta_add_queues,
-		hta_add_bandwidth, hta_add_annotations,
+		hta_add_steps,	   hta_add_temporal,	hta_add_idle,	   hta_add_types,
+		hta_add_kernels,   hta_add_overlap,	hta_add_launches,  hta_add_queues,
+		hta_add_bandwidth, hta_add_annotations, hta_add_operators,
 	};
 	struct hta_rank *ranks = mem_zero((n + 1) * sizeof(*ranks)), r;
 	struct hta_job job = { ranks, 0, to };

@@ -69,6 +69,7 @@ void hta_add_idle(const struct hta_job *j);
 void hta_add_queues(const struct hta_job *j);
 void hta_add_bandwidth(const struct hta_job *j);
 void hta_add_launches(const struct hta_job *j);
+void hta_add_operators(const struct hta_job *j);
 
 /* Adds the cells of a summary. */
 struct pandas_summary;

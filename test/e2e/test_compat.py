@@ -8,6 +8,7 @@ import json
 import os
 import unittest
 
+import kineto
 from harness import Case
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -94,6 +95,30 @@ class Hta(Compat):
             for name, (trace, result) in found.items():
                 with self.subTest(trace=name, tool=tool):
                     self.check(tool, trace, result)
+
+    def test_operators_and_their_delays_are_hta_s(self):
+        found = expected("hta.delays.json")
+        self.assertGreaterEqual(len(found), 2)
+        for name, (trace, result) in found.items():
+            for tool, rows in read(result).items():
+                with self.subTest(trace=name, tool=tool):
+                    ours = self.compat(tool, trace)["aten_op_kernels_and_delay"]
+                    self.assertEqual([{**row, "rank": 0} for row in rows],
+                                     [{**row, "rank": 0} for row in ours])
+
+    def test_operators_without_work_have_no_delays(self):
+        """HTA gives up if a launch in an operator has no work."""
+        t = kineto.Trace()
+        t.operator("aten::mm", 100, 50)
+        t.launch("gemm", 110, 200, 50)
+        path = t.write(os.path.join(self.base, "trace.json"))
+        (row,) = self.compat("hta", path)["aten_op_kernels_and_delay"]
+        self.assertEqual(row, {
+            "rank": 0, "aten_op_name": "aten::mm", "kernel_sequence": "gemm",
+            "occurrence_count": 1, "avg_aten_op_launch_delay": 10, "avg_runtime_delay": 90})
+        t.call("cudaLaunchKernel", 120, 5)
+        path = t.write(os.path.join(self.base, "trace2.json"))
+        self.assertEqual(self.compat("hta", path)["aten_op_kernels_and_delay"], [])
 
     def test_the_text_has_the_same_figures(self):
         trace, result = expected("hta.json")["amd_trace"]

@@ -3,14 +3,16 @@ import collections
 import csv
 import json
 import os
+import re
 
 import kineto
 from harness import Case, script
+from trace import Trace
 
 SETTINGS = {"PROF_OPENING": "off",
             "PROF_SCHEDULE": "skip_first=20,wait=0,warmup=0,active=8,repeat=1"}
 STEPS = 8
-NAMES = ("calls", "kernels", "lines", "operators", "steps")
+NAMES = ("calls", "critical_path", "kernels", "lines", "operators", "steps")
 
 
 def number(text):
@@ -80,6 +82,32 @@ class Csv(Case):
             self.assertEqual(call["category"], {"kernel": "launch"}.get(row["kind"], row["kind"]))
             self.assertGreaterEqual(row["begin_ns"], call["begin_ns"])
             self.assertEqual(row["line"], call["line"])
+
+    def test_the_critical_path_is_that_of_the_trace(self):
+        """One row per slice of the track, which covers the step but for short gaps."""
+        run = self.profiled_on_schedule(script("demo.py"), options=("--format", "csv,perfetto"),
+                                        **SETTINGS)
+        self.assertEqual(run.status, 0, run.err)
+        t = self.read(run.paths("csv/*/*"))
+        steps = {row["step"]: row for row in t["steps"]}
+        path = collections.defaultdict(list)
+        for row in t["critical_path"]:
+            path[row["step"]].append(row)
+            self.assertTrue(row["name"] or row["kind"] not in ("copy", "communication"), row)
+        self.assertEqual(path.keys(), steps.keys())
+        for trace in run.paths("traces/*/*"):
+            step = int(re.search(r"step-(\d+)", trace)[1])
+            track = Trace(trace).on("Critical path")
+            self.assertEqual([s.end - s.time for s in track],
+                             [row["duration_ns"] for row in path[step]])
+            self.assertEqual([s.args.get("line", "") for s in track],
+                             [f"{os.path.basename(row['file'])}:{row['line']}" if row["line"]
+                              else "" for row in path[step]])
+        for step, rows in path.items():
+            for before, after in zip(rows, rows[1:]):
+                gap = after["begin_ns"] - before["begin_ns"] - before["duration_ns"]
+                self.assertTrue(0 <= gap < 10000, gap)
+            self.assertEqual(rows[0]["begin_ns"], steps[step]["begin_ns"])
 
     def exported(self, trace):
         """Returns the tables of a trace of torch.profiler, and its path."""

@@ -10,6 +10,7 @@ import unittest
 import kineto
 from harness import Case
 from test_compat import expected, read
+from trace import Trace
 
 
 class Foreign(Case):
@@ -294,6 +295,35 @@ class Figures(Foreign):
                                            delta=0.001)
                     if i == 0:
                         self.assertEqual(row["last_rank"], 1)
+
+    def test_rank_of_a_collective_may_be_that_of_its_root(self):
+        """PyTorch's "Rank" is the root or the other side, if there is one, else the caller."""
+        trace, ranks, seq = kineto.training(), "[0, 1, 2, 3]", iter(range(100))
+        for i in range(4):
+            at = 1000 + 10000 * i
+            for k, (name, args) in enumerate((
+                    ("allreduce", {"Rank": 1}), ("broadcast", {"Rank": 2}),
+                    ("reduce", {"Rank": 3}), ("send", {"Rank": 2, "Dst Rank": 2}))):
+                trace.collective(name, at + 9000 + 200 * k, at + 9100 + 200 * k,
+                                 at + 9150 + 200 * k, ranks=ranks, seq=next(seq), **args)
+        path, into = trace.write(os.path.join(self.base, "host_1.1.pt.trace.json")), self.folder()
+        made = self.tool("export", path, "--format", "kineto,perfetto", "--steps", "5-8", "-o",
+                         into)
+        self.assertEqual(made.status, 0, made.err)
+        (written,) = glob.glob(os.path.join(into, "**", "*.json.gz"), recursive=True)
+        with gzip.open(written) as file:
+            events = json.load(file)["traceEvents"]
+        facts = {e["args"]["Collective name"]: [e["args"].get(key) for key in (
+            "Rank", "Dst Rank", "Group size")] for e in events
+            if e.get("cat") == "cpu_op" and "Collective name" in e["args"]}
+        self.assertEqual(facts, {"allreduce": [1, None, 4], "broadcast": [2, None, 4],
+                                 "reduce": [3, None, 4], "send": [2, 2, 4]})
+        (shown,) = glob.glob(os.path.join(into, "**", "*.pftrace.gz"), recursive=True)
+        facts = {s.name: [s.args.get(key) for key in ("rank", "root", "peer_rank", "ranks")]
+                 for s in Trace(shown).slices if s.args.get("api") == "nccl"}
+        self.assertEqual(facts, {
+            "ncclAllReduce": [1, None, None, 4], "ncclBroadcast": [None, 2, None, 4],
+            "ncclReduce": [None, 3, None, 4], "ncclSend": [None, None, 2, 4]})
 
     def test_counts_of_collectives_are_those_of_nccl(self):
         """PyTorch gives the elements of both messages, nccl-tests counts the larger one."""

@@ -111,7 +111,8 @@ WORDS = {
     "ARG_ARRAY": "DebugAnnotation.array_values",
     "ARG_STRING_IID": "DebugAnnotation.string_value_iid",
 }
-OWN = {"CLOCK_DELTA_ID": range(64, 128)}  # a sequence chooses the number of its own clock
+# a sequence chooses the numbers of its own clocks
+OWN = {"CLOCK_DELTA_FIRST": range(64, 128), "CLOCK_DELTA_LAST": range(64, 128)}
 
 
 def header_numbers():

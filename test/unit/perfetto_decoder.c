@@ -127,6 +127,17 @@ static void take_track(struct decoded *d, struct bytes b)
 	keep(t->name, sizeof(t->name), name);
 }
 
+/* Fails the test if the number or the text has been defined before. */
+static void define(char **words, uint64_t iid, struct bytes text)
+{
+	char *word = copy(text);
+	assert_null(words[iid]);
+	for (size_t i = 0; i < DECODED_NAMES; i++)
+		if (words[i] && !strcmp(words[i], word))
+			fail_msg("'%s' is defined twice", word);
+	words[iid] = word;
+}
+
 static void take_words(struct decoded_sequence *s, struct bytes b)
 {
 	struct field f;
@@ -137,12 +148,12 @@ static void take_words(struct decoded_sequence *s, struct bytes b)
 		assert_true(body_of(f.body, 2, &text));
 		s->n_categories += f.number == 1;
 		s->n_args += f.number == 3;
-		if (f.number == 2 && !s->names[iid])
-			s->names[iid] = copy(text);
-		if (f.number == 3 && !s->arg_names[iid])
-			s->arg_names[iid] = copy(text);
-		if (f.number == 29 && !s->arg_strings[iid])
-			s->arg_strings[iid] = copy(text);
+		if (f.number == 2)
+			define(s->names, iid, text);
+		if (f.number == 3)
+			define(s->arg_names, iid, text);
+		if (f.number == 29)
+			define(s->arg_strings, iid, text);
 	}
 }
 
@@ -217,19 +228,24 @@ static void take_event(struct decoded *d, struct decoded_sequence *s, struct byt
 	}
 }
 
-/* What begins a sequence: its clock, relative from here on, and its track. */
-static void begin_sequence(struct decoded_sequence *s, struct bytes packet)
+/* What begins a track's events: the track, and a clock, which no other track of the sequence has
+ * and which is set only forwards. */
+static void begin_track(struct decoded_sequence *s, struct bytes packet, struct bytes defaults)
 {
-	struct bytes snapshot, defaults, event;
+	struct bytes snapshot, event;
 	struct field f;
-	assert_true(body_of(packet, 6, &snapshot) && body_of(packet, 59, &defaults) &&
-		    body_of(defaults, 11, &event));
-	assert_int_equal(number_of(defaults, 58), 64);
+	uint64_t clock = number_of(defaults, 58);
+	assert_true(body_of(packet, 6, &snapshot) && body_of(defaults, 11, &event));
+	assert_in_range(clock, 64, 127);
 	while (next(&snapshot, &f))
-		if (f.number == 1 && number_of(f.body, 1) == 64)
+		if (f.number == 1 && number_of(f.body, 1) == clock)
 			s->now = number_of(f.body, 2);
 	s->track = number_of(event, 11);
-	s->is_begun = true;
+	uint64_t *track = &s->track_of_clock[clock - 64], *begin = &s->begin_of_clock[clock - 64];
+	assert_true(!*track || *track == s->track);
+	assert_true(s->now >= *begin);
+	*track = s->track;
+	*begin = s->now;
 }
 
 static void take_packet(struct decoded *d, struct bytes packet)
@@ -238,14 +254,19 @@ static void take_packet(struct decoded *d, struct bytes packet)
 	uint64_t id = number_of(packet, 10), flags = number_of(packet, 13);
 	assert_true(id && id < DECODED_MOST);
 	struct decoded_sequence *s = &d->sequences[id];
-	if (!d->n_packets++) {
+	if (!d->n_packets++)
 		assert_true(body_of(packet, 6, &body));
+	if (!body_of(packet, 59, &body) && body_of(packet, 6, &body)) {
 		assert_int_equal(number_of(body, 2),
 				 3); /* all times are related to CLOCK_MONOTONIC */
 		return;
 	}
-	if (flags & 1)
-		begin_sequence(s, packet);
+	if (flags & 1) {
+		assert_false(s->is_begun);
+		s->is_begun = true;
+	}
+	if (body_of(packet, 59, &body))
+		begin_track(s, packet, body);
 	if (body_of(packet, 12, &body))
 		take_words(s, body);
 	if (body_of(packet, 60, &body))

@@ -1,7 +1,7 @@
 /*
  * Reads a Perfetto trace back: a plain protobuf walker that shares no code with the writer. Asserts
- * on the way what holds for every trace: clocks come first, words are defined before use, slices
- * nest per track.
+ * on the way what holds for every trace: clocks come first, words are defined before use and once
+ * per sequence, slices nest per track.
  */
 #ifndef TEST_UNIT_PERFETTO_DECODER_H
 #define TEST_UNIT_PERFETTO_DECODER_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DECODED_MOST = 64, DECODED_NAMES = 512, DECODED_LEVELS = 8, DECODED_SLICES = 64 };
+enum { DECODED_MOST = 128, DECODED_NAMES = 512, DECODED_LEVELS = 8, DECODED_SLICES = 64 };
 
 struct decoded_track {
 	uint64_t uuid, parent;
@@ -29,6 +29,8 @@ struct decoded_slice {
 
 struct decoded_sequence {
 	uint64_t now, track;
+	/* by number of the clock - 64 */
+	uint64_t track_of_clock[64], begin_of_clock[64];
 	bool is_begun;
 	char *names[DECODED_NAMES];
 	char *arg_strings[DECODED_NAMES], *arg_names[DECODED_NAMES];

@@ -34,6 +34,29 @@ static void decode_step(void *context, struct ingest *f, struct model_step *m)
 	++*(int *)context;
 }
 
+/* Adds the step to the same file as those before it. */
+static void add_step(void *context, struct ingest *f, struct model_step *m)
+{
+	struct analyzer a;
+	(void)f;
+	analyzer_start(&a, m->tables, m->frames);
+	exporter_perfetto.add(context, analyzer_add(&a, m, false));
+	analyzer_free(&a);
+}
+
+static void encode_in_one_file(const struct journal_builder *b)
+{
+	struct encoded bytes = { 0 };
+	struct ingest f;
+	void *file = exporter_perfetto.begin(encoded_append, &bytes);
+	const struct ingest_sink sink = { .context = file, .step = add_step };
+	ingest_written(&f, b, &sink, false);
+	ingest_close(&f);
+	exporter_perfetto.end(file);
+	decode(&decoded, bytes.at, bytes.n);
+	vec_free(&bytes);
+}
+
 static void encode_journal(const struct journal_builder *b)
 {
 	int n_steps = 0;
@@ -104,6 +127,76 @@ static void test_what_was_recorded_is_in_the_trace(void **state)
 	assert_non_null(strstr(decoded.last_instant, "to a CUDA call"));
 	decoded_free(&decoded);
 	jb_free(b);
+}
+
+static size_t sequences(void)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < DECODED_MOST; i++)
+		n += decoded.sequences[i].is_begun;
+	return n;
+}
+
+/* A text takes its bytes once, on how many tracks it may be: the decoder asserts that a sequence
+ * defines it once. A sequence has clocks for 64 tracks. */
+static void test_tracks_share_their_words(void **state)
+{
+	(void)state;
+	struct journal_builder *b = example();
+	encode_journal(b);
+	assert_int_equal(sequences(), 1);
+	decoded_free(&decoded);
+	for (uint32_t i = 1; i <= 64; i++)
+		jb_work(b, 2, REC_MEMSET, 0, i * 100, 50, 88000 + i, 100 + i);
+	encode_journal(b);
+	assert_int_equal(sequences(), 2);
+	for (uint32_t i = 1; i <= 64; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "GPU 0 Stream %u", 100 + i);
+		assert_int_equal(decoded_named(&decoded, name)->total_ns, 50);
+	}
+	decoded_free(&decoded);
+	jb_free(b);
+}
+
+/* Encodes steps in one file, and checks what is in them. Returns the number of sequences. */
+static size_t sequences_of_steps(uint32_t n_steps, uint32_t n_launches)
+{
+	enum { STEP_NS = 1000000 };
+	struct journal_builder *b = jb_new(64, 4096);
+	jb_thread(b, 1, 100, "main");
+	jb_string(b, 1, "_Z6kernelPf");
+	jb_launch_shape(b, 7, 1, 16);
+	jb_kernel(b, 1, 1);
+	jb_gpu_state(b, 1, GPU_ON, 1, 0);
+	for (uint32_t i = 1; i <= n_steps; i++) {
+		jb_step(b, 1, STEP_BEGIN, (uint64_t)i * STEP_NS, i, SCHED_RECORD);
+		for (uint32_t k = 1; k <= n_launches; k++) {
+			uint64_t at = (uint64_t)i * STEP_NS + k * 2000;
+			jb_call(b, 1, JB_LAUNCH, at, 600, i * n_launches + k, 7);
+			jb_work(b, 2, REC_KERNEL, 1, at + 700, 900, i * n_launches + k, 7);
+		}
+	}
+	jb_step(b, 1, STEP_BEGIN, (uint64_t)(n_steps + 1) * STEP_NS, n_steps + 1, SCHED_NONE);
+	jb_end(b, (uint64_t)(n_steps + 2) * STEP_NS);
+	encode_in_one_file(b);
+	assert_int_equal(decoded_named(&decoded, "main")->n_slices, n_steps * n_launches);
+	assert_int_equal(decoded_named(&decoded, "main")->total_ns, n_steps * n_launches * 600);
+	assert_int_equal(decoded_named(&decoded, "GPU 0 Stream 7")->total_ns,
+			 n_steps * n_launches * 900);
+	size_t n = sequences();
+	decoded_free(&decoded);
+	jb_free(b);
+	return n;
+}
+
+/* The steps of a file share their texts, too, and each track keeps its clock. With few packets,
+ * Perfetto would copy the texts too often. */
+static void test_steps_share_their_words(void **state)
+{
+	(void)state;
+	assert_int_equal(sequences_of_steps(14, 100), 1);
+	assert_in_range(sequences_of_steps(14, 1), 2, 3);
 }
 
 /* Names are bytes of the application's choice. A trace's names are UTF-8. */
@@ -421,6 +514,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_recorded_is_in_the_trace),
+		cmocka_unit_test(test_tracks_share_their_words),
+		cmocka_unit_test(test_steps_share_their_words),
 		cmocka_unit_test(test_names_are_utf8),
 		cmocka_unit_test(test_a_memset_names_its_memory_if_it_is_known),
 		cmocka_unit_test(test_each_device_has_its_group),

@@ -176,6 +176,21 @@ static uint64_t count_of_call(const struct collective *row, const struct event_c
 	return n_ranks ? in / n_ranks : 0;
 }
 
+/* Takes the ranks of the call. PyTorch's "Rank" is that of the root or of the other side, if there
+ * is one, else that of the caller. */
+static void take_ranks(struct model_library *l, const struct collective *row,
+		       const struct event_comm *f)
+{
+	bool is_message = l->facts == FACTS_MESSAGE,
+	     is_caller = !is_message && !(row && row->has_root);
+	int64_t peer = row && row->count == COUNT_OUT ? f->source : f->target;
+	if (!is_message)
+		peer = is_caller ? -1 : f->rank;
+	l->peer = peer >= 0 && peer <= INT32_MAX ? (int32_t)peer : -1;
+	l->rank = is_caller && f->rank >= 0 && f->rank < MODEL_NO_RANK ? (uint16_t)f->rank
+								       : MODEL_NO_RANK;
+}
+
 static struct model_library library_of(struct trace *t, const struct trace_comm *x)
 {
 	const struct event_comm *f = &x->facts;
@@ -188,17 +203,13 @@ static struct model_library library_of(struct trace *t, const struct trace_comm 
 		.end_ns = x->span.end_ns,
 		.comm = x->comm,
 		.sequence = x->sequence,
-		.peer = -1,
 		.work = MODEL_NO_WORK,
 		.n_ranks = n_ranks > 0 && n_ranks <= UINT16_MAX ? (uint16_t)n_ranks : 0,
-		.rank = f->rank > 0 && f->rank <= UINT16_MAX ? (uint16_t)f->rank : 0,
 		.family = LIB_NCCL,
 		.facts = row ? row->facts : FACTS_COLLECTIVE,
 		.type = collective_type_of_torch(strtab_text(&t->tables.names, f->type)),
 	};
-	int64_t peer = row && row->count == COUNT_OUT ? f->source : f->target;
-	if (l.facts == FACTS_MESSAGE && peer >= 0 && peer <= INT32_MAX)
-		l.peer = (int32_t)peer;
+	take_ranks(&l, row, f);
 	l.count = count_of_call(row, f, l.n_ranks);
 	l.name = row ? strtab_intern(&t->tables.names, row->function) : f->collective;
 	return l;
