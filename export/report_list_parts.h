@@ -59,8 +59,8 @@ void list_cell_place_or_dash(const struct row *r, size_t member);
 void list_cell_known_ms(const struct row *r, size_t member);
 void list_cell_known_number(const struct row *r, size_t member);
 /*
- * Writes the average CPU time per call of an operator. There is room either for it or for the column
- * before it, so it is shown if that one is not. Defined in report_lists_code.c.
+ * Writes the average CPU time per call of an operator. There is room either for it or for the
+ * column before it, so it is shown if that one is not. Defined in report_lists_code.c.
  */
 void list_cell_host_average(const struct row *r, size_t member);
 
