@@ -140,20 +140,31 @@ double whatif_spare_ns(const struct whatif *w, uint32_t op, bool of_input)
 	return of_input || is_movable(w, op, own) ? gap - own.out_ns - own.in_ns : 0;
 }
 
-void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within)
+void whatif_free_gaps(struct whatif *w, bool of_input)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++)
+		if (w->replay.ops.at[i].role != ROLE_ORPHAN && is_input(w, i) == of_input &&
+		    !whatif_is_exchange(w, i))
+			w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, of_input);
+}
+
+void whatif_free_pauses(struct whatif *w, const struct whatif_change *change)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->replay.ops.at[i].role == ROLE_ORPHAN || (site && w->site[i] != site) ||
-		    is_input(w, i) != of_input || (is_within && !whatif_is_within(w, i)))
+		const struct timeline_call *c = whatif_call(w, i);
+		if (!c || (change->site && w->site[i] != change->site) ||
+		    (change->is_within && !whatif_is_within(w, i)) ||
+		    (change->sampled && c->before_site != change->sampled) || is_input(w, i) ||
+		    whatif_is_exchange(w, i))
 			continue;
-		w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, of_input);
+		w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, false);
 	}
 }
 
 void whatif_halve_gaps(struct whatif *w, bool of_own)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
+		if (w->replay.ops.at[i].role == ROLE_ORPHAN || whatif_is_exchange(w, i))
 			continue;
 		const struct timeline_call *c = whatif_call(w, i);
 		bool of_input = is_input(w, i), stalls = c && is_stall(before_kind(w, c));
