@@ -455,8 +455,9 @@ static void say_unplayed(struct judge *j, const struct finding_idle *x)
 			  x->device, MS(ms), MS(f->measured_ms));
 	else
 		judge_say(f,
-			  "GPU %u is idle for %.*f of %.*f ms (%s), but no change of a resource "
-			  "would save it",
+			  "GPU %u is idle for %.*f of %.*f ms (%s), but neither faster parts of "
+			  "the "
+			  "machine nor fewer waits would save much",
 			  x->device, MS(ms), MS(f->measured_ms), idle_causes[x->cause].noun);
 }
 
