@@ -80,9 +80,10 @@ static const char *of_slow(const struct report_process *p, char *text, size_t by
 {
 	const struct report_slow_steps *slow = p->baseline.slow_steps;
 	double pct = slow ? slow->time_pct : p->bound.left_out_pct;
-	snprintf(text, bytes,
-		 "; slow steps take %.0f %% of the time, the others are limited by: %s", pct,
-		 report_resource_noun(p->bound.typical_verdict));
+	size_t used = (size_t)snprintf(text, bytes, "; slow steps take %.0f %% of the time", pct);
+	if (strcmp(p->bound.typical_verdict, p->bound.verdict) != 0)
+		snprintf(text + used, bytes - used, ", the others are limited by: %s",
+			 report_resource_noun(p->bound.typical_verdict));
 	return text;
 }
 

@@ -60,9 +60,10 @@ static void write_straggler(const struct page *p)
 	html_number(p->out, HTML_MS, html_number_at(straggler, "ms_per_step"));
 	html_raw(p->out, " ms per step.");
 	if (*phase) {
-		html_raw(p->out, " Its ");
-		html_text(p->out, phase);
-		html_raw(p->out, " phase takes ");
+		bool is_other = !strcmp(phase, "other");
+		html_raw(p->out, is_other ? " Its code outside of all phases" : " Its ");
+		html_text(p->out, is_other ? "" : phase);
+		html_raw(p->out, is_other ? " takes " : " phase takes ");
 		html_number(p->out, HTML_MS, html_number_at(straggler, "phase_ms"));
 		html_raw(p->out, " ms longer than on the other ranks.");
 	}

@@ -213,7 +213,12 @@ void report_ranks_say_straggler(struct textout *o, const struct report *r)
 	size_t used = (size_t)snprintf(text, sizeof(text),
 				       "wait %s ms per recorded step for rank %lld", ms,
 				       (long long)s->rank);
-	if (*s->phase)
+	if (!strcmp(s->phase, "other"))
+		snprintf(text + used, sizeof(text) - used,
+			 ": its code outside of all phases takes %s ms longer than on the other "
+			 "ranks",
+			 report_ms(more, sizeof(more), s->phase_ms));
+	else if (*s->phase)
 		snprintf(text + used, sizeof(text) - used,
 			 ": its %s phase is %s ms longer than on the other ranks", s->phase,
 			 report_ms(more, sizeof(more), s->phase_ms));

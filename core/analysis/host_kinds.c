@@ -10,6 +10,12 @@ const struct host_kind_row host_kinds[HOST_KINDS_N] = {
 #undef X
 };
 
+bool host_kind_is_stall(uint8_t kind)
+{
+	return kind == HOST_GC || kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO ||
+	       kind == HOST_LOOP || kind == HOST_SLEEP || kind == HOST_CHILD;
+}
+
 enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint32_t about)
 {
 	if (flags & SAMPLE_COLLECTING)

@@ -45,4 +45,8 @@ extern const struct host_kind_row host_kinds[HOST_KINDS_N];
  * bits of its stack; `has_python`: the stack has Python frames. */
 enum host_kind host_kind_of(uint8_t state, uint8_t flags, bool has_python, uint32_t about);
 
+/* Returns true if a sample of this kind shows that the host did not work, but slept, waited for a
+ * lock or a file, or collected garbage. */
+bool host_kind_is_stall(uint8_t kind);
+
 #endif

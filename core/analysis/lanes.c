@@ -6,6 +6,10 @@
  * A thread that only polls now and then, or that pins batches for a data loader, spends so little
  * time in calls that it overlaps with no other thread. It gets a lane of its own nevertheless,
  * because no other thread waits for it.
+ *
+ * A thread that takes turns with two others that overlap belongs to the one that launches more.
+ * With DistributedDataParallel over gloo, the main thread takes turns with the autograd thread, and
+ * with gloo's threads, which copy while the autograd thread launches.
  */
 #include "core/analysis/lanes.h"
 
@@ -83,17 +87,31 @@ static bool take_turns(const struct lane_finder *f, size_t a, size_t b)
 	return f->overlap_ns[a][b] <= smaller_ns / OVERLAP_PART;
 }
 
-/* Returns the first lane in which no thread overlaps with `thread`; l->n: there is none. */
-static uint32_t lane_for(const struct lane_finder *f, const struct lanes *l, size_t thread)
+/* Returns the first lane in which none of the `n` threads, which have lanes already, overlaps with
+ * `thread`; l->n: there is none. */
+static uint32_t lane_for(const struct lane_finder *f, const struct lanes *l, const size_t *threads,
+			 size_t n, size_t thread)
 {
 	for (uint32_t lane = 0; lane < l->n; lane++) {
 		bool fits = true;
-		for (size_t other = 0; other < thread && fits; other++)
-			fits = l->of_thread[other] != lane || take_turns(f, thread, other);
+		for (size_t i = 0; i < n && fits; i++)
+			fits = l->of_thread[threads[i]] != lane ||
+			       take_turns(f, thread, threads[i]);
 		if (fits)
 			return lane;
 	}
 	return l->n;
+}
+
+/* Sorts the threads by their launches, most first. Threads with equally many keep their order. */
+static void sort_threads(const struct lane_finder *f, size_t *threads, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t at = i;
+		for (; at && f->launches[threads[at - 1]] < f->launches[i]; at--)
+			threads[at] = threads[at - 1];
+		threads[at] = i;
+	}
 }
 
 static uint32_t busiest(const struct lane_finder *f, const struct lanes *l, size_t n_threads)
@@ -111,11 +129,13 @@ static uint32_t busiest(const struct lane_finder *f, const struct lanes *l, size
 
 void lane_finder_assign(const struct lane_finder *f, const struct timeline *t, struct lanes *l)
 {
-	size_t n_threads = count_threads(t);
+	size_t n_threads = count_threads(t), threads[THREADS_MOST];
 	*l = (struct lanes){ .of_thread = mem_zero(t->threads.n * sizeof(*l->of_thread)) };
+	sort_threads(f, threads, n_threads);
 	for (size_t i = 0; i < t->threads.n; i++) {
-		l->of_thread[i] = i < n_threads ? lane_for(f, l, i) : l->n;
-		l->n += l->of_thread[i] == l->n;
+		size_t thread = i < n_threads ? threads[i] : i;
+		l->of_thread[thread] = i < n_threads ? lane_for(f, l, threads, i, thread) : l->n;
+		l->n += l->of_thread[thread] == l->n;
 	}
 	l->main = busiest(f, l, n_threads);
 }

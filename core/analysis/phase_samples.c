@@ -7,11 +7,26 @@
 #include <ctype.h>
 #include <string.h>
 
+/* Returns the statement after the condition of `if rank: clean()`, else the text itself. */
+static const char *after_condition(const char *text)
+{
+	int depth = 0;
+	if (strncmp(text, "if ", 3) != 0 && strncmp(text, "elif ", 5) != 0)
+		return text;
+	for (const char *at = text; *at; at++) {
+		depth += (*at == '(' || *at == '[' || *at == '{') -
+			 (*at == ')' || *at == ']' || *at == '}');
+		if (*at == ':' && !depth)
+			return at + 1 + strspn(at + 1, " \t");
+	}
+	return text;
+}
+
 /* Returns whether the line is a statement that only calls a function: whatever the function
  * returns is not used. */
 static bool is_plain_call(const char *text)
 {
-	const char *at = text;
+	const char *at = text = after_condition(text);
 	int depth = 0;
 	while (isalnum((unsigned char)*at) || *at == '_' || *at == '.')
 		at++;

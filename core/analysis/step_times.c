@@ -429,7 +429,7 @@ static struct finding_drift find_drift_of_run(const struct timeline *t, const st
 		d.first_ms = describe(b->ms.at, part).p50;
 		d.last_ms = describe(b->ms.at + (PARTS - 1) * part, part).p50;
 		if (!(own.first_ms > 0) || (own.last_ms > own.first_ms) != (d.last_ms > d.first_ms))
-			d = none;
+			d = own;
 	} else if (d.first_ms > 0 && is_of_load(&d, b->n, &u)) {
 		d = none;
 	}
@@ -440,14 +440,14 @@ static struct finding_drift find_drift_of_run(const struct timeline *t, const st
 void step_times_without_waits(struct findings *f, const double *lengths_ns, size_t n)
 {
 	VEC(float) ms = { 0 };
-	if ((double)n < MOST * (double)f->baseline.n)
-		return;
+	bool is_most = (double)n >= MOST * (double)f->baseline.n;
 	for (size_t i = 0; i < n; i++)
 		vec_push(&ms, (float)(lengths_ns[i] / 1e6));
-	if (!(find_drift(ms.at, n).first_ms > 0))
+	if (is_most && !(find_drift(ms.at, n).first_ms > 0))
 		f->drift = (struct finding_drift){ 0 };
-	f->median_error_ms =
-		fmin(f->median_error_ms, median_error(ms.at, n, (double)f->baseline.n));
+	double n_all = is_most ? (double)f->baseline.n : (double)n;
+	if (n > 1)
+		f->median_error_ms = fmin(f->median_error_ms, median_error(ms.at, n, n_all));
 	vec_free(&ms);
 }
 

@@ -17,10 +17,10 @@ double step_times_work(const struct timeline *t, double usual);
 void step_times_fill(struct findings *f, const struct baseline *b, const struct sample *recorded);
 
 /*
- * Corrects what other load on the machine did to the step times, if the `n` recorded steps are most
- * of the run. `lengths_ns`: their lengths in the replay, in which no thread waits for a CPU, in the
- * order of the steps. If these do not drift, f->drift is removed; f->median_error_ms is that of
- * these lengths, if that is less.
+ * Corrects what other load on the machine did to the step times. `lengths_ns`: the lengths of the
+ * `n` recorded steps in the replay, in which no thread waits for a CPU, in the order of the steps.
+ * If these are most of the run and do not drift, f->drift is removed; f->median_error_ms is that
+ * of these lengths, if that is less.
  */
 void step_times_without_waits(struct findings *f, const double *lengths_ns, size_t n);
 

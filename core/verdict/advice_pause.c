@@ -107,14 +107,14 @@ static uint32_t sampled_site(const struct judge *j, uint32_t site)
 }
 
 /* Returns what the CPU did at the sampled line for most of the time that the last play removed
- * before the calls of `site`: enum idle_cause. */
+ * before the calls of `site`, or before any call if `site` is 0: enum idle_cause. */
 static uint8_t cause_at(const struct judge *j, uint32_t site, uint32_t sampled)
 {
 	double ms[IDLE_CAUSES_N] = { 0 };
 	uint8_t most = IDLE_HOST;
 	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
 		uint32_t call = j->w.replay.ops.at[i].call;
-		if (j->w.site[i] != site || call >= j->w.timeline->calls.n)
+		if ((site && j->w.site[i] != site) || call >= j->w.timeline->calls.n)
 			continue;
 		const struct timeline_call *c = &j->w.timeline->calls.at[call];
 		if (c->before_site == sampled)
@@ -156,6 +156,48 @@ static char *say_gil_holder(const struct judge *j, char *to, size_t bytes)
 	return to;
 }
 
+/*
+ * Returns the line at which samples show the longest stalls and own work that the last play removed
+ * before any call, and that time in `longest_ms`; 0: none. Work on a line that then makes the call
+ * itself does not count.
+ */
+static uint32_t longest_sampled(const struct judge *j, double *longest_ms)
+{
+	uint32_t n_sites = frames_n_sites(j->w.timeline->frames), longest = 0;
+	double *ms = mem_zero((n_sites + 1) * sizeof(*ms));
+	for (uint32_t i = 0; i < j->w.replay.ops.n; i++) {
+		uint32_t call = j->w.replay.ops.at[i].call;
+		if (call >= j->w.timeline->calls.n)
+			continue;
+		const struct timeline_call *c = &j->w.timeline->calls.at[call];
+		if (c->before_site > n_sites ||
+		    (c->before_site == c->site && !stalls[host_kinds[c->before_kind].cause]))
+			continue;
+		if (is_own_work(c->before_kind))
+			ms[c->before_site] += advice_taken_ms(j, i);
+	}
+	for (uint32_t i = 1; i <= n_sites; i++)
+		longest = ms[i] > ms[longest] || !longest ? i : longest;
+	*longest_ms = longest ? ms[longest] : 0;
+	free(ms);
+	return *longest_ms > 0 ? longest : 0;
+}
+
+static void advise_sampled(struct judge *j, const struct whatif_change *change, uint32_t sampled,
+			   uint8_t cause, double here_ms)
+{
+	char holder[SITE_NAME_BYTES + 120];
+	if (stalls[cause])
+		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s%s: %.*f ms %s",
+		       stalls[cause],
+		       cause == IDLE_GIL ? say_gil_holder(j, holder, sizeof(holder)) : "",
+		       MS(here_ms), judge_per_step(j->f));
+	else
+		advise(j, sampled, change, 1, own_work_fix,
+		       "samples show this line while " PAUSE_WHY, MS(here_ms),
+		       judge_per_step(j->f));
+}
+
 /* Adds advice that names the line that samples show, if they show one. Returns whether they do. */
 static bool advise_by_samples(struct judge *j, const struct whatif_change *change,
 			      enum pause_place place, double here_ms)
@@ -163,24 +205,32 @@ static bool advise_by_samples(struct judge *j, const struct whatif_change *chang
 	bool is_between = place == PAUSE_WITHIN || place == PAUSE_LOOP;
 	uint32_t sampled = sampled_site(j, change->site), outer = 0;
 	uint8_t cause = cause_at(j, change->site, sampled);
-	char holder[SITE_NAME_BYTES + 120];
 	if (!sampled && place == PAUSE_BEFORE)
 		outer = sampled_lines_find(j, is_own_work).outer;
-	if (sampled && stalls[cause])
-		advise(j, sampled, change, 1, fix_of_stall(j, sampled, cause), "%s%s: %.*f ms %s",
-		       stalls[cause],
-		       cause == IDLE_GIL ? say_gil_holder(j, holder, sizeof(holder)) : "",
-		       MS(here_ms), judge_per_step(j->f));
-	else if (sampled && sampled != change->site && !is_between)
-		advise(j, sampled, change, 1, own_work_fix,
-		       "samples show this line while " PAUSE_WHY, MS(here_ms),
-		       judge_per_step(j->f));
+	if (sampled && (stalls[cause] || (sampled != change->site && !is_between)))
+		advise_sampled(j, change, sampled, cause, here_ms);
 	else if (outer) /* several lines of what it calls */
 		advise(j, outer, change, 1, own_work_fix,
 		       "samples show this line and what it calls while " PAUSE_WHY, MS(here_ms),
 		       judge_per_step(j->f));
 	else
 		return false;
+	return true;
+}
+
+/*
+ * Adds advice on the line at which samples show most of the CPU's work or stalls, whichever calls
+ * follow. The last play must have removed all of them. Returns whether removing them at this line
+ * saves `least_ms` and more than half of `other_ms`.
+ */
+static bool advise_longest(struct judge *j, uint32_t sampled, double least_ms, double other_ms)
+{
+	const struct whatif_change change = { .kind = WHATIF_PAUSE, .sampled = sampled };
+	double gain_ms = sampled ? judge_gain_ms(j, &change, 1) : 0, here_ms;
+	if (!sampled || gain_ms < least_ms || gain_ms * 2 <= other_ms)
+		return false;
+	longest_sampled(j, &here_ms);
+	advise_sampled(j, &change, sampled, cause_at(j, 0, sampled), here_ms);
 	return true;
 }
 
@@ -198,12 +248,13 @@ void advise_pause(struct judge *j, bool is_limit)
 	if (whatif_play(&j->w, &change, 1, &all, NULL) || all.gain_ms < pause_share * j->step_ms ||
 	    (!is_limit && !all.rare_steps))
 		return;
+	uint32_t sampled = longest_sampled(j, &here_ms);
 	change.site = advice_top_site(j, &here_ms);
-	if (!change.site)
+	double least_ms = fmax(judge_worth_ms(j), pause_share * j->step_ms),
+	       site_ms = change.site ? judge_gain_ms(j, &change, 1) : 0;
+	if (advise_longest(j, sampled, least_ms, site_ms) || site_ms < least_ms)
 		return;
-	double least_ms = fmax(judge_worth_ms(j), pause_share * j->step_ms);
-	if (judge_gain_ms(j, &change, 1) < least_ms)
-		return;
+	judge_gain_ms(j, &change, 1);
 	enum pause_place place = pause_place(j, change.site);
 	change.is_within = place == PAUSE_WITHIN || place == PAUSE_LIBRARY;
 	if (judge_gain_ms(j, &change, 1) < least_ms)

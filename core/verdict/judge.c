@@ -143,7 +143,8 @@ static void say_typical(struct judge *j)
 		return;
 	if (f->is_of_all)
 		judge_say(j->f,
-			  "the verdict refers to all recorded steps (%.*f ms on average), also to "
+			  "the verdict refers to all recorded steps (%.*f ms on average), "
+			  "including "
 			  "the %u of %u that took more than %.*fx the median",
 			  MS(f->mean_ms), n_others, n, digits, j->w.most_times);
 	else

@@ -455,8 +455,9 @@ static void say_unplayed(struct judge *j, const struct finding_idle *x)
 			  x->device, MS(ms), MS(f->measured_ms));
 	else
 		judge_say(f,
-			  "GPU %u is idle for %.*f of %.*f ms (%s), but no change of a resource "
-			  "would save it",
+			  "GPU %u is idle for %.*f of %.*f ms (%s), but neither faster parts of "
+			  "the "
+			  "machine nor fewer waits would save much",
 			  x->device, MS(ms), MS(f->measured_ms), idle_causes[x->cause].noun);
 }
 
@@ -503,6 +504,19 @@ static bool is_lost(const struct judge *j, int resource)
 	       realized_least * j->drawn[resource].value * j->w.n_typical;
 }
 
+/* Returns the resource that saves most in all steps together; RESOURCES: none saves enough to be
+ * named. */
+static int first_in_mean(const struct judge *j)
+{
+	int first = RESOURCES;
+	double most = judge_worth_ms(j);
+	for (int i = 0; i < RESOURCES; i++) {
+		first = j->mean_ms[i] > most ? i : first;
+		most = fmax(most, j->mean_ms[i]);
+	}
+	return first;
+}
+
 /*
  * Lets the verdict refer to all steps if a verdict on typical steps would mislead. Returns the
  * resource that saves most in typical steps, if the verdict could be that one, too; else RESOURCES.
@@ -512,12 +526,7 @@ static int choose_steps(struct judge *j)
 	struct findings *f = j->f;
 	bool allowed[RESOURCES];
 	find_allowed(j, allowed);
-	int typical = first_of(j, allowed), first = RESOURCES;
-	double most = judge_worth_ms(j);
-	for (int i = 0; i < RESOURCES; i++) {
-		first = j->mean_ms[i] > most ? i : first;
-		most = fmax(most, j->mean_ms[i]);
-	}
+	int typical = first_of(j, allowed), first = first_in_mean(j);
 	if (f->n_played - f->n_typical < LEFT_OUT_LEAST || first == RESOURCES ||
 	    typical == RESOURCES || first == typical)
 		return RESOURCES;
@@ -527,6 +536,22 @@ static int choose_steps(struct judge *j)
 	f->typical_verdict = judge_resources[typical].verdict;
 	judge_all_steps(j);
 	return lost || f->left_out_share > left_out_most ? RESOURCES : typical;
+}
+
+/*
+ * Several resources may limit typical steps. If the steps that are not typical take most of the
+ * time, they settle which one saves most: lets the verdict refer to all steps. Returns whether it
+ * does.
+ */
+static bool settle_by_all_steps(struct judge *j)
+{
+	struct findings *f = j->f;
+	if (f->is_of_all || f->n_played - f->n_typical < LEFT_OUT_LEAST ||
+	    f->left_out_share <= left_out_most || first_in_mean(j) == RESOURCES)
+		return false;
+	f->typical_verdict = f->verdict;
+	judge_all_steps(j);
+	return true;
 }
 
 /* Typical steps have one limit, and all of them together another one. */
@@ -558,6 +583,12 @@ double judge_decide(struct judge *j)
 		return unclear_most;
 	}
 	int second = find_rivals(j, first, allowed, is_rival);
+	if (second != RESOURCES && settle_by_all_steps(j)) {
+		find_allowed(j, allowed);
+		first = first_of(j, allowed);
+		f->verdict = judge_resources[first].verdict;
+		second = find_rivals(j, first, allowed, is_rival);
+	}
 	for (int i = 0; second != RESOURCES && i < RESOURCES; i++)
 		if (i == first || is_rival[i])
 			vec_push(&f->between, judge_resources[i].verdict);

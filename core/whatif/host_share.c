@@ -1,5 +1,6 @@
 #include "core/whatif/host_share.h"
 
+#include "core/analysis/host_kinds.h"
 #include "core/symbols/stack_about.h"
 #include "core/util/sample.h"
 
@@ -124,6 +125,16 @@ static void add_gap(struct fit *f, uint32_t first, uint32_t second, float gap_ns
 	pair->gaps_ns[pair->n++ % GAPS_OF_PAIR] = gap_ns;
 }
 
+/* Returns true if samples show that before the call the host slept, waited or worked on another
+ * line. How long it did says nothing of the frames. */
+static bool is_after_other_work(const struct replay *r, uint32_t op)
+{
+	const struct timeline_call *c = &r->timeline->calls.at[r->ops.at[op].call];
+	bool is_work = c->before_kind == HOST_PYTHON || c->before_kind == HOST_NATIVE;
+	return host_kind_is_stall(c->before_kind) ||
+	       (is_work && c->before_site && c->before_site != c->site);
+}
+
 static void collect_pairs(struct fit *f)
 {
 	const struct replay *r = f->replay;
@@ -133,7 +144,8 @@ static void collect_pairs(struct fit *f)
 		uint32_t stack = stack_of(r, i);
 		if (op->role == ROLE_ORPHAN)
 			continue;
-		if (stack && before[op->lane] && op->anchor == REPLAY_NONE)
+		if (stack && before[op->lane] && op->anchor == REPLAY_NONE &&
+		    !is_after_other_work(r, i))
 			add_gap(f, before[op->lane], stack, op->gap_ns);
 		before[op->lane] = stack;
 	}

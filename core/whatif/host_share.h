@@ -6,7 +6,8 @@
  * own work between the calls and stays.
  *
  * The cost of a frame is learned from the gaps: a non-negative least-squares fit over all pairs of
- * successive stacks, by the number of Python and native frames left and entered.
+ * successive stacks, by the number of Python and native frames left and entered. Gaps in which
+ * samples show something else do not count.
  */
 #ifndef CORE_HOST_SHARE_H
 #define CORE_HOST_SHARE_H

@@ -313,10 +313,9 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	}
 }
 
-/* Returns true if the op's call and the previous call of the same thread communicate with other
- * ranks. Looks back only WHATIF_CALLS_TO_BATCH calls of the lane, because other threads of the lane
- * may have made calls in between. */
-static bool is_exchange(const struct whatif *w, uint32_t op)
+/* Looks back only WHATIF_CALLS_TO_BATCH calls of the lane, because other threads of the lane may
+ * have made calls in between. */
+bool whatif_is_exchange(const struct whatif *w, uint32_t op)
 {
 	const struct timeline_call *c = whatif_call(w, op);
 	uint32_t last = w->before[op];
@@ -343,14 +342,14 @@ static void free_collectives(struct whatif *w)
 {
 	scale_collectives(w, 0);
 	for (uint32_t i = 0; i < w->replay.ops.n; i++)
-		if (is_exchange(w, i))
+		if (whatif_is_exchange(w, i))
 			w->edit.cut_ns[i] = (float)w->replay.ops.at[i].gap_ns;
 }
 
 static void change_free(struct whatif *w, uint8_t what)
 {
 	if (what == WHATIF_FREE_INPUT || what == WHATIF_FREE_HOST) {
-		whatif_free_gaps(w, what == WHATIF_FREE_INPUT, 0, false);
+		whatif_free_gaps(w, what == WHATIF_FREE_INPUT);
 		return;
 	}
 	if (what == WHATIF_FREE_COLLECTIVE) {
@@ -519,7 +518,7 @@ static int apply(struct whatif *w, const struct whatif_change *c, struct whatif_
 		change_free(w, c->what);
 		return 0;
 	case WHATIF_PAUSE:
-		whatif_free_gaps(w, false, c->site, c->is_within);
+		whatif_free_pauses(w, c);
 		return 0;
 	case WHATIF_BEFORE:
 		whatif_free_gaps_before(w, c);

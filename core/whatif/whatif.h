@@ -94,6 +94,9 @@ struct whatif_change {
 	/* PAUSE, only together with `site`: removes only the host's work within one run of the
 	 * line, between the line's calls. */
 	bool is_within;
+	/* PAUSE, only without `site`: removes only the host's work in gaps in which samples mostly
+	 * show this line, as a frames_site(); 0: whatever samples show. */
+	uint32_t sampled;
 	bool is_of_kind;   /* WAIT: removes only waits of kind `wait_kind` */
 	uint8_t wait_kind; /* enum sync_kind */
 	/* WAIT, LINE, BEFORE: "train.py" is any file of that name, "a/train.py" any file whose path

@@ -100,14 +100,6 @@ static bool is_input(const struct whatif *w, uint32_t op)
 	return false;
 }
 
-/* Returns true if a sample of this kind shows that the host did not work, but slept, waited for a
- * lock or a file, or collected garbage. */
-static bool is_stall(uint8_t kind)
-{
-	return kind == HOST_GC || kind == HOST_LOCK || kind == HOST_GIL || kind == HOST_IO ||
-	       kind == HOST_LOOP || kind == HOST_SLEEP || kind == HOST_CHILD;
-}
-
 /*
  * Returns true if the user could move the host's work in the gap before the op's call elsewhere, or
  * avoid it. If samples show a stall, the user can; if they show a framework on its way to the call,
@@ -123,7 +115,8 @@ static bool is_movable(const struct whatif *w, uint32_t op, struct host_split ow
 	uint8_t kind = c ? before_kind(w, c) : HOST_UNKNOWN;
 	if (kind == HOST_FRAMEWORK)
 		return false;
-	if (is_stall(kind) || last == REPLAY_NONE || !host_share_is_library(&w->share, last, op))
+	if (host_kind_is_stall(kind) || last == REPLAY_NONE ||
+	    !host_share_is_library(&w->share, last, op))
 		return true;
 	return w->share.is_known && w->site[last] == w->site[op] &&
 	       !(whatif_call(w, op)->about & ABOUT_PASS) &&
@@ -140,23 +133,34 @@ double whatif_spare_ns(const struct whatif *w, uint32_t op, bool of_input)
 	return of_input || is_movable(w, op, own) ? gap - own.out_ns - own.in_ns : 0;
 }
 
-void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within)
+void whatif_free_gaps(struct whatif *w, bool of_input)
+{
+	for (uint32_t i = 0; i < w->replay.ops.n; i++)
+		if (w->replay.ops.at[i].role != ROLE_ORPHAN && is_input(w, i) == of_input &&
+		    !whatif_is_exchange(w, i))
+			w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, of_input);
+}
+
+void whatif_free_pauses(struct whatif *w, const struct whatif_change *change)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->replay.ops.at[i].role == ROLE_ORPHAN || (site && w->site[i] != site) ||
-		    is_input(w, i) != of_input || (is_within && !whatif_is_within(w, i)))
+		const struct timeline_call *c = whatif_call(w, i);
+		if (!c || (change->site && w->site[i] != change->site) ||
+		    (change->is_within && !whatif_is_within(w, i)) ||
+		    (change->sampled && c->before_site != change->sampled) || is_input(w, i) ||
+		    whatif_is_exchange(w, i))
 			continue;
-		w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, of_input);
+		w->edit.cut_ns[i] += (float)whatif_spare_ns(w, i, false);
 	}
 }
 
 void whatif_halve_gaps(struct whatif *w, bool of_own)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
-		if (w->replay.ops.at[i].role == ROLE_ORPHAN)
+		if (w->replay.ops.at[i].role == ROLE_ORPHAN || whatif_is_exchange(w, i))
 			continue;
 		const struct timeline_call *c = whatif_call(w, i);
-		bool of_input = is_input(w, i), stalls = c && is_stall(before_kind(w, c));
+		bool of_input = is_input(w, i), stalls = c && host_kind_is_stall(before_kind(w, c));
 		double spare = whatif_spare_ns(w, i, of_input),
 		       needed = w->replay.ops.at[i].gap_ns - spare;
 		if (!of_own)
@@ -170,7 +174,7 @@ bool whatif_has_stalls(const struct whatif *w)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++) {
 		const struct timeline_call *c = whatif_call(w, i);
-		if (c && w->edit.cut_ns[i] > 0 && is_stall(before_kind(w, c)))
+		if (c && w->edit.cut_ns[i] > 0 && host_kind_is_stall(before_kind(w, c)))
 			return true;
 	}
 	return false;

@@ -44,6 +44,12 @@ bool whatif_is_moved(const struct whatif *w, uint32_t op);
 
 struct whatif_place;
 
+/* ---- whatif.c ---- */
+
+/* Returns true if the op's call and the previous call of the same thread communicate with other
+ * ranks. Between them the host waits for these ranks, without own work. */
+bool whatif_is_exchange(const struct whatif *w, uint32_t op);
+
 /* ---- whatif_nodes.c ---- */
 
 /* Removes the GPU work that the changed line captured into graphs. With `counts_only` it only
@@ -108,9 +114,11 @@ uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c);
  * because the host makes an input batch in the gap. */
 double whatif_spare_ns(const struct whatif *w, uint32_t op, bool of_input);
 /* Shortens gaps to the part that the calls on both sides need. `of_input`: true for the gaps in
- * which an input batch is made, false for all other gaps. `site`: only gaps before calls of this
- * line; 0: all gaps. `is_within`: only gaps within one run of a line. */
-void whatif_free_gaps(struct whatif *w, bool of_input, uint32_t site, bool is_within);
+ * which an input batch is made, false for all other gaps. */
+void whatif_free_gaps(struct whatif *w, bool of_input);
+/* Applies WHATIF_PAUSE: shortens those gaps in which no input batch is made and that the change
+ * names. */
+void whatif_free_pauses(struct whatif *w, const struct whatif_change *change);
 /* Halves the part of the gaps that whatif_free_gaps() would remove as the host's own work, or with
  * `of_own` false the part of all gaps that the calls on both sides need. */
 void whatif_halve_gaps(struct whatif *w, bool of_own);

@@ -63,6 +63,11 @@ class Torchrun(SimCase):
             self.assertLessEqual(abs(process["steps"]["count"] - 60), STEPS_OFF, process["rank"])
             # each step includes the 5 ms that rank 1 sleeps
             self.assertGreater(process["baseline"]["step_ms"]["min"], 4, process["rank"])
+        causes = {p["rank"]: {p["bound"]["verdict"], *p["bound"]["between"]}
+                  for p in report_of(run)["processes"]}
+        self.assertIn("host", causes[1])
+        self.assertIn("collective", causes[0])
+        self.assertNotIn("host", causes[0])  # its wait for rank 1 is no stall of its own
 
     def test_eight_ranks(self):
         """With few cores the ranks mostly wait for a core. The report must still name the rank that

@@ -2,6 +2,7 @@
  * Host time in a call's own frames is removed with the call; what the program does between its
  * calls is not.
  */
+#include "core/analysis/host_kinds.h"
 #include "core/analysis/summary.h"
 #include "core/verdict/judge.h"
 #include "core/whatif/whatif.h"
@@ -194,6 +195,45 @@ static void work_between_calls_stays(void **state)
 {
 	(void)state;
 	check(computing, without_wait);
+}
+
+static void sleeping(struct twin *tw)
+{
+	for (uint32_t stack = 1; stack < 12; stack++) {
+		if (stack % 3)
+			twin_host(tw, 3000);
+		launch(tw, stack);
+	}
+}
+
+/* The CPU sleeps, or computes on another line, before most calls: that is not what their frames
+ * take. */
+static void sampled_work_is_not_of_the_frames(void **state)
+{
+	const struct whatif_change launches = { .kind = WHATIF_TWICE, .what = WHATIF_TWICE_LAUNCH },
+				   host = { .kind = WHATIF_TWICE, .what = WHATIF_TWICE_HOST };
+	const struct {
+		uint8_t kind;
+		double host_ms;
+	} rows[] = { { HOST_SLEEP, 24 }, { HOST_PYTHON, 12 } };
+	(void)state;
+	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+		struct twin *tw = mem_zero(sizeof(*tw));
+		struct whatif_result r;
+		make_frames();
+		twin_record(tw, sleeping, 5);
+		for (size_t i = 0; i < tw->a.timeline.calls.n; i++) {
+			struct timeline_call *c = &tw->a.timeline.calls.at[i];
+			c->before_kind = c->site % 3 ? rows[k].kind : HOST_UNKNOWN;
+			c->before_site = c->site % 3 ? STACKS - 1 : 0;
+		}
+		assert_int_equal(whatif_run(&tw->a.timeline, &launches, 1, &r, NULL), 0);
+		assert_true(r.gain_ms < 0.3);
+		assert_int_equal(whatif_run(&tw->a.timeline, &host, 1, &r, NULL), 0);
+		assert_true(fabs(r.gain_ms - rows[k].host_ms) < 0.3);
+		twin_free(tw);
+		free(tw);
+	}
 }
 
 static void saving(struct twin *tw)
@@ -426,6 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_removed_with_their_call),
 		cmocka_unit_test(work_between_calls_stays),
+		cmocka_unit_test(sampled_work_is_not_of_the_frames),
 		cmocka_unit_test(what_clipping_copies_is_no_input),
 		cmocka_unit_test(a_librarys_work_is_removed_with_the_line),
 		cmocka_unit_test(a_lines_work_is_removed_with_the_line),

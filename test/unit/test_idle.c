@@ -400,6 +400,49 @@ static void threads_that_take_turns(void **state)
 	assert_float_equal(idle_us(f, IDLE_SYNC), 40, 1e-6);
 }
 
+/* Makes a call of `tid` that launches work. */
+static void launch_of(struct fixture *f, uint32_t tid, double begin_us, double end_us)
+{
+	uint32_t number = sb_call(&f->b, (struct sb_call){ .name = "cudaLaunchKernel",
+							   .category = CAT_LAUNCH,
+							   .begin_us = begin_us,
+							   .end_us = end_us,
+							   .tid = tid,
+							   .stack = 3 });
+	sb_work(&f->b, (struct sb_work){ .name = "k",
+					 .begin_us = end_us,
+					 .end_us = end_us + 1,
+					 .call = number,
+					 .stream = 7 });
+}
+
+/*
+ * As with DistributedDataParallel over gloo: the main thread takes turns with the autograd thread,
+ * and with a thread of gloo, which overlaps with the autograd thread. It was seen before that one.
+ */
+static void threads_join_the_one_that_launches_most(void **state)
+{
+	enum { MAIN = 1, GLOO, AUTOGRAD };
+	struct fixture *f = *state;
+	struct lanes lanes;
+	launch_of(f, MAIN, 0, 10);
+	launch_of(f, GLOO, 20, 30);
+	for (int i = 0; i < 4; i++)
+		launch_of(f, AUTOGRAD, 100 + i * 20, 110 + i * 20);
+	launch_of(f, GLOO, 125, 135);
+	launch_of(f, MAIN, 200, 210);
+	finish(f);
+	lanes_find(&lanes, &f->a.timeline);
+	uint32_t lane_of[AUTOGRAD + 1] = { 0 };
+	for (size_t i = 0; i < f->a.timeline.threads.n; i++)
+		lane_of[f->a.timeline.threads.at[i].tid] = lanes.of_thread[i];
+	assert_int_equal(lanes.n, 2);
+	assert_int_equal(lane_of[MAIN], lane_of[AUTOGRAD]);
+	assert_int_equal(lanes.main, lane_of[MAIN]);
+	assert_int_not_equal(lane_of[GLOO], lane_of[MAIN]);
+	lanes_free(&lanes);
+}
+
 /*
  * A loader's thread pins batches ahead, and queries whether the last one has arrived, while the
  * main thread is between two launches.
@@ -705,6 +748,7 @@ int main(void)
 		TEST(cause_unknown),
 		TEST(the_launching_thread_counts),
 		TEST(threads_that_take_turns),
+		TEST(threads_join_the_one_that_launches_most),
 		TEST(a_thread_alongside),
 		TEST(work_across_a_boundary),
 		TEST(work_from_before),

@@ -1,6 +1,7 @@
 /* Verdict, recoverable times and advice on machines whose times are exact. */
 #include "core/analysis/host_kinds.h"
 #include "core/analysis/summary.h"
+#include "core/symbols/stack_about.h"
 #include "core/verdict/judge.h"
 #include "test/unit/line_frames.h"
 #include "test/unit/twin_programs.h"
@@ -338,6 +339,32 @@ static void a_small_part_of_the_time_is_no_limit(void **state)
 	forget();
 }
 
+/* One step in six, not in a rhythm, waits for a lock that another thread has. In the other steps,
+ * launches and other work of the CPU take about the same. */
+static void locked_now_and_then(struct twin *made)
+{
+	int step = made->steps_made++;
+	if (step % 11 == 3 || step % 13 == 5)
+		twin_host(made, 9000);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, step % 2 ? 2 : 7);
+		twin_launch(made, 1, 1, "layer", 1 + (uint32_t)i);
+	}
+}
+
+/* What limits typical steps may be open although one of the candidates takes most of all time. */
+static void all_steps_settle_what_typical_ones_do_not(void **state)
+{
+	(void)state;
+	judge(locked_now_and_then, false, 60);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_true(f.is_of_all && f.left_out_share > 0.8);
+	assert_int_equal(f.typical_verdict, VERDICT_HOST);
+	assert_true(f.confidence > 0.9);
+	assert_near(f.savings.at[0].ms, f.mean_ms / 2, 0.1);
+	forget();
+}
+
 /* The CPU runs ahead of the GPU, but for long pauses, in which the GPU finishes its work. */
 static void paused(struct twin *made)
 {
@@ -642,6 +669,87 @@ static void samples_tell_what_the_cpu_did(void **state)
 	judge_sampled(slow_input, HOST_LOADER, 3);
 	assert_int_equal(f.verdict, VERDICT_INPUT);
 	assert_true(f.confidence > 0.9);
+	forget();
+}
+
+/* Judges steps in which samples show line 3 before the first call. */
+static void judge_first_gap(twin_step step, uint8_t kind)
+{
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	twin_record(tw, step, 16);
+	for (size_t i = 0; i < tw->a.timeline.steps.n; i++) {
+		struct timeline_call *c =
+			&tw->a.timeline.calls.at[tw->a.timeline.steps.at[i].first_call];
+		c->before_kind = kind;
+		c->before_site = 3;
+	}
+	f = (struct findings){ 0 };
+	summary_fill(&f, &tw->a.timeline);
+	replay_fill(&f);
+}
+
+/* All calls of a step are on one line, so the work before the first call lies between two calls of
+ * that line. */
+static void works_then_launches(struct twin *made)
+{
+	twin_host(made, made->is_fixed ? 10 : 4000);
+	for (int i = 0; i < LAYERS; i++) {
+		twin_host(made, 10);
+		twin_launch(made, 1, 10, "layer", 1);
+	}
+}
+
+/* The line that does the work is named, also if all calls are on another one. */
+static void work_between_the_calls_of_a_line_is_at_its_own_line(void **state)
+{
+	(void)state;
+	judge_first_gap(works_then_launches, HOST_PYTHON);
+	assert_int_equal(f.verdict, VERDICT_HOST);
+	assert_int_equal(f.advice.at[0].site, 3);
+	assert_true(advises("move this CPU work to another thread"));
+	assert_near(f.advice.at[0].expected_ms, truth_ms(works_then_launches), 0.1);
+	forget();
+	judge_first_gap(works_then_launches, HOST_SLEEP);
+	assert_int_equal(f.advice.at[0].site, 3);
+	assert_true(advises("remove the sleep"));
+	forget();
+}
+
+enum { EXCHANGES = 5 }; /* a line that exchanges gradients with other ranks */
+
+static void exchanges(struct twin *made)
+{
+	twin_launch(made, 1, 10, "copy", EXCHANGES);
+	twin_host(made, made->is_fixed ? 10 : 3000);
+	twin_launch(made, 1, 10, "copy", EXCHANGES);
+	for (int i = 0; i < LAYERS; i++)
+		twin_launch(made, 1, 10, "layer", 1);
+}
+
+/* Samples show that the CPU waits between two calls of an exchange. It waits for another rank,
+ * which is not also the program's own stall. */
+static void a_wait_for_another_rank_is_no_stall(void **state)
+{
+	(void)state;
+	tw = mem_zero(sizeof(*tw));
+	make_frames();
+	twin_record(tw, exchanges, 16);
+	for (size_t i = 0; i < tw->a.timeline.calls.n; i++) {
+		struct timeline_call *c = &tw->a.timeline.calls.at[i];
+		if (c->site != EXCHANGES)
+			continue;
+		c->about |= ABOUT_COLLECTIVE;
+		c->before_kind = HOST_LOCK;
+		c->before_site = EXCHANGES;
+	}
+	f = (struct findings){ 0 };
+	summary_fill(&f, &tw->a.timeline);
+	replay_fill(&f);
+	assert_int_equal(f.verdict, VERDICT_COLLECTIVE);
+	assert_true(f.confidence > 0.9);
+	assert_near(f.savings.at[0].ms, truth_ms(exchanges), 0.1);
+	assert_false(advises("hold the lock"));
 	forget();
 }
 
@@ -1490,6 +1598,7 @@ int main(void)
 		cmocka_unit_test(uneven_steps_have_a_cause_and_outliers),
 		cmocka_unit_test(bursts_save_what_they_take),
 		cmocka_unit_test(a_small_part_of_the_time_is_no_limit),
+		cmocka_unit_test(all_steps_settle_what_typical_ones_do_not),
 		cmocka_unit_test(savings_that_a_pause_takes_back_are_no_limit),
 		cmocka_unit_test(steps_that_wait_for_earlier_ones),
 		cmocka_unit_test(other_load_makes_the_verdict_unclear),
@@ -1497,6 +1606,8 @@ int main(void)
 		cmocka_unit_test(a_wait_for_workers_under_load_is_less_sure),
 		cmocka_unit_test(no_input_without_a_loader),
 		cmocka_unit_test(samples_tell_what_the_cpu_did),
+		cmocka_unit_test(a_wait_for_another_rank_is_no_stall),
+		cmocka_unit_test(work_between_the_calls_of_a_line_is_at_its_own_line),
 		cmocka_unit_test(the_line_that_waits_is_of_the_innermost_loop),
 		cmocka_unit_test(a_line_that_waits_may_make_calls),
 		cmocka_unit_test(a_wait_for_a_queue_says_so),

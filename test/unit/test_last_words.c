@@ -31,6 +31,12 @@ static void exceptions(void **state)
 	expect(BEGIN FRAME "KeyError: 1\n\nThe above exception was the direct cause of the "
 			   "following exception:\n\n" BEGIN FRAME "ValueError: 2\n",
 	       "ValueError: 2");
+	/* raised in a data loader's worker */
+	expect(BEGIN FRAME "KeyError: Caught KeyError in DataLoader worker process 1.\n"
+			   "Original " BEGIN FRAME "KeyError: 'label'\n\n",
+	       "KeyError: 'label'");
+	expect("Original " BEGIN FRAME "KeyError: 'label'\n" BEGIN FRAME "ValueError: 2\n",
+	       "ValueError: 2");
 	/* with colours, as on a terminal */
 	expect(BEGIN "  File \033[35m\"t.py\"\033[0m, line \033[35m3\033[0m\n"
 		     "\033[1;35mValueError\033[0m: \033[35mno batch\033[0m\n",

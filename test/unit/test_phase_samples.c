@@ -177,6 +177,28 @@ static void only_what_the_copy_uses_is_data(void **state)
 	assert_int_equal(part_at(900), PART_NONE);
 }
 
+/* A condition in front of the call, on the same line, does not make its result a part of the
+ * forward pass. */
+static void a_call_under_a_condition(void **state)
+{
+	static const char *const other[] = {
+		[11] = "if rank[0] == 1: clean(step)",
+		[12] = "if cached: raw = load(names[1:3])",
+		[14] = "loss = model(x)",
+	};
+	(void)state;
+	made_source = other;
+	made_n_lines = sizeof(other) / sizeof(*other);
+	step.calls.at[0] = step.calls.at[1];
+	step.calls.at[0].begin_ns = 1000000;
+	step.calls.at[0].end_ns = 1010000;
+	sample(100, STACK(LINE("11"), "train.py:clean@3"));
+	sample(700, STACK(LINE("12"), "train.py:load@5"));
+	find();
+	assert_int_equal(part_at(100), PART_NONE);
+	assert_int_equal(part_at(700), PART_MODULE);
+}
+
 static void code_between_the_passes(void **state)
 {
 	(void)state;
@@ -276,6 +298,7 @@ int main(void)
 		test(work_after_the_step_is_no_data),
 		test(work_before_the_copy),
 		test(only_what_the_copy_uses_is_data),
+		test(a_call_under_a_condition),
 		test(code_between_the_passes),
 		test(work_before_the_forward_pass),
 		test(samples_that_say_nothing),

@@ -117,6 +117,13 @@ static void test_in_words(void **state)
 	assert_null(strstr(strstr(text, "for rank 1") + 1, "for rank 1"));
 	assert_ptr_equal(report_ranks_straggler(&r), r.processes.at[1]);
 	free(text);
+	r.ranks->straggler->phase = "other";
+	o = (struct textout){ .to = open_memstream(&text, &bytes) };
+	report_ranks_say_straggler(&o, &r);
+	fclose(o.to);
+	assert_non_null(strstr(text, "for rank 1: its code outside"));
+	assert_null(strstr(text, "other phase"));
+	free(text);
 	report_free(&r);
 }
 

@@ -63,11 +63,20 @@ static void take_frame(const char *line, struct last_words *to)
 	to->line = number;
 }
 
+/* Returns the text after the head of the last traceback; NULL: there is none. PyTorch raises an
+ * exception of a data loader's worker again, with the worker's traceback in the message. */
+static const char *last_traceback(const char *text)
+{
+	const char *own = after_last(text, "Traceback (most recent call last):"),
+		   *original = after_last(text, "Original Traceback (most recent call last):");
+	return !own || (original && original > own) ? original : own;
+}
+
 /* The frames are indented. The first line after them is the exception. */
 void last_words_find(const char *text, struct last_words *to)
 {
 	char *plain = without_colours(text);
-	const char *at = after_last(plain, "Traceback (most recent call last):");
+	const char *at = last_traceback(plain);
 	memset(to, 0, sizeof(*to));
 	if (!at) /* the traceback is longer than what is kept */
 		at = strstr(plain, "\n  File \"");
