@@ -315,6 +315,11 @@ struct report_failure {
 	struct report_place place;
 };
 
+struct report_last_call {
+	const char *api;
+	struct report_place place;
+};
+
 struct report_once {
 	const char *what;
 	double ms;
@@ -398,6 +403,7 @@ struct report_process {
 	struct report_memory memory;
 	LIST(struct report_once) once;
 	struct report_failure *failure;
+	struct report_last_call *last_call; /* NULL: the last calls were not recorded */
 	struct report_replay *replay;
 	LIST(struct report_advice) advice;
 	LIST(struct report_module) modules;
@@ -446,6 +452,7 @@ struct report_exit {
 	const char *exception, *file; /* `file`, `line`: where it was raised */
 	int64_t line;
 	struct report_failure *out_of_memory;
+	struct report_last_call *last_call; /* before the signal; NULL: unknown, or no signal */
 };
 
 struct report_run {

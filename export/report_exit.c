@@ -102,6 +102,27 @@ static void fill_exception(struct report_exit *to, struct report *r)
 	to->line = p->failure->place.line;
 }
 
+static struct report_place copy_place(struct report *r, const struct report_place *from)
+{
+	return (struct report_place){ arena_text(&r->arena, from->file), from->line,
+				      arena_text(&r->arena, from->function) };
+}
+
+/* The signal is known only of the program that the launcher started itself (run->pid). */
+static void fill_last_call(struct report_exit *to, struct report *r)
+{
+	for (size_t i = 0; i < r->processes.n && r->run.signal > 0; i++) {
+		const struct report_process *p = r->processes.at[i];
+		if (p->facts.pid != r->run.pid || !p->last_call)
+			continue;
+		to->last_call = arena_zero(&r->arena, sizeof(*to->last_call));
+		*to->last_call = (struct report_last_call){
+			.api = arena_text(&r->arena, p->last_call->api),
+			.place = copy_place(r, &p->last_call->place),
+		};
+	}
+}
+
 void report_exit_fill(struct report *r)
 {
 	struct report_run *run = &r->run;
@@ -117,6 +138,7 @@ void report_exit_fill(struct report *r)
 				    .line = -1 };
 	if (is_bad(run))
 		fill_exception(to, r);
+	fill_last_call(to, r);
 	if (!is_bad(run) || !p)
 		return;
 	const struct report_failure *f = p->failure;
@@ -128,8 +150,7 @@ void report_exit_fill(struct report *r)
 		.held_bytes = f->held_bytes,
 		.device_bytes = f->device_bytes,
 		.step = f->step,
-		.place = { arena_text(&r->arena, f->place.file), f->place.line,
-			   arena_text(&r->arena, f->place.function) },
+		.place = copy_place(r, &f->place),
 	};
 }
 
@@ -239,6 +260,19 @@ static void say_exception(struct textout *o, const struct report_exit *e, int64_
 	text_wrap(o, TEXT_RED, "Ended by ", text, LINES);
 }
 
+/* Prints the last call before the signal. The program's own code may have run for long since. */
+static void say_last_call(struct textout *o, const struct report_last_call *c, const char *cwd)
+{
+	char text[TEXT_BYTES] = "", place[PLACE_BYTES];
+	if (!c)
+		return;
+	text_append(text, sizeof(text), "the last CUDA call was %s", c->api);
+	if (*c->place.file || *c->place.function)
+		text_append(text, sizeof(text), " at %s",
+			    report_place_short(place, sizeof(place), &c->place, cwd));
+	text_wrap(o, TEXT_PLAIN, REPORT_UNDER "- ", text, 2);
+}
+
 /* Prints the signal. "killed" says that the journal has no end record. */
 static void say_signal(struct textout *o, const struct report *r, const struct report_process *p)
 {
@@ -249,6 +283,8 @@ static void say_signal(struct textout *o, const struct report *r, const struct r
 	bool ended = !strncmp(death, ended_by, strlen(ended_by));
 	text_wrap(o, TEXT_RED, ended ? "Ended by " : REPORT_UNDER,
 		  death + (ended ? strlen(ended_by) : 0), 2);
+	if (p->facts.pid == r->run.pid)
+		say_last_call(o, r->run.exit ? r->run.exit->last_call : NULL, r->run.cwd);
 }
 
 void report_exit_say(struct textout *o, const struct report *r, const struct report_process *p)

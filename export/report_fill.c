@@ -670,6 +670,16 @@ static struct report_failure *failure(struct filler *x)
 	return to;
 }
 
+static struct report_last_call *last_call(struct filler *x)
+{
+	const struct finding_last_call *from = &x->f->last_call;
+	if (!from->api)
+		return NULL;
+	struct report_last_call *to = arena_zero(x->arena, sizeof(*to));
+	*to = (struct report_last_call){ fill_text(x, from->api), fill_place(x, from->site) };
+	return to;
+}
+
 /* ---- A process ---- */
 
 static int64_t rank_number(const char *text)
@@ -715,6 +725,7 @@ void report_fill(struct report_process *p, const struct findings *f)
 	fill_memory(&x, p);
 	fill_once(&x, p);
 	p->failure = failure(&x);
+	p->last_call = last_call(&x);
 	p->replay = replay(&x);
 	fill_advice(&x, p);
 	fill_self(&x, p);

@@ -411,6 +411,12 @@ struct finding_failure {
 	uint64_t step;	       /* number of steps that had ended */
 };
 
+/* The last CUDA call. */
+struct finding_last_call {
+	const char *api; /* the CUDA function; NULL: the last calls were not recorded */
+	uint32_t site;	 /* 0: unknown */
+};
+
 /* A startup cost of the first steps, such as module load, JIT compilation or autotuning. Startup
  * costs are in no per-step figure. */
 struct finding_once {
@@ -528,6 +534,7 @@ struct findings {
 	struct finding_allocator allocator;
 	struct finding_growth growth;
 	struct finding_failure failure;
+	struct finding_last_call last_call;
 	/* `at_peak` is the moment of the failure */
 	bool is_peak_of_failure;
 	uint64_t device_peak_bytes;

@@ -60,12 +60,22 @@ static void fill_held(struct findings *f, const struct allocator_failure *x)
 	map_free(&place);
 }
 
+static void fill_last_call(struct findings *f, const struct run *run)
+{
+	const struct run_last_call *call = &run->last_call;
+	if (call->ticks)
+		f->last_call =
+			(struct finding_last_call){ strtab_text(&run->tables->names, call->name),
+						    site_of(f, call->stack) };
+}
+
 void summary_fill_failure(struct findings *f, const struct run *run)
 {
 	const struct run_failure *call = &run->failure;
 	const struct allocator *a = &run->allocator;
 	struct finding_failure *to = &f->failure;
 	const struct run_device *device = tables_device(run->tables, a->failure.device);
+	fill_last_call(f, run);
 	if (call->ticks && is_of_last_step(call->n_steps, run->memory.n_steps))
 		*to = (struct finding_failure){
 			.api = strtab_text(&run->tables->names, call->name),

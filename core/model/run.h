@@ -41,6 +41,13 @@ struct run_failure {
 	uint8_t category; /* enum record_category */
 };
 
+/* The call that began last; `ticks` is 0 if later calls may not have been recorded. */
+struct run_last_call {
+	uint64_t ticks; /* when it began */
+	uint32_t name;	/* in tables->names: the API function */
+	uint32_t stack; /* 0: unknown */
+};
+
 struct run {
 	const struct tables *tables; /* not owned */
 	struct frames *frames;	     /* resolves stacks; not owned; NULL: stacks are not resolved */
@@ -57,6 +64,7 @@ struct run {
 	struct allocator allocator; /* memory from a framework's allocator */
 	VEC(struct run_once) once;  /* startup costs */
 	struct run_failure failure;
+	struct run_last_call last_call;
 };
 
 /* Frees what the run owns: everything but `tables` and `frames`. */

@@ -27,7 +27,7 @@ class Exit(Case):
     def test_a_good_end(self):
         run, end, process = self.end_of([prog("fails"), "error"], 0)
         self.assertEqual(end, {"status": 0, "signal": None, "exception": None, "file": None,
-                               "line": None, "out_of_memory": None})
+                               "line": None, "out_of_memory": None, "last_call": None})
         self.assertNotIn("failure", process)
         self.assertNotIn("Ended", run.err)
 
@@ -86,6 +86,22 @@ class Exit(Case):
     def test_signal(self):
         _, end, _ = self.end_of([prog("ends"), "segv"], -11)
         self.assertEqual((end["status"], end["signal"]), (None, 11))
+
+    def test_the_last_call_before_a_signal(self):
+        run, end, process = self.end_of([prog("fails"), "crash"], -11)
+        self.assertEqual(end["last_call"], process["last_call"])
+        self.assertEqual((end["last_call"]["api"], os.path.basename(end["last_call"]["file"]),
+                          end["last_call"]["line"]),
+                         ("cudaStreamSynchronize", "fails.c", line_of("fails.c", "synchronize")))
+        self.assertRegex(" ".join(run.err.split()), r"Ended by signal 11 \(Segmentation fault\).* "
+                         r"the last CUDA call was cudaStreamSynchronize at \S*fails\.c:\d+")
+
+    def test_calls_before_an_unrecorded_step_are_not_the_last(self):
+        run, end, process = self.end_of([prog("fails"), "crash"], -11, PROF_OPENING="off",
+                                        PROF_STEP="sync",
+                                        PROF_SCHEDULE="skip_first=2,active=1,repeat=1")
+        self.assertEqual((end["signal"], end["last_call"]), (11, None))
+        self.assertNotIn("last_call", process)
 
     def test_exceptions(self):
         for how, exception in (("plain", "KeyError: 'no batch\\nafter the first'"),

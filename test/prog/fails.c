@@ -1,10 +1,12 @@
 /*
  * Programs whose end is a failure: memory that is never freed until there is no more, a CUDA call
- * that fails (PROFSIM_FAIL), and an allocation whose failure is handled before the program fails
- * for another reason. The lines of the failures carry marks.
+ * that fails (PROFSIM_FAIL), an allocation whose failure is handled before the program fails for
+ * another reason, and a crash. The lines of the failures carry marks.
  */
 #include "test/prog/modes.h"
 #include "test/prog/work.h"
+
+#include <signal.h>
 
 enum { STEPS = 400, MIB = 1 << 20 };
 
@@ -52,13 +54,22 @@ static int by_handled(void)
 	return 5;
 }
 
+static int by_crash(void)
+{
+	const void *kernel = work_kernel("spin_200us");
+	for (int i = 0; i < STEPS; i++) {
+		step(kernel);
+		if (i == STEPS / 10)
+			raise(SIGSEGV);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct mode modes[] = {
-		{ "leak", by_leak },
-		{ "error", by_error },
-		{ "handled", by_handled },
-		{ NULL, NULL },
+		{ "leak", by_leak },   { "error", by_error }, { "handled", by_handled },
+		{ "crash", by_crash }, { NULL, NULL },
 	};
 	return modes_run(modes, argc, argv);
 }

@@ -424,8 +424,8 @@ struct model_call ingest_call_of(const struct ingest *f, const struct rec_call *
  * ingest_build_segments() before the step's own calls change the memory held.
  */
 void ingest_build_segments(struct ingest *f, struct model_step *m);
-/* Updates run.failure with the calls of the step. In ingest_failure.c. */
-void ingest_note_failures(struct ingest *f);
+/* Updates run.failure and run.last_call with the calls of the step. In ingest_failure.c. */
+void ingest_note_failures(struct ingest *f, const struct ingest_cut *cut);
 
 void ingest_build_blocks(struct ingest *f, const struct ingest_cut *cut, struct model_step *m,
 			 bool is_recorded);

@@ -669,7 +669,7 @@ void ingest_build(struct ingest *f, const struct ingest_cut *cut, struct model_s
 	if (b.is_recorded)
 		ingest_build_segments(f, m);
 	build_memory(&b);
-	ingest_note_failures(f);
+	ingest_note_failures(f, cut);
 	ingest_build_blocks(f, cut, m, b.is_recorded);
 	if (b.is_recorded) {
 		build_ranges(&b);

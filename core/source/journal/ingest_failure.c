@@ -1,4 +1,4 @@
-/* Finds the CUDA call whose failure may have ended the program. */
+/* Finds the CUDA call whose failure may have ended the program, and the last call of all. */
 #include "core/source/journal/ingest.h"
 
 /* Result codes that are no failure, of cudaStreamQuery() and the like, and of enabling what is
@@ -27,6 +27,10 @@ static void take_call(struct ingest *f, const struct rec_call *c)
 	uint8_t category = dict_category(&f->dict, c->hook);
 	if (category == CAT_COUNT)
 		return;
+	if (c->begin_ticks >= f->run.last_call.ticks)
+		f->run.last_call = (struct run_last_call){ .ticks = c->begin_ticks,
+							   .name = f->dict.hooks.at[c->hook].name,
+							   .stack = c->stack };
 	if (known->ticks && c->begin_ticks > known->ticks && overcomes(known, category, c))
 		*known = (struct run_failure){ 0 };
 	if (!is_failure(category, c) || (known->ticks && known->ticks <= c->begin_ticks))
@@ -43,8 +47,12 @@ static void take_call(struct ingest *f, const struct rec_call *c)
 /* Threads are read one after the other, so a failure is overcome only by calls of the thread that
  * failed or of threads after it. That is enough, because a thread that fails for good launches
  * nothing more. */
-void ingest_note_failures(struct ingest *f)
+void ingest_note_failures(struct ingest *f, const struct ingest_cut *cut)
 {
+	const struct ingest_opening *o = &f->opening;
+	bool is_in_opening = o->is_any && (!o->end_ticks || cut->begin_ticks < o->end_ticks);
+	if (!cut->is_recorded && !is_in_opening)
+		f->run.last_call = (struct run_last_call){ 0 };
 	for (size_t i = 0; i < f->threads.n; i++)
 		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
 			take_call(f, &f->threads.at[i].calls.at[k]);
