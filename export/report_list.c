@@ -248,3 +248,14 @@ void list_cell_known_ms(const struct row *r, size_t member)
 {
 	list_cell_ms(r, member);
 }
+
+void list_cell_operator_average(const struct row *r, size_t member)
+{
+	const struct report_operator *x = (const struct report_operator *)(const void *)r->item;
+	list_cell_average(r, list_number(r, member), x->per_step);
+}
+
+void list_cell_host_average(const struct row *r, size_t member)
+{
+	list_cell_operator_average(r, member);
+}

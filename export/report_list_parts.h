@@ -58,10 +58,10 @@ void list_cell_place_or_dash(const struct row *r, size_t member);
 /* A list has these columns only if the number is known of any item. */
 void list_cell_known_ms(const struct row *r, size_t member);
 void list_cell_known_number(const struct row *r, size_t member);
-/*
- * Writes the average CPU time per call of an operator. There is room either for it or for the
- * column before it, so it is shown if that one is not. Defined in report_lists_code.c.
- */
+/* Writes the average time per call of an operator. */
+void list_cell_operator_average(const struct row *r, size_t member);
+/* Also writes that average. There is room either for it or for the column before it, so it is shown
+ * if that one is not. */
 void list_cell_host_average(const struct row *r, size_t member);
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

@@ -195,23 +195,12 @@ TABLE(modules, report_module);
 #define AT(m) offsetof(struct report_operator, m)
 
 /* Writes the average per call; `member` is the total per step. */
-static void cell_operator_average(const struct row *r, size_t member)
-{
-	const struct report_operator *x = (const struct report_operator *)(const void *)r->item;
-	list_cell_average(r, list_number(r, member), x->per_step);
-}
-
-void list_cell_host_average(const struct row *r, size_t member)
-{
-	cell_operator_average(r, member);
-}
-
 static const struct list_column operators_columns[] = {
 	{ "operator", COLUMN_NAME, list_cell_text, AT(name) },
 	{ "calls", COLUMN_NUMBER, list_cell_number, AT(per_step) },
 	{ "self GPU", COLUMN_NUMBER, list_cell_ms, AT(self_gpu_ms) },
 	{ "total", COLUMN_NUMBER, list_cell_ms, AT(gpu_ms) },
-	{ "avg", COLUMN_NUMBER, cell_operator_average, AT(gpu_ms) },
+	{ "avg", COLUMN_NUMBER, list_cell_operator_average, AT(gpu_ms) },
 	{ "self CPU", COLUMN_NUMBER, list_cell_ms, AT(self_host_ms) },
 	{ "total", COLUMN_NUMBER, list_cell_ms, AT(host_ms) },
 	{ "in graphs", COLUMN_NUMBER, list_cell_known_ms, AT(graph_gpu_ms) },

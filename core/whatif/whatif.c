@@ -313,21 +313,6 @@ static uint8_t free_edit(const struct whatif *w, uint32_t op, const struct timel
 	}
 }
 
-/* Looks back only WHATIF_CALLS_TO_BATCH calls of the lane, because other threads of the lane may
- * have made calls in between. */
-bool whatif_is_exchange(const struct whatif *w, uint32_t op)
-{
-	const struct timeline_call *c = whatif_call(w, op);
-	uint32_t last = w->before[op];
-	if (!(w->traits[op] & IS_OF_RANKS))
-		return false;
-	for (int i = 0; i < WHATIF_CALLS_TO_BATCH && last != REPLAY_NONE;
-	     i++, last = w->before[last])
-		if (whatif_call(w, last)->thread == c->thread)
-			return c->about & whatif_call(w, last)->about & ABOUT_COLLECTIVE;
-	return false;
-}
-
 static void scale_collectives(struct whatif *w, double factor)
 {
 	const struct whatif_change kernels = { .kind = WHATIF_KERNEL,

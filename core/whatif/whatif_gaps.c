@@ -133,6 +133,21 @@ double whatif_spare_ns(const struct whatif *w, uint32_t op, bool of_input)
 	return of_input || is_movable(w, op, own) ? gap - own.out_ns - own.in_ns : 0;
 }
 
+/* Looks back only WHATIF_CALLS_TO_BATCH calls of the lane, because other threads of the lane may
+ * have made calls in between. */
+bool whatif_is_exchange(const struct whatif *w, uint32_t op)
+{
+	const struct timeline_call *c = whatif_call(w, op);
+	uint32_t last = w->before[op];
+	if (!(w->traits[op] & IS_OF_RANKS))
+		return false;
+	for (int i = 0; i < WHATIF_CALLS_TO_BATCH && last != REPLAY_NONE;
+	     i++, last = w->before[last])
+		if (whatif_call(w, last)->thread == c->thread)
+			return c->about & whatif_call(w, last)->about & ABOUT_COLLECTIVE;
+	return false;
+}
+
 void whatif_free_gaps(struct whatif *w, bool of_input)
 {
 	for (uint32_t i = 0; i < w->replay.ops.n; i++)

@@ -44,12 +44,6 @@ bool whatif_is_moved(const struct whatif *w, uint32_t op);
 
 struct whatif_place;
 
-/* ---- whatif.c ---- */
-
-/* Returns true if the op's call and the previous call of the same thread communicate with other
- * ranks. Between them the host waits for these ranks, without own work. */
-bool whatif_is_exchange(const struct whatif *w, uint32_t op);
-
 /* ---- whatif_nodes.c ---- */
 
 /* Removes the GPU work that the changed line captured into graphs. With `counts_only` it only
@@ -113,6 +107,9 @@ uint8_t whatif_copy_kind(const struct whatif *w, const struct timeline_call *c);
  * the user cannot avoid that part. `of_input`: true if the user can in any case, for example
  * because the host makes an input batch in the gap. */
 double whatif_spare_ns(const struct whatif *w, uint32_t op, bool of_input);
+/* Returns true if the op's call and the previous call of the same thread communicate with other
+ * ranks. Between them the host waits for these ranks, without own work. */
+bool whatif_is_exchange(const struct whatif *w, uint32_t op);
 /* Shortens gaps to the part that the calls on both sides need. `of_input`: true for the gaps in
  * which an input batch is made, false for all other gaps. */
 void whatif_free_gaps(struct whatif *w, bool of_input);
