@@ -171,10 +171,11 @@ class Ranks(Case):
         )
         first, second = sorted(journal.first_point[1] for journal in run.journals())
         self.assertGreater(second - first, 1e9)
-        # A step of time ends with the next launch. On a busy machine that takes some ms.
-        late = 2 + 0.05 * max(begin for begin, _ in windows)
-        self.assertAlmostEqual(abs(windows[0][0] - windows[1][0]), (second - first) / 1e8,
-                               delta=late)
+        begun = [min(journal.ns(r.ticks) for r in journal.of(STEP)
+                     if r.event == "begin" and r.action >= RECORD) for journal in run.journals()]
+        # a rank may get no processor for a while, and then begins its steps late
+        self.assertLess(abs(begun[0] - begun[1]), (second - first) / 2)
+        self.assertNotEqual(*windows)
 
     def test_two_jobs_in_one_run(self):
         """The ranks of the first job do not count in the second job: neither its start, nor that
