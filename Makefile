@@ -242,19 +242,20 @@ demo: ## profile an example training loop, on the simulated GPU where there is n
 	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) lib tool sim
 	$(Q)scripts/demo
 
-test: ## build and run all tests
+TEST_AGAIN := 0
+test: ## build and run all tests (TEST_AGAIN=N: up to N that failed once more, alone)
 	$(Q)scripts/setup test
 	@echo "Building profrun and its tests (V=1 shows the commands)"
 	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) tests
 	$(Q)$(SUBMAKE) $(if $(V),,QUIET=1) portable || echo "the tests of the wheel are skipped"
-	$(Q)python3 test/run.py
+	$(Q)python3 test/run.py --again $(TEST_AGAIN)
 
 TORCH_TIERS := torch,torch-timed
 test-torch: ## PyTorch on the simulated GPU (downloads its CUDA wheel once)
 	$(Q)scripts/setup
 	$(Q)$(SUBMAKE) all $(BUILD)/test/unit/test_schedule
 	$(Q)test/torch/setup.sh || { [ $$? = 77 ] && exit 0; exit 1; }; \
-		python3 test/run.py --tier $(TORCH_TIERS)
+		python3 test/run.py --again $(TEST_AGAIN) --tier $(TORCH_TIERS)
 
 bench: ## print the benchmarks
 	$(Q)scripts/setup

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests and ends with the line `N passed, N failed`; exit status 1 when anything failed.
 
-usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-j N] [-v] [--slowest N]
+usage: test/run.py [--tier NAME[,NAME]] [-k TEXT] [-j N] [-v] [--slowest N] [--again N]
 
 A tier is a row of TIERS below: unit (cmocka programs in build/test/unit), check (scripts that
 inspect what was built), sim, e2e, browser and answers (programs with planted causes); torch and
@@ -13,6 +13,9 @@ alone.
 Each test counts under its own name; a program that dies or runs out of time counts as one more
 failure. The output of a program is shown in full if it failed, else not at all. Exit status 77 of a
 program, or a `skip` line, is a skip; its reason is printed.
+
+With --again, if at most N programs failed, each runs once more, alone. If it passes then, its
+failures are listed as unstable and do not count. They depend on the load or are rare: look at them.
 """
 
 import argparse
@@ -50,6 +53,7 @@ class Report:
     def __init__(self, name):
         self.name, self.output, self.seconds = name, "", 0.0
         self.passed, self.failed, self.skipped, self.took = [], [], [], []
+        self.unstable = []  # what failed among other programs and passed alone
 
 
 def read_results(report, text):
@@ -343,6 +347,25 @@ def run_all(programs, at_a_time, verbose):
     return reports
 
 
+def run_again(reports, programs, most, verbose):
+    """Runs programs that failed once more, alone, if they are at most `most`; returns all reports,
+    with the new ones instead of the old ones."""
+    by_name = {program.name: program for program in programs}
+    if sum(bool(report.failed) for report in reports) > most:
+        return reports
+    return [one_again(report, by_name[report.name], verbose) if report.failed else report
+            for report in reports]
+
+
+def one_again(report, program, verbose):
+    print(f"again, alone: {program.name}", flush=True)
+    again = run_program(program)
+    show(again, verbose)
+    if not again.failed:
+        again.unstable = report.failed
+    return again
+
+
 def conclude(reports, n_slowest):
     """Prints the slowest tests, reasons of skips and the last line; returns the exit status."""
     for seconds, name in sorted((row for report in reports for row in report.took), reverse=True)[
@@ -354,6 +377,9 @@ def conclude(reports, n_slowest):
         print(f"skipped {name}: {why}")
     if skipped:
         print(f"{len(skipped)} skipped")
+    for report in reports:
+        for what in report.unstable:
+            print(f"UNSTABLE {report.name}: {what} (failed among other programs, passed alone)")
     failed = sum(len(report.failed) for report in reports)
     print(f"{sum(len(report.passed) for report in reports)} passed, {failed} failed")
     return 1 if failed else 0
@@ -379,6 +405,10 @@ def main():
     parser.add_argument(
         "--slowest", metavar="N", type=int, default=0, help="list the N slowest tests at the end"
     )
+    parser.add_argument(
+        "--again", metavar="N", type=int, default=0,
+        help="run up to N programs that failed once more, alone"
+    )
     args = parser.parse_args()
     tiers = args.tier.split(",")
     unknown = [tier for tier in tiers if tier not in TIERS]
@@ -388,7 +418,8 @@ def main():
         program for tier in tiers if tier not in EXCLUSIVE for program in TIERS[tier](args.k)
     ]
     alone = [program for tier in tiers if tier in EXCLUSIVE for program in TIERS[tier](args.k)]
-    return conclude(run_all(parallel, args.j, args.v) + run_all(alone, 1, args.v), args.slowest)
+    reports = run_all(parallel, args.j, args.v) + run_all(alone, 1, args.v)
+    return conclude(run_again(reports, parallel + alone, args.again, args.v), args.slowest)
 
 
 if __name__ == "__main__":
