@@ -41,19 +41,25 @@ class CppLines(Case):
                     self.assertIn((os.path.basename(row["file"]), row["line"]), found)
 
     def test_cpu_time_is_at_statements_of_the_user(self):
-        """One thread works in a region, and the other one waits for its end."""
+        """One thread works in a region, and the other one waits for its end. A thread that waits
+        for a processor has no stack, so on a busy machine a run may not show the line."""
         with open(os.path.join(ROOT, "test", "prog", "regions.cu"), encoding="utf-8") as file:
             text = file.read().split("\n")
+        (guilty,) = [i + 1 for i, line in enumerate(text) if "// on the host" in line]
         for level in ("O1", "O2", "O3"):
             with self.subTest(level=level):
-                process, _ = self.lines_of(level)
-                lines = [text[row["line"] - 1] for row in process["host"]
-                         if (row["file"] or "").endswith("regions.cu")]
-                pragma = "#pragma omp parallel"
-                self.assertFalse([line for line in lines if line.startswith(pragma)])
-                (guilty,) = [i + 1 for i, line in enumerate(text) if "// on the host" in line]
-                ours = {row["line"] for row in process["host"] if row["self_ms_per_step"] > 0.1}
-                self.assertTrue(ours & {guilty, guilty - 1}, process["host"])
+                seen = set()
+                for _ in range(6):
+                    process, _ = self.lines_of(level)
+                    lines = [text[row["line"] - 1] for row in process["host"]
+                             if (row["file"] or "").endswith("regions.cu")]
+                    pragma = "#pragma omp parallel"
+                    self.assertFalse([line for line in lines if line.startswith(pragma)])
+                    seen |= {row["line"] for row in process["host"]
+                             if row["self_ms_per_step"] > 0.1}
+                    if seen & {guilty, guilty - 1}:
+                        break
+                self.assertTrue(seen & {guilty, guilty - 1}, seen)
 
     def test_a_cpp_program_is_not_told_of_python(self):
         process, _ = self.lines_of("O2")
