@@ -311,9 +311,9 @@ static void test_lost_work(void **state)
 		assert_int_equal(found(k), k);
 }
 
-static void lose_the_first(uint64_t delay)
+static void lose_the_first(uint64_t delay, uint32_t n_calls)
 {
-	for (uint32_t k = 1; k <= 400; k++) {
+	for (uint32_t k = 1; k <= n_calls; k++) {
 		call(HOOK_LAUNCH, k * 100, k % 4);
 		if (k > 1 && k <= 200)
 			work(REC_KERNEL, k, k * 100 + delay, k % 4);
@@ -330,14 +330,21 @@ static void lose_the_first(uint64_t delay)
 static void test_first_work_is_lost_and_more_is_to_come(void **state)
 {
 	(void)state;
-	lose_the_first(10000);
+	lose_the_first(10000, 400);
+}
+
+/* A path that has used all work is not given up for one that has work left. */
+static void test_first_work_is_lost_and_much_more_is_to_come(void **state)
+{
+	(void)state;
+	lose_the_first(10000, 20000);
 }
 
 /* On a shared GPU all work begins late. Then it is no reason to leave out a call. */
 static void test_all_work_begins_late(void **state)
 {
 	(void)state;
-	lose_the_first(200000);
+	lose_the_first(200000, 400);
 }
 
 /*
@@ -565,6 +572,7 @@ int main(void)
 		CASE(test_lost_calls),
 		CASE(test_lost_work),
 		CASE(test_first_work_is_lost_and_more_is_to_come),
+		CASE(test_first_work_is_lost_and_much_more_is_to_come),
 		CASE(test_all_work_begins_late),
 		CASE(test_lost_calls_and_work),
 		CASE(test_two_threads_race),

@@ -60,6 +60,7 @@ struct align {
 	size_t n_paths, n_parked;
 	uint32_t first; /* index of the first group that did not begin before all calls */
 	size_t i;	/* index of the call being aligned */
+	bool has_waits; /* see gaps_have_waits(); set at the end, unsure pairs included */
 };
 
 static struct gap gap_to(const struct align *a, const struct path *w, size_t i, size_t j)
@@ -257,15 +258,14 @@ static size_t branch(struct align *a, struct path *w, struct path *to)
 /* ---- All paths ---- */
 
 /*
- * Returns the cost of calls after the last group. Their work has not ended yet, or has not been
- * read, so any number of them is normal, but few are more likely than many: each time their number
- * doubles, the path costs more. A few calls more matter only if there are few.
+ * Returns the cost of `left` calls after the last group. Their work has not ended yet, or has not
+ * been read, so any number of them is normal, but few are more likely than many: each time their
+ * number doubles, the path costs more. A few calls more matter only if there are few.
  */
-static uint32_t cost_of_calls_left(const struct align *a, const struct path *w)
+static uint32_t cost_of_calls_left(size_t left)
 {
-	size_t first = w->pair == NO_PAIR ? 0 : a->pairs.at[w->pair].i + 1;
 	uint32_t doublings = 0;
-	for (size_t left = a->s->calls.n - first; left; left /= 2)
+	for (; left; left /= 2)
 		doublings++;
 	return COST_STEP * doublings;
 }
@@ -278,12 +278,15 @@ static uint32_t cost_of_calls_left(const struct align *a, const struct path *w)
 static uint32_t cost_in_all(const struct align *a, const struct path *w)
 {
 	size_t left = a->s->in->is_closed ? 0 : a->s->groups.n - w->next;
+	size_t first = w->pair == NO_PAIR ? 0 : a->pairs.at[w->pair].i + 1;
 	return w->cost + (left ? COST_FOREIGN + COST_STEP * (uint32_t)left : 0) +
-	       cost_of_calls_left(a, w);
+	       cost_of_calls_left(a->s->calls.n - first);
 }
 
-/* Returns the path's cost, assuming that it continues at the next call, or has ended if no group is
- * left. */
+/*
+ * Returns the path's cost, assuming that it continues at the next call, and that one call after the
+ * other has the groups left. If no group is left, the path has ended.
+ */
 static uint32_t cost_so_far(const struct align *a, const struct path *w)
 {
 	if (w->next == a->s->groups.n && w->pair != NO_PAIR)
@@ -291,9 +294,11 @@ static uint32_t cost_so_far(const struct align *a, const struct path *w)
 	const struct pair *last = w->pair == NO_PAIR ? NULL : &a->pairs.at[w->pair];
 	size_t calls = last ? a->i - last->i : a->i + 1;
 	size_t works = w->next - (last ? last->j + 1 : a->first);
+	size_t used = a->i + 1 + (a->s->groups.n - w->next);
 	if (has_unknown_gap_before(a, w, a->i) || (!last && a->s->begins_late))
 		works = 0;
-	return w->cost + gap_length_cost(calls, works);
+	return w->cost + gap_length_cost(calls, works) +
+	       cost_of_calls_left(used < a->s->calls.n ? a->s->calls.n - used : 0);
 }
 
 static void sort_by_cost(struct path *paths, uint32_t *costs, size_t n)
@@ -470,6 +475,7 @@ static void take_path(struct align *a, const struct path *best)
 			doubt(a, &a->rivals.at[k], are_unsure, &left);
 	for (uint32_t k = best->pair; k != NO_PAIR; k = a->pairs.at[k].before)
 		a->s->groups.at[a->pairs.at[k].j].at = a->pairs.at[k].i;
+	a->has_waits = gaps_have_waits(a->s);
 	pair_drop_unsure(a->s);
 	for (uint32_t k = best->pair; k != NO_PAIR; k = a->pairs.at[k].before)
 		if (are_unsure[k])
@@ -478,7 +484,8 @@ static void take_path(struct align *a, const struct path *best)
 	free(until);
 }
 
-static void align(struct sides *s)
+/* Returns whether most work began late. */
+static bool align(struct sides *s)
 {
 	struct align a = { .s = s, .n_paths = 1 };
 	gaps_learn(s);
@@ -500,12 +507,12 @@ static void align(struct sides *s)
 	take_path(&a, best_path(&a));
 	vec_free(&a.pairs);
 	vec_free(&a.rivals);
+	return a.has_waits;
 }
 
 void pair_align(struct sides *s)
 {
-	align(s);
-	if (!gaps_have_waits(s))
+	if (!align(s))
 		return;
 	s->waits_are_usual = true;
 	sides_forget_pairs(s);
