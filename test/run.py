@@ -14,8 +14,9 @@ Each test counts under its own name; a program that dies or runs out of time cou
 failure. The output of a program is shown in full if it failed, else not at all. Exit status 77 of a
 program, or a `skip` line, is a skip; its reason is printed.
 
-With --again, if at most N programs failed, each runs once more, alone. If it passes then, its
-failures are listed as unstable and do not count. They depend on the load or are rare: look at them.
+With --again, if at most N programs failed, their failed tests run once more, alone. If they pass
+then, they are listed as unstable and do not count as failures. They depend on the load or are rare:
+look at them.
 """
 
 import argparse
@@ -359,8 +360,19 @@ def run_again(reports, programs, most, verbose):
 
 def one_again(report, program, verbose):
     print(f"again, alone: {program.name}", flush=True)
-    again = run_program(program)
-    show(again, verbose)
+    ids = sorted({what.split(" ")[0] for what in report.failed})
+    has_ids = program.own_results and all(re.fullmatch(r"\w+\.\w+\.\w+", text) for text in ids)
+    parts = [program._replace(command=[*program.command[:-1], text]) for text in ids] \
+        if has_ids else [program]
+    again = Report(report.name)
+    if has_ids:  # those that passed do not run again
+        again.passed, again.skipped = report.passed, report.skipped
+    for part in map(run_program, parts):
+        show(part, verbose)
+        again.passed = again.passed + part.passed
+        again.failed = again.failed + part.failed
+        again.skipped = again.skipped + part.skipped
+        again.took += part.took
     if not again.failed:
         again.unstable = report.failed
     return again

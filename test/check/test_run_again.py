@@ -10,6 +10,16 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import run  # noqa: E402
 
 FIRST_TIME = "echo ok - one; [ -e {0} ] && echo ok - two || echo not ok - two; : > {0}"
+TWICE = """
+import os, unittest
+class Twice(unittest.TestCase):
+    def test_once(self):
+        os.mkdir("{0}/once")
+    def test_twice(self):
+        if not os.path.exists("{0}/twice"):
+            os.mkdir("{0}/twice")
+            self.fail()
+"""
 EACH_TIME = "echo ok - one; echo not ok - two"
 
 
@@ -40,6 +50,21 @@ class Again(unittest.TestCase):
         status, printed = self.outcome(FIRST_TIME, FIRST_TIME, most=1)
         self.assertEqual(status, 1)
         self.assertNotIn("again, alone", printed)
+
+
+    def test_of_a_file_only_what_failed_runs_again(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) \
+                as printed:
+            path = os.path.join(folder, "test_twice.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(TWICE.format(folder))
+            program = run.Program("twice", [sys.executable, run.__file__, "--unittest", path,
+                                            "Twice", "60", ""], 120, True)
+            reports = run.run_all([program], 1, False)
+            self.assertEqual(len(reports[0].failed), 1, reports[0].output)
+            status = run.conclude(run.run_again(reports, [program], 3, False), 0)
+        self.assertEqual(status, 0, printed.getvalue())
+        self.assertTrue(printed.getvalue().endswith("\n2 passed, 0 failed\n"), printed.getvalue())
 
 
 if __name__ == "__main__":
