@@ -283,7 +283,8 @@ static void say_signal(struct textout *o, const struct report *r, const struct r
 	bool ended = !strncmp(death, ended_by, strlen(ended_by));
 	text_wrap(o, TEXT_RED, ended ? "Ended by " : REPORT_UNDER,
 		  death + (ended ? strlen(ended_by) : 0), 2);
-	if (p->facts.pid == r->run.pid)
+	bool is_explained = *p->facts.exception || p->failure;
+	if (p->facts.pid == r->run.pid && !is_explained)
 		say_last_call(o, r->run.exit ? r->run.exit->last_call : NULL, r->run.cwd);
 }
 

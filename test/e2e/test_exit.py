@@ -103,6 +103,11 @@ class Exit(Case):
         self.assertEqual((end["signal"], end["last_call"]), (11, None))
         self.assertNotIn("last_call", process)
 
+    def test_calls_of_an_opening_that_ended_are_not_the_last(self):
+        """After it, the calls of the loop are not recorded."""
+        run, end, process = self.end_of([prog("fails"), "odd-crash"], -11, PROF_OPENING="1MB")
+        self.assertEqual((end["signal"], end["last_call"]), (11, None), run.err)
+
     def test_exceptions(self):
         for how, exception in (("plain", "KeyError: 'no batch\\nafter the first'"),
                                ("chained", "ValueError: the data set is empty"),

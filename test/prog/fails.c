@@ -7,6 +7,7 @@
 #include "test/prog/work.h"
 
 #include <signal.h>
+#include <stdint.h>
 
 enum { STEPS = 400, MIB = 1 << 20 };
 
@@ -65,11 +66,24 @@ static int by_crash(void)
 	return 0;
 }
 
+/* Makes more launches than an opening of 1 MiB holds. */
+static int by_odd_crash(void)
+{
+	const void *kernel[2] = { work_kernel("spin_5us"), work_kernel("last_15us") };
+	uint32_t random = 1;
+	for (int i = 0; i < 40000; i++) {
+		random = random * 1664525u + 1013904223u;
+		work_launch(kernel[random >> 31], 1, NULL);
+	}
+	raise(SIGSEGV);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct mode modes[] = {
-		{ "leak", by_leak },   { "error", by_error }, { "handled", by_handled },
-		{ "crash", by_crash }, { NULL, NULL },
+		{ "leak", by_leak },   { "error", by_error },	      { "handled", by_handled },
+		{ "crash", by_crash }, { "odd-crash", by_odd_crash }, { NULL, NULL },
 	};
 	return modes_run(modes, argc, argv);
 }

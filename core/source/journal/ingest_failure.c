@@ -44,16 +44,28 @@ static void take_call(struct ingest *f, const struct rec_call *c)
 				       .category = category };
 }
 
+/* Returns whether all calls of the step were recorded. After the opening, only those of recorded
+ * steps are. */
+static bool has_all_calls(const struct ingest *f, const struct ingest_cut *cut)
+{
+	const struct ingest_opening *o = &f->opening;
+	if (f->counts.dropped)
+		return false;
+	if (!o->is_any || f->schedule.always)
+		return cut->is_recorded;
+	if (!o->end_ticks || cut->end_ticks <= o->end_ticks)
+		return true;
+	return cut->is_recorded && cut->begin_ticks >= o->end_ticks;
+}
+
 /* Threads are read one after the other, so a failure is overcome only by calls of the thread that
  * failed or of threads after it. That is enough, because a thread that fails for good launches
  * nothing more. */
 void ingest_note_failures(struct ingest *f, const struct ingest_cut *cut)
 {
-	const struct ingest_opening *o = &f->opening;
-	bool is_in_opening = o->is_any && (!o->end_ticks || cut->begin_ticks < o->end_ticks);
-	if (!cut->is_recorded && !is_in_opening)
-		f->run.last_call = (struct run_last_call){ 0 };
 	for (size_t i = 0; i < f->threads.n; i++)
 		for (size_t k = 0; k < f->threads.at[i].n_cut; k++)
 			take_call(f, &f->threads.at[i].calls.at[k]);
+	if (!has_all_calls(f, cut))
+		f->run.last_call = (struct run_last_call){ 0 };
 }
